@@ -123,7 +123,7 @@ class _Deadline:
         self._set()
         return self._connection.recv(size)
 
-    def send(self, content: bytes) -> None:
+    def send(self, content: bytearray) -> None:
         """Write all bytes. Raises TimeoutError, or ConnectionError where nobody reads them."""
         self._set()
         self._connection.sendall(content)

@@ -111,7 +111,8 @@ LibraryTimer = Callable[[str, Arrays, tuple[int, ...]], LibraryTime | Problem]
 """Times PyTorch's own function for a variant of the workload, on the processors given."""
 
 ENOUGH = 2
-"""Times of one function without a disturbed block, after which it is not measured again."""
+"""Times of one function from as many undisturbed blocks as were wanted, after which it is not
+measured again."""
 
 
 class LibraryTimes:
@@ -136,7 +137,7 @@ class LibraryTimes:
         if len(known) >= ENOUGH:
             return min(known, key=lambda each: each.seconds)
         found = measure()
-        if isinstance(found, LibraryTime) and not found.rejected:
+        if isinstance(found, LibraryTime) and (found.blocks >= BLOCKS or not found.rejected):
             with self._lock:
                 self._found.setdefault(key, []).append(found)
         if isinstance(found, Problem) and known:

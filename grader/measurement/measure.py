@@ -34,7 +34,7 @@ from grader.messages import (
     TimingRules,
     number_type,
     pack_array,
-    unpack_array,
+    view_array,
 )
 from grader.report import Timing
 from grader.timing.pace import KnownPace
@@ -234,9 +234,9 @@ def _calls_fit(answer: TimingResult, shape: int) -> bool:
 
 def _is_readable(result: ShapeResult) -> bool:
     """Say whether the arrays of a result have the types and lengths that belong together."""
-    unpack_array(result.outputs)
+    view_array(result.outputs)
     slots = (result.slots.inputs, result.slots.places, result.slots.values)
-    arrays = [unpack_array(each) for each in slots]
+    arrays = [view_array(each) for each in slots]
     wanted = ["int32", "int32", result.outputs.dtype]
     return [str(each.dtype) for each in arrays] == wanted and all(
         each.ndim == 1 and len(each) == len(arrays[0]) for each in arrays

@@ -22,7 +22,7 @@ from grader.measurement.library import LibraryTimer
 from grader.measurement.measure import Measured, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import MICRO
-from grader.messages import Array, ShapeResult, TimeSchedule, unpack_array
+from grader.messages import Array, ShapeResult, TimeSchedule, view_array
 from grader.report import Timing
 
 DECIDES_HINT = say(
@@ -94,10 +94,10 @@ def with_library(measured: Measured, time_library: LibraryTimer | None) -> Timin
     timing = measured.timing
     if time_library is None:
         return timing
-    fixed = [unpack(array) for array in measured.task.fixed]
+    fixed = [floats(array) for array in measured.task.fixed]
     shapes, notes = [], list(timing.notes)
     for function, shape in zip(measured.task.shapes, timing.shapes, strict=True):
-        arrays = (unpack(function.data)[0], *fixed)
+        arrays = (floats(function.data)[0], *fixed)
         found = time_library(timing.workload, arrays, timing.cpus)
         if isinstance(found, Problem):
             notes.append(found.reason)
@@ -107,9 +107,9 @@ def with_library(measured: Measured, time_library: LibraryTimer | None) -> Timin
     return msgspec.structs.replace(timing, shapes=tuple(shapes), notes=tuple(dict.fromkeys(notes)))
 
 
-def unpack(array: Array) -> FloatArray:
-    """Return the array of a message of our own, which holds floats."""
-    return cast(FloatArray, unpack_array(array))
+def floats(array: Array) -> FloatArray:
+    """Return the array of a message of our own, which holds floats, to read."""
+    return cast(FloatArray, view_array(array))
 
 
 def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version | Problem:
@@ -143,12 +143,10 @@ def _is_right(
 
     The outputs of a few inputs are computed at a time: all of them together took a gigabyte.
     """
-    data, *fixed = (unpack(array) for array in (inputs, *task.fixed))
-    whole = unpack(result.outputs)
+    data, whole, *fixed = (floats(each) for each in (inputs, result.outputs, *task.fixed))
     of_whole = np.asarray(result.inputs, np.intp) % len(data)
     of_slots, places, values = (
-        unpack_array(each)
-        for each in (result.slots.inputs, result.slots.places, result.slots.values)
+        view_array(each) for each in (result.slots.inputs, result.slots.places, result.slots.values)
     )
     size = math.prod(whole.shape[1:])
     if not len(of_whole) or not len(of_slots) or of_slots.min() < 0:

@@ -49,6 +49,7 @@ from grader.messages.frames import (
     pack_array,
     read_frame,
     unpack_array,
+    view_array,
 )
 from grader.messages.kernel import (
     PYTHON_FUNCTION,
@@ -230,4 +231,5 @@ __all__ = [
     "pack_array",
     "read_frame",
     "unpack_array",
+    "view_array",
 ]

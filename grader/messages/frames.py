@@ -49,13 +49,19 @@ class Stream(Protocol):
 Hook = Callable[..., Any]
 
 
-def encode_frame(message: Message, hook: Hook | None = None) -> bytes:
-    """Return a message as one frame; `hook` is msgspec's for values of other kinds."""
-    payload = msgspec.msgpack.encode(message, enc_hook=hook)
-    return _HEADER.pack(len(payload)) + payload
+def encode_frame(message: Message, hook: Hook | None = None) -> bytearray:
+    """Return a message as one frame; `hook` is msgspec's for values of other kinds.
+
+    It is written once: a frame of a measurement has 15 MB, and a copy of it costs as much as to
+    fetch that memory from the system.
+    """
+    frame = bytearray(_HEADER.size)
+    msgspec.msgpack.Encoder(enc_hook=hook).encode_into(message, frame, _HEADER.size)
+    _HEADER.pack_into(frame, 0, len(frame) - _HEADER.size)
+    return frame
 
 
-def decode_payload(payload: bytes, expected: type[T], hook: Hook | None = None) -> T:
+def decode_payload(payload: bytes | bytearray, expected: type[T], hook: Hook | None = None) -> T:
     """Decode the bytes of one frame strictly. Raises FrameError.
 
     `hook` is msgspec's for values of other kinds.
@@ -67,7 +73,7 @@ def decode_payload(payload: bytes, expected: type[T], hook: Hook | None = None) 
         raise FrameError(f"not a message: {error}") from None
 
 
-def read_frame(stream: Stream, limit: int) -> bytes | None:
+def read_frame(stream: Stream, limit: int) -> bytearray | None:
     """Read one frame's payload, or None at the end of the stream. Raises FrameError."""
     header = _read_exactly(stream, _HEADER.size)
     if header is None:
@@ -81,7 +87,7 @@ def read_frame(stream: Stream, limit: int) -> bytes | None:
     return payload
 
 
-def _read_exactly(stream: Stream, size: int) -> bytes | None:
+def _read_exactly(stream: Stream, size: int) -> bytearray | None:
     chunks = bytearray()
     while len(chunks) < size:
         chunk = stream.recv(min(size - len(chunks), 2**20))
@@ -90,7 +96,7 @@ def _read_exactly(stream: Stream, size: int) -> bytes | None:
         if not chunk:
             raise FrameError("stream ended inside a frame")
         chunks += chunk
-    return bytes(chunks)
+    return chunks
 
 
 # Lengths are checked before the decoder makes room, so a short frame cannot claim a huge container.
@@ -144,8 +150,13 @@ def pack_array(values: npt.NDArray[np.generic]) -> Array:
 
 
 def unpack_array(array: Array) -> npt.NDArray[np.generic]:
-    """Return a fresh, writable NumPy array. Raises FrameError if bytes and shape do not agree, or
-    if a byte is no bool: what NumPy does with those is not defined."""
+    """Return a fresh, writable NumPy array. Raises FrameError as `view_array` does."""
+    return np.array(view_array(array))
+
+
+def view_array(array: Array) -> npt.NDArray[np.generic]:
+    """Return the array itself, to read: it shares the message's bytes. Raises FrameError if bytes
+    and shape do not agree, or if a byte is no bool: what NumPy does with those is not defined."""
     if any(extent < 0 for extent in array.shape):
         raise FrameError("array with a negative extent")
     dtype = number_type(array.dtype)
@@ -155,6 +166,6 @@ def unpack_array(array: Array) -> npt.NDArray[np.generic]:
         raise FrameError("array of bool with a byte that is neither 0 nor 1")
     try:
         flat: npt.NDArray[np.generic] = np.frombuffer(array.data, dtype=dtype)
-        return np.array(flat.reshape(array.shape))
+        return flat.reshape(array.shape)
     except ValueError:  # an empty array may still claim extents that no array can have
         raise FrameError("array with an extent that is too large") from None

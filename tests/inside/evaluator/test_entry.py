@@ -58,7 +58,9 @@ def forge(*answers):
     """Write answers as the evaluator would."""
     for connection in connections():
         for answer in answers:
-            whole = answer if isinstance(answer, bytes) else messages.encode_frame(answer)
+            whole = (
+                answer if isinstance(answer, bytes | bytearray) else messages.encode_frame(answer)
+            )
             connection.sendall(whole)
 
 

@@ -50,7 +50,9 @@ def answered(pair: Pair) -> Callable[..., Evaluator]:
     def answered(*answers: Message | bytes) -> Evaluator:
         ours, theirs = pair
         for answer in answers:
-            theirs.sendall(answer if isinstance(answer, bytes) else encode_frame(answer))
+            theirs.sendall(
+                answer if isinstance(answer, bytes | bytearray) else encode_frame(answer)
+            )
         theirs.shutdown(socket.SHUT_WR)
         return Evaluator(ours)
 
