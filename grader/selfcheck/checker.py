@@ -303,7 +303,7 @@ def _judge(
             answers.result(),
             runners,
             prepared.part_seeds(),
-            Machine(measuring_cpus, prepared.settings.pace),
+            Machine(measuring_cpus, prepared.settings.pace, limits=prepared.settings.limits),
             Silent(),
         )
         compared = referee.compare(captures)
