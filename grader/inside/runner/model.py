@@ -171,8 +171,8 @@ def load_module(document: bytes) -> tvm.IRModule:
     """Load TVM's graph JSON. Raises TypeError when it is something else than a module.
 
     What is loaded is what the referee has read, to the letter. `tvm.ir.load_json` first rewrites
-    it, for documents of older versions, of which there are none here; that took four fifths of the
-    time, a fifteenth of a second for a network with its weights, eight times in a grading.
+    it, for documents of older versions, of which there are none here; that takes three quarters of
+    the time, a twentieth of a second for a network with its weights, several times in a grading.
     """
     module = tvm_ffi.serialization.from_json_graph_str(document.decode())
     if not isinstance(module, tvm.IRModule):
