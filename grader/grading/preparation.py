@@ -42,13 +42,12 @@ from grader.grading.rescoring import decided
 from grader.grading.spelling import Accepted
 from grader.machine.quiet import Quiet, TimingLock
 from grader.measurement.library import LibraryTimes
-from grader.measurement.measure import KnownLimits
 from grader.progress import Progress
 from grader.report import Environment
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.room import Room
-from grader.timing.pace import KnownPace
+from grader.timing.pace import KnownLimits, KnownPace
 
 if TYPE_CHECKING:
     from grader.evidence.answers import Answers

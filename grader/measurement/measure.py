@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +25,6 @@ from grader.measurement.read import Setting, Unsteady, function_work, read_measu
 from grader.messages import (
     Array,
     FrameError,
-    MachineLimits,
     ShapeResult,
     TimedFunction,
     TimeSchedule,
@@ -37,7 +35,7 @@ from grader.messages import (
     view_array,
 )
 from grader.report import Timing
-from grader.timing.pace import KnownPace
+from grader.timing.pace import KnownLimits, KnownPace
 from grader.timing.rounds import FACTORS
 
 RING = 4
@@ -52,35 +50,6 @@ and keep 64 MB took 0.2 s more of each grading than 16 MB, and 150 MB more."""
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
 are chosen anew."""
-
-ENOUGH = 2
-"""Measurements of what some processors can do at most, after which it is believed."""
-
-
-class KnownLimits:
-    """The most that processors did in any measurement of this process. For use by many threads.
-
-    A tenth of a grading's measurement went into finding it once more: five functions are compiled
-    for it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._found: dict[tuple[int, ...], list[MachineLimits]] = {}
-
-    def find(self, cpus: tuple[int, ...]) -> MachineLimits | None:
-        """Return the most that is known of some processors, None while too little is."""
-        with self._lock:
-            found = list(self._found.get(cpus, []))
-        if len(found) < ENOUGH:
-            return None
-        return MachineLimits(max(each.flops for each in found), max(each.bytes for each in found))
-
-    def learn(self, cpus: tuple[int, ...], limits: MachineLimits) -> None:
-        """Take a measurement into account."""
-        with self._lock:
-            self._found.setdefault(cpus, []).append(limits)
-
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""

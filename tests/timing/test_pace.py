@@ -1,4 +1,4 @@
-"""The pace of a machine: what a probe takes when nothing holds it back."""
+"""The pace of a machine: what a probe takes when nothing holds it back; and what it can do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import threading
 
 import pytest
 
-from grader.timing.pace import FEWEST_PROBES, TOLERANCE, KnownPace, find_pace, is_held_back
+from grader.messages import MachineLimits
+from grader.timing.pace import (
+    FEWEST_PROBES,
+    TOLERANCE,
+    KnownLimits,
+    KnownPace,
+    find_pace,
+    is_held_back,
+)
 from tests.timing.machine import PACE
 
 
@@ -64,3 +72,18 @@ class TestKnownPace:
         for thread in threads:
             thread.join()
         assert 1.0 == known.best
+
+
+class TestKnownLimits:
+    def test_the_most_of_each_is_known_once_there_are_two(self) -> None:
+        known, cpus = KnownLimits(), (0, 1)
+        known.learn(cpus, MachineLimits(2e9, 1e9))
+        assert known.find(cpus) is None
+        known.learn(cpus, MachineLimits(1e9, 3e9))
+        assert MachineLimits(2e9, 3e9) == known.find(cpus)
+
+    def test_nothing_is_known_of_other_processors(self) -> None:
+        known = KnownLimits()
+        for _ in range(2):
+            known.learn((0,), MachineLimits(2e9, 1e9))
+        assert known.find((1,)) is None
