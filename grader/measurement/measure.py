@@ -41,11 +41,9 @@ from grader.timing.rounds import FACTORS
 RING = 4
 """Inputs that the calls of one block take in turn."""
 
-MOST_INPUT_BYTES = 8 * 2**20
-FRESH_ROUNDS = 64
-"""Most bytes of inputs of one shape, and for how many rounds they are enough: with larger ones, or
-where there are more rounds, rounds share theirs. Most measurements have 32 rounds. To draw, send
-and keep 64 MB took 0.2 s more of each grading than 16 MB, and 150 MB more."""
+MOST_INPUT_BYTES = 16 * 2**20
+"""Most bytes of inputs of one shape: with larger ones, rounds must share theirs. To draw, send and
+keep four times as much took 0.2 s of each grading, and 150 MB."""
 
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
@@ -310,4 +308,4 @@ def _item_sizes(tables: Sequence[ArgumentTable], result: ShapeResult) -> list[in
 def _inputs(shape: tuple[int, ...], options: SpeedOptions) -> int:
     """Return how many inputs to draw: a fresh ring for each round, and one before the first."""
     affordable = MOST_INPUT_BYTES // (4 * RING * math.prod(shape))
-    return RING * max(1, min(min(options.maximum_rounds, FRESH_ROUNDS) + 1, affordable))
+    return RING * max(1, min(options.maximum_rounds + 1, affordable))

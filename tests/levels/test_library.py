@@ -76,7 +76,7 @@ def test_the_function_is_timed_and_its_output_comes_along(sandbox: SteppingSandb
 
 def test_a_cpu_that_others_use_is_too_busy_or_nearly_so(sandbox: SteppingSandbox) -> None:
     """How long a scheduler leaves a process alone is its own business: of 46 blocks it disturbed
-    21 once."""
+    21 once. So there are three tries."""
     cpu = min(os.sched_getaffinity(0))
     code = f"import os; os.sched_setaffinity(0, {{{cpu}}}); print(flush=True)\nwhile True: pass"
     with ExitStack() as others:
@@ -87,8 +87,13 @@ def test_a_cpu_that_others_use_is_too_busy_or_nearly_so(sandbox: SteppingSandbox
             others.callback(other.kill)
             assert other.stdout is not None
             other.stdout.readline()
-        timed = measure_library(sandbox, LIBRARY, "conv2d", ARRAYS, cpus=(cpu,), threads=1)
-    assert TOO_BUSY == timed or (isinstance(timed, LibraryTime) and timed.rejected > FEWEST_BLOCKS)
+        for _ in range(3):
+            timed = measure_library(sandbox, LIBRARY, "conv2d", ARRAYS, cpus=(cpu,), threads=1)
+            if TOO_BUSY == timed or (
+                isinstance(timed, LibraryTime) and timed.rejected > timed.blocks
+            ):
+                return
+    pytest.fail(f"four others were hardly noticed: {timed}")
 
 
 def test_a_function_that_lasts_longer_than_a_block_is_timed_all_the_same(

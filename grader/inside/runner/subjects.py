@@ -39,7 +39,7 @@ to it."""
 SAME_HALF = 2e-2
 """The same where each number is rounded to 11 bits."""
 
-MOST_OUTPUT_BYTES = 8 * 2**20
+MOST_OUTPUT_BYTES = 16 * 2**20
 """Most bytes of timed outputs that are kept of a shape for the referee to check."""
 
 MOST_SLOTS = 2**20
