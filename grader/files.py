@@ -20,6 +20,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -209,43 +210,52 @@ _DRAFT = ".lock.new"
 
 
 class OwnFolder:
-    """A new folder that nobody else may enter, locked until it is removed."""
+    """A new folder that nobody else may enter, locked until it is removed.
+
+    It is removed with whoever has it, too: an interruption may come between its making and the
+    `try` after it.
+    """
 
     def __init__(self, prefix: str = PREFIX, place: str | None = None) -> None:
         """Make it in the folder `place`, that for temporary files if none is given."""
         self.path = Path(place or tempfile.gettempdir()) / f"{prefix}{secrets.token_urlsafe(6)}"
-        self._lock = -1
+        self._lock: list[int] = []
+        self._end = weakref.finalize(self, _remove_own, self.path, self._lock, os.getpid())
         try:
-            self._make()
+            self.path.mkdir(mode=0o700)
         except FileExistsError:  # it is somebody else's
+            self._end.detach()
             raise
-        except BaseException:  # Ctrl-C too: without a lock in it nobody else would remove it
+        try:
+            self._lock_it()
+        except BaseException:  # nobody else would remove it without a lock
             self._unmake()
             raise
 
-    def _make(self) -> None:
-        self.path.mkdir(mode=0o700)
+    def _lock_it(self) -> None:
         draft = self.path / _DRAFT
-        self._lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._lock.append(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        fcntl.flock(self._lock[0], fcntl.LOCK_EX)
         draft.rename(self.path / _LOCK)  # only now may anybody try the lock
 
     def _unmake(self) -> None:
+        """Remove it without a program, which cannot be started where no more files can be open."""
         with contextlib.suppress(OSError):
             for name in (_DRAFT, _LOCK):
                 (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
-        self._give_back()
 
     def remove(self) -> None:
         """Remove it with all that is in it, if it is there; it may be asked twice."""
-        remove_tree(self.path)
-        self._give_back()
+        _remove_own(self.path, self._lock, os.getpid())
 
-    def _give_back(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+
+def _remove_own(path: Path, lock: list[int], process: int) -> None:
+    if os.getpid() != process:  # a process that was forked has none of its own
+        return
+    remove_tree(path)
+    while lock:
+        os.close(lock.pop())
 
 
 def remove_tree(folder: Path) -> None:

@@ -173,6 +173,23 @@ except OSError as error:
     print(error.strerror)
 """
 
+INTERRUPTED = """
+import sys
+from grader.files import OwnFolder
+
+def interrupt(frame, event, argument):
+    if event == "return" and frame.f_code is OwnFolder.__init__.__code__:
+        raise KeyboardInterrupt
+    return interrupt
+
+sys.settrace(interrupt)
+try:
+    OwnFolder(place=sys.argv[1])
+except KeyboardInterrupt:
+    sys.settrace(None)
+    print("interrupted")
+"""
+
 IMPATIENT = """
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -221,6 +238,15 @@ def test_what_could_not_be_locked_is_removed_at_once(tmp_path: Path) -> None:
         [sys.executable, "-c", UNLOCKED, tmp_path], capture_output=True, text=True, check=True
     )
     assert "Too many open files\n" == done.stdout
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_an_interruption_just_after_its_making_leaves_nothing(tmp_path: Path) -> None:
+    """It came between the making and the `try` after it, on a machine with much to do."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path], capture_output=True, text=True, check=True
+    )
+    assert ("interrupted\n", "") == (done.stdout, done.stderr)
     assert [] == list(tmp_path.iterdir())
 
 

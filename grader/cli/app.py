@@ -56,7 +56,7 @@ def _run(interruption: Interruption) -> int | str | None:
 
             app()
         finally:
-            interruption.is_over = True
+            interruption.end()
     except SystemExit as ending:  # so the library ends every command
         return ending.code
     except GraderError as error:

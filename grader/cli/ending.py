@@ -58,21 +58,30 @@ class Interruption:
     `number` is the signal that came, 0 before.
 
     An exception can be lost on its way: one in a callback of the collector is only printed. So one
-    that is gone before the work `is_over` is raised again. Nor does it come amid an import:
+    that is gone before the work is over (`end`) is raised again. Nor does it come amid an import:
     PyTorch's library clears all errors of what it imports, so that a command went on for two
     minutes, or ends the process by them.
     """
 
     number = 0
-    is_over = False
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._came = 0.0
+        self._is_over = False
         for each in INTERRUPTIONS:
             if signal.getsignal(each) != signal.SIG_IGN:  # nohup, and shells for what they hide
                 signal.signal(each, self._interrupt)
         signal.signal(signal.SIGALRM, self._interrupt_again)
+
+    def end(self) -> None:
+        """Say that the work is over: nothing is raised any more.
+
+        The alarm is put off. Python gives it back to the system before the process is gone, which
+        would be ended by it, with another exit code.
+        """
+        self._is_over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self.number:
@@ -81,7 +90,7 @@ class Interruption:
 
     def _interrupt_again(self, _number: int, frame: FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if not self.is_over:
+        if not self._is_over:
             self._raise(frame)
 
     def _raise(self, frame: FrameType | None) -> None:
@@ -90,7 +99,7 @@ class Interruption:
         self._repeat()
 
     def _repeat(self) -> None:
-        if not self.is_over:  # by a signal: what is raised where an object ends would be lost, too
+        if not self._is_over:  # by a signal: what is raised where an object ends would be lost, too
             # More than once: Python heeds one that comes just before a wait when the wait is over.
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
 

@@ -35,7 +35,7 @@ try:
             os.kill(os.getpid(), signal.SIGINT)
         time.sleep(30)
     finally:
-        interruption.is_over = True
+        interruption.end()
 except KeyboardInterrupt:
     print("interrupted", end=", ")
 print("then cleared up")
@@ -53,12 +53,33 @@ IMPORTING = """
 import time
 from grader.cli.ending import prepare_process
 
-prepare_process()
+interruption = prepare_process()
 try:
-    import imported
-    time.sleep(60)
+    try:
+        import imported
+        time.sleep(60)
+    finally:
+        interruption.end()
 except KeyboardInterrupt:
     print("then interrupted")
+"""
+
+LATE = """
+import os, signal, time
+from grader.cli.ending import prepare_process
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+interruption = prepare_process()
+try:
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        pass  # it is gone, and comes again
+finally:
+    interruption.end()
+signal.signal(signal.SIGALRM, signal.SIG_DFL)  # as Python does while it ends
+time.sleep(0.2)
+print("ended")
 """
 
 CRASHING = """
@@ -112,6 +133,9 @@ class World:
 
     def temporaries(self) -> list[str]:
         return files(self.temporary)
+
+    def has_locked_a_folder(self) -> bool:
+        return any(self.temporary.glob("grader-*/.lock"))
 
 
 class TestOutput:
@@ -250,6 +274,12 @@ class TestSignals:
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
         assert ("imported, then interrupted\n", 0) == (done.stdout, done.returncode), done.stderr
 
+    def test_none_that_waits_to_come_again_ends_the_process(self, tmp_path: Path) -> None:
+        script = tmp_path / "late.py"
+        script.write_text(LATE)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+        assert ("ended\n", 0) == (done.stdout, done.returncode), done.stderr
+
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
         write(world.folder / "hw.ipynb", *ENDLESS)  # what is damaged is told in a second
         for delay in (0.3, 0.8, 1.4, 2):
@@ -275,7 +305,7 @@ class TestSignals:
     def test_what_a_killed_one_left_is_removed_by_the_next(self, world: World) -> None:
         write(world.folder / "hw.ipynb", *ENDLESS)
         process = world.start("run", "hw.ipynb")
-        wait_until(lambda: bool(world.temporaries()))
+        wait_until(world.has_locked_a_folder)  # without a lock it may be one that is being made
         process.kill()
         process.communicate(timeout=SECONDS)
         assert [] != world.temporaries()
