@@ -152,7 +152,10 @@ def serve(app: ASGIApp, listener: socket.socket) -> None:
         # it first may do so while a marking is sent, which is then lost.
         timeout_keep_alive=900,
     )
-    _Server(config).run(sockets=[listener])
+    server = _Server(config)
+    # Before there is a coroutine: Python warns of one that an interruption kept from being run.
+    with server.capture_signals():
+        server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
