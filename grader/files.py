@@ -244,6 +244,7 @@ class OwnFolder:
             for name in (_DRAFT, _LOCK):
                 (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
+        _unlock(self._lock)
 
     def remove(self) -> None:
         """Remove it with all that is in it, if it is there; it may be asked twice."""
@@ -254,6 +255,10 @@ def _remove_own(path: Path, lock: list[int], process: int) -> None:
     if os.getpid() != process:  # a process that was forked has none of its own
         return
     remove_tree(path)
+    _unlock(lock)
+
+
+def _unlock(lock: list[int]) -> None:
     while lock:
         os.close(lock.pop())
 

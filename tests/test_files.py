@@ -250,6 +250,17 @@ def test_an_interruption_just_after_its_making_leaves_nothing(tmp_path: Path) ->
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_forked_process_leaves_its_maker_s_folders(tmp_path: Path) -> None:
+    own = OwnFolder(place=str(tmp_path))
+    child = os.fork()
+    if child == 0:
+        del own
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert [own.path] == list(tmp_path.iterdir())
+    own.remove()
+
+
 def test_what_is_not_ours_or_looks_like_it_stays(left: Path, tmp_path: Path) -> None:
     (tmp_path / "grader-plain").mkdir()
     (tmp_path / "grader-linked").symlink_to(left)

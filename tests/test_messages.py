@@ -46,6 +46,7 @@ from grader.messages import (
     KernelConfig,
     LoadExtern,
     MachineLimits,
+    MeasureLimits,
     Message,
     Moment,
     MutatedModule,
@@ -146,10 +147,11 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
             (ShapeResult(3, ARRAY, (0, 5), Slots(ARRAY, ARRAY, ARRAY)),),
             (ControlRound(BLOCK, BLOCK, Moment(1, 2e-4, 3)),),
             (TimingRound((BlockGroup(BLOCK, BLOCK, BLOCK),), Moment(2, 2e-4, 0)),),
-            MachineLimits(1e11, 2e10),
         ),
         FromRunner,
     ),
+    (MeasureLimits("host", (0, 1)), ToRunner),
+    (MachineLimits(1e11, 2e10), FromRunner),
     (TaskFailure("load", "Raised", "message", error="ValueError"), FromRunner),
     (TaskFailure("run", "OutOfBounds", "", Violation("index", "f", "A", -1, 4)), FromRunner),
     (LoadExtern("env.a", b"x"), ToEvaluator),
@@ -254,8 +256,6 @@ class TestStrictness:
             *(("rounds.0.groups.0.submission.seconds", value) for value in NO_TIMES),
             *(("control.0.other.seconds", value) for value in NO_TIMES),
             *(("rounds.0.groups.0.baseline.share", value) for value in (-0.1, 1001.0, *NO_NUMBERS)),
-            *(("limits.flops", value) for value in (0.0, 1e7, 1e19, *NO_NUMBERS)),
-            *(("limits.bytes", value) for value in (0.0, 1e7, 1e19, *NO_NUMBERS)),
             ("rounds.0.groups.0.reference.switches", -1),
             ("rounds.0.moment.steal", -1),
             ("control.0.moment.steal", -1),
@@ -280,6 +280,13 @@ class TestStrictness:
         place[last] = value
         with pytest.raises(FrameError):
             decode_payload(msgspec.msgpack.encode(fields), FromRunner)
+
+    @pytest.mark.parametrize("field", ["flops", "bytes"])
+    @pytest.mark.parametrize("value", [0.0, 1e7, 1e19, *NO_NUMBERS], ids=str)
+    def test_limits_that_no_machine_has_are_refused(self, field: str, value: float) -> None:
+        limits = msgspec.structs.replace(MachineLimits(1e11, 2e10), **{field: value})
+        with pytest.raises(FrameError):
+            decode_payload(msgspec.msgpack.encode(limits), FromRunner)
 
     @settings(deadline=None)
     @given(

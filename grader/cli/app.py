@@ -29,6 +29,7 @@ def main() -> None:
     interruption = prepare_process()
     try:
         code = _run(interruption)
+        interruption.end()  # once more: what interrupts the first one waits to be raised again
         sys.stdout.flush()
     except OutputError as error:  # of what waited to be written
         code = _say(error.message, error.hint)

@@ -35,6 +35,8 @@ from grader.messages import (
     FromLibrary,
     FromRunner,
     LibraryTiming,
+    MachineLimits,
+    MeasureLimits,
     MutateModule,
     MutationResult,
     RankTrials,
@@ -65,6 +67,7 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     RunModule: RunResult,
     TraceModule: TraceResult,
     TimeSchedule: TimingResult,
+    MeasureLimits: MachineLimits,
     ReplayTrace: ReplayResult,
     DrawTrials: DrawnTrials,
     RankTrials: TrialTimes,
@@ -350,7 +353,7 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    return "time" if isinstance(task, TimeSchedule | TimeLibrary) else "run"
+    return "time" if isinstance(task, TimeSchedule | MeasureLimits | TimeLibrary) else "run"
 
 
 def _start_hint(*processes: Process) -> Text:

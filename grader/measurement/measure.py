@@ -25,6 +25,8 @@ from grader.measurement.read import Setting, Unsteady, function_work, read_measu
 from grader.messages import (
     Array,
     FrameError,
+    MachineLimits,
+    MeasureLimits,
     ShapeResult,
     TimedFunction,
     TimeSchedule,
@@ -48,6 +50,14 @@ keep four times as much took 0.2 s of each grading, and 150 MB."""
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
 are chosen anew."""
+
+UNLIMITED = Problem(
+    say("What this machine can do at most could not be measured."),
+    say("This is not your fault. Have it graded again on a machine that does nothing else."),
+    again=True,
+    code="busy",
+)
+"""What comes of a machine that a schedule's time cannot be compared with."""
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
@@ -122,25 +132,8 @@ def measure(
 ) -> Measured | Problem:
     """Measure a function, at all batch sizes together, or at the first where that fails.
 
-    Nothing else may run meanwhile. What is faster than the processors were in earlier measurements
-    is measured again, beside what they can do at that moment: they may have been held back.
+    Nothing else may run meanwhile.
     """
-    found = _measure(versions, setup, generator, setup.machine.limits)
-    if isinstance(found, Measured) and found.task.limits is not None and _is_beyond(found.timing):
-        return _measure(versions, setup, generator, KnownLimits())
-    return found
-
-
-def _is_beyond(timing: Timing) -> bool:
-    return any(shape.submission_us < shape.floor_us for shape in timing.shapes)
-
-
-def _measure(
-    versions: Sequence[Version],
-    setup: MeasurementSetup,
-    generator: np.random.Generator,
-    limits: KnownLimits,
-) -> Measured | Problem:
     task = _task(versions, setup, generator)
     reasons: list[Text] = []
     for _ in range(ATTEMPTS):
@@ -148,31 +141,63 @@ def _measure(
         attempt = msgspec.structs.replace(
             task,
             cpus=cpus,
-            limits=limits.find(cpus),
             seed=int(generator.integers(2**31)),
             rules=msgspec.structs.replace(task.rules, pace=setup.machine.pace.best),
         )
+        limits = setup.machine.limits.find(cpus) or _measure_limits(setup, cpus)
+        if limits is None:
+            return UNLIMITED
         try:
             answer = setup.runners.request("timing", attempt)
         except ProtocolError:
             return UNTIMED
         if not isinstance(answer, TimingResult) and len(versions) > 1:
-            return _measure(versions[:1], setup, generator, limits)
+            return measure(versions[:1], setup, generator)
         if not isinstance(answer, TimingResult):
             return explain_failure(answer)
         if not _is_whole(answer, len(versions)):
             return UNTIMED
-        if attempt.limits is None:
-            limits.learn(cpus, answer.limits)
-        else:
-            answer = msgspec.structs.replace(answer, limits=attempt.limits)
         try:
-            timing = _read(versions, attempt, answer, setup, generator)
+            timing = _read_within(limits, versions, attempt, answer, setup, generator)
         except Unsteady as unsteady:
             reasons.append(unsteady.reason)
         else:
             return Measured(attempt, answer, timing)
     return too_noisy(reasons)
+
+
+def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLimits | None:
+    """Measure what processors can do, in a runner that never gets a submission.
+
+    Returns the most that they ever did, None where nothing can be measured.
+    """
+    try:
+        answer = setup.runners.request("pure", MeasureLimits("host", cpus))
+    except ProtocolError:
+        return None
+    if not isinstance(answer, MachineLimits):
+        return None
+    return setup.machine.limits.learn(cpus, answer)
+
+
+def _read_within(
+    limits: MachineLimits,
+    versions: Sequence[Version],
+    task: TimeSchedule,
+    answer: TimingResult,
+    setup: MeasurementSetup,
+    generator: np.random.Generator,
+) -> Timing:
+    """Estimate. Raises Unsteady.
+
+    Where it is faster than processors were found to be, these are measured once more: they may have
+    been held back before.
+    """
+    timing = _read(limits, versions, task, answer, setup, generator)
+    if all(shape.submission_us >= shape.floor_us for shape in timing.shapes):
+        return timing
+    again = _measure_limits(setup, task.cpus) or limits
+    return _read(again, versions, task, answer, setup, generator)
 
 
 def _is_whole(answer: TimingResult, shapes: int) -> bool:
@@ -211,6 +236,7 @@ def _is_readable(result: ShapeResult) -> bool:
 
 
 def _read(
+    limits: MachineLimits,
     versions: Sequence[Version],
     task: TimeSchedule,
     answer: TimingResult,
@@ -229,7 +255,7 @@ def _read(
         for version, result in zip(versions, answer.shapes, strict=True)
     )
     pace = setup.machine.pace.learn(each.moment.probe for each in answer.rounds)
-    setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace)
+    setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace, limits)
     timing = read_measurement(answer, setting, generator)
     wanted = setup.options.threads
     if timing.threads == wanted:

@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.errors import Told
 from grader.language import say
-from grader.messages import TimingResult, TimingRound
+from grader.messages import MachineLimits, TimingResult, TimingRound
 from grader.report import SelfTest, ShapeTiming, Timing
 from grader.timing.estimate import (
     Clock,
@@ -86,7 +86,8 @@ def function_work(
 class Setting:
     """What a measurement was asked for: the function, where, and how narrow is narrow enough.
 
-    `pace` is what a probe takes on this machine when nothing holds it back.
+    `pace` is what a probe takes on this machine when nothing holds it back, `limits` what the
+    processors can do at most.
     """
 
     function: str
@@ -94,6 +95,7 @@ class Setting:
     work: tuple[Work, ...]
     widest: float
     pace: float
+    limits: MachineLimits
 
 
 class Unsteady(Told):
@@ -134,7 +136,7 @@ def _read(
         cpus=setting.cpus,
         clock=clock,
         shapes=tuple(
-            _shape(kept, logs, place, answer, work, clock)
+            _shape(kept, logs, place, work, setting.limits, clock)
             for place, work in enumerate(setting.work)
         ),
         speedup=round(speedup.value, 4),
@@ -147,8 +149,8 @@ def _read(
         pairs=len(kept),
         rejected=len(answer.rounds) - len(kept),
         self_test=self_test,
-        peak_gflops=round(answer.limits.flops * setting.work[0].lanes * GIGA, 1),
-        bandwidth_gbs=round(answer.limits.bytes * GIGA, 1),
+        peak_gflops=round(setting.limits.flops * setting.work[0].lanes * GIGA, 1),
+        bandwidth_gbs=round(setting.limits.bytes * GIGA, 1),
     )
 
 
@@ -222,12 +224,12 @@ def _shape(
     kept: tuple[TimingRound, ...],
     logs: Logs,
     place: int,
-    answer: TimingResult,
     work: Work,
+    limits: MachineLimits,
     clock: Clock,
 ) -> ShapeTiming:
-    flops = answer.limits.flops * work.lanes
-    floor = max(work.flops / flops, work.bytes / answer.limits.bytes)
+    flops = limits.flops * work.lanes
+    floor = max(work.flops / flops, work.bytes / limits.bytes)
     submission, reference = logs.submission[:, [place]], logs.reference[:, [place]]
 
     def median_us(which: str) -> float:

@@ -5,6 +5,7 @@ Which process writes what:
     referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
+    referee ──MeasureLimits──▶ runner ──MachineLimits──▶ referee
     referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
@@ -108,6 +109,7 @@ from grader.messages.tasks import (
     FromRunner,
     LibraryTiming,
     MachineLimits,
+    MeasureLimits,
     Moment,
     MutatedModule,
     MutateModule,
@@ -182,6 +184,7 @@ __all__ = [
     "LoadExtern",
     "LoopVariable",
     "MachineLimits",
+    "MeasureLimits",
     "Message",
     "ModelSpec",
     "Moment",

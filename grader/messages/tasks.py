@@ -70,8 +70,18 @@ class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guarded: bool = True
 
 
-class MachineLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the processors measured on can do at most, found by micro-benchmarks.
+class MeasureLimits(Message, frozen=True):
+    """Measure what `cpus` can do at most, with a thread on each, with code for `target`.
+
+    Only a runner that never gets a submission is asked.
+    """
+
+    target: str
+    cpus: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+
+
+class MachineLimits(Message, frozen=True):
+    """What processors can do at most, found by micro-benchmarks.
 
     `flops`: floating-point operations per second, a multiply-add counts two; `bytes`: bytes per
     second to and from memory of the size that the workload uses.
@@ -88,7 +98,6 @@ class TimeSchedule(Message, frozen=True):
     functions take: first that of each shape's `data`, then those of `fixed`, which are the same for
     all inputs. An array of one axis is reshaped to what the function takes. All functions are
     compiled for `target` ("host" for the CPU at hand) and measured on `cpus`, with as many threads.
-    `limits` are those of `cpus` where they are known from earlier; they are measured without any.
     """
 
     workload: str
@@ -100,7 +109,6 @@ class TimeSchedule(Message, frozen=True):
     cpus: tuple[int, ...]
     seed: int
     rules: TimingRules
-    limits: MachineLimits | None = None
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -192,7 +200,6 @@ class TimingResult(Message, frozen=True):
     shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
     control: Annotated[tuple[ControlRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
     rounds: Annotated[tuple[TimingRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
-    limits: MachineLimits
 
 
 MutationKind = Literal[
@@ -320,6 +327,7 @@ ToRunner = (
     RunModule
     | TraceModule
     | TimeSchedule
+    | MeasureLimits
     | ReplayTrace
     | FindStep
     | CompareTarget
@@ -331,6 +339,7 @@ FromRunner = (
     RunResult
     | TraceResult
     | TimingResult
+    | MachineLimits
     | ReplayResult
     | FoundStep
     | TargetResult

@@ -84,7 +84,7 @@ ENOUGH = 2
 
 
 class KnownLimits:
-    """The most that processors did in any measurement of this process. For use by many threads.
+    """The most that processors did in the measurements of this process. For use by many threads.
 
     A tenth of a grading's measurement went into finding it once more: five functions are compiled
     for it.
@@ -92,17 +92,18 @@ class KnownLimits:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: dict[tuple[int, ...], list[MachineLimits]] = {}
+        self._found: dict[tuple[int, ...], tuple[int, MachineLimits]] = {}
 
     def find(self, cpus: tuple[int, ...]) -> MachineLimits | None:
         """Return the most that is known of some processors, None while too little is."""
         with self._lock:
-            found = list(self._found.get(cpus, []))
-        if len(found) < ENOUGH:
-            return None
-        return MachineLimits(max(each.flops for each in found), max(each.bytes for each in found))
+            times, limits = self._found.get(cpus, (0, None))
+        return limits if times >= ENOUGH else None
 
-    def learn(self, cpus: tuple[int, ...], limits: MachineLimits) -> None:
-        """Take a measurement into account."""
+    def learn(self, cpus: tuple[int, ...], limits: MachineLimits) -> MachineLimits:
+        """Take a measurement into account and return the most that is known."""
         with self._lock:
-            self._found.setdefault(cpus, []).append(limits)
+            times, before = self._found.get(cpus, (0, limits))
+            most = MachineLimits(max(before.flops, limits.flops), max(before.bytes, limits.bytes))
+            self._found[cpus] = (times + 1, most)
+            return most

@@ -82,6 +82,26 @@ time.sleep(0.2)
 print("ended")
 """
 
+AT_THE_END = """
+import signal, sys, types
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from grader.cli import app
+from grader.cli.ending import Interruption
+
+commands = types.ModuleType("grader.cli.commands")
+commands.app = lambda: None
+sys.modules["grader.cli.commands"] = commands
+
+def interrupt(frame, event, argument):
+    if event == "call" and frame.f_code is Interruption.end.__code__:
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGINT)
+
+sys.setprofile(interrupt)
+app.main()
+"""
+
 CRASHING = """
 import ctypes
 from grader.cli.ending import prepare_process
@@ -279,6 +299,13 @@ class TestSignals:
         script.write_text(LATE)
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
         assert ("ended\n", 0) == (done.stdout, done.returncode), done.stderr
+
+    def test_one_just_when_the_work_is_over_ends_it_with_its_code(self) -> None:
+        for _ in range(3):  # it was a race between an alarm and the end of the process
+            done = subprocess.run(
+                [sys.executable, "-c", AT_THE_END], capture_output=True, text=True, timeout=60
+            )
+            assert (130, "grader: interrupted.\n") == (done.returncode, done.stderr)
 
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
         write(world.folder / "hw.ipynb", *ENDLESS)  # what is damaged is told in a second

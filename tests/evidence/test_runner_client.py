@@ -19,7 +19,6 @@ from grader.messages import (
     EXTERN_DIED,
     READY,
     FromRunner,
-    MachineLimits,
     ReplayResult,
     ReplayTrace,
     RunArgument,
@@ -201,7 +200,6 @@ def stand() -> Iterator[StandIn]:
 
 TASK = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
 SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), (), NO_SLOTS)
-LIMITS = MachineLimits(flops=1e9, bytes=1e9)
 
 
 class TestProtocol:
@@ -231,7 +229,7 @@ class TestProtocol:
             b"\3" + bytes(7) + b"bad",
             b"\xff" * 8,
             bytes(3),
-            encode_frame(TimingResult("conv2d", "llvm", (SHAPE,), (), (), LIMITS)),
+            encode_frame(TimingResult("conv2d", "llvm", (SHAPE,), (), ())),
         ],
         ids=["no message", "too long", "cut off", "answer to something else"],
     )

@@ -38,12 +38,17 @@ BUSY = in_turn([single_round(30e-6, 10e-6, 5e-6, steal=1)] * 20)
 
 
 def answer(rounds: Any = QUIET, control: Any = (GOOD,) * 20, **changes: Any) -> TimingResult:
-    result = TimingResult("conv2d", "llvm", (RESULT,), tuple(control), in_turn(rounds), LIMITS)
+    result = TimingResult("conv2d", "llvm", (RESULT,), tuple(control), in_turn(rounds))
     return msgspec.structs.replace(result, **changes)
 
 
-def setting(threads: int = 2, work: tuple[Work, ...] = (BATCH_4,), widest: float = 0.1) -> Setting:
-    return Setting("conv2d", tuple(range(threads)), work, widest, PACE)
+def setting(
+    threads: int = 2,
+    work: tuple[Work, ...] = (BATCH_4,),
+    widest: float = 0.1,
+    limits: MachineLimits = LIMITS,
+) -> Setting:
+    return Setting("conv2d", tuple(range(threads)), work, widest, PACE, limits)
 
 
 def read(given: TimingResult | None = None, **changes: Any) -> Timing:
@@ -97,7 +102,7 @@ class TestTiming:
     def test_the_floor_is_the_longer_of_computing_and_moving(
         self, limits: MachineLimits, floor: float
     ) -> None:
-        (shape,) = read(answer(limits=limits)).shapes
+        (shape,) = read(limits=limits).shapes
         assert (floor, 3_000_000, 400_000) == (shape.floor_us, shape.flops, shape.bytes)
 
     def test_disturbed_rounds_are_counted_and_nothing_else_of_them(self) -> None:

@@ -23,6 +23,7 @@ from grader.measurement.speed import compare_timed, gather_timing
 from grader.messages import (
     Array,
     MachineLimits,
+    MeasureLimits,
     ShapeResult,
     TaskFailure,
     TimeSchedule,
@@ -30,6 +31,7 @@ from grader.messages import (
     pack_array,
     unpack_array,
 )
+from grader.report import Timing
 from grader.timing.pace import KnownPace
 from tests.evidence import factory, products
 from tests.evidence.factory import WEIGHT, argument, call, case, convolution, module, update
@@ -80,7 +82,7 @@ class Machine:
         places: Callable[[int], int] = lambda index: index % 4,
         spoil: Callable[[TimingResult], Any] = lambda answer: answer,
         probe: float = PACE,
-        limits: MachineLimits = LIMITS,
+        limits: MachineLimits | TaskFailure = LIMITS,
         seconds: float = 1.0,
     ) -> None:
         self._probe, self.limits, self._seconds = probe, limits, seconds
@@ -88,8 +90,13 @@ class Machine:
         self._places = self.told = places
         self._spoil = spoil
         self.asked: list[TimeSchedule] = []
+        self.measured: list[tuple[int, ...]] = []
 
-    def request(self, kind: str, task: TimeSchedule) -> Any:
+    def request(self, kind: str, task: TimeSchedule | MeasureLimits) -> Any:
+        if isinstance(task, MeasureLimits):
+            assert "pure" == kind
+            self.measured.append(task.cpus)
+            return self.limits
         assert "timing" == kind
         self.asked.append(task)
         steal = 3 if self._disturbs(task.cpus) else 0
@@ -104,7 +111,6 @@ class Machine:
             shapes=tuple(self._outputs(unpack_array(each.data)) for each in task.shapes),
             control=(pair(probe=self._probe),) * 20,
             rounds=in_turn([taken] * 20),
-            limits=task.limits or self.limits,
         )
         return self._spoil(answer)
 
@@ -359,48 +365,50 @@ SLOW = MachineLimits(flops=1e8, bytes=1e8)
 
 
 class TestLimits:
-    def tasks(self, times: int, *limits: MachineLimits) -> list[TimeSchedule]:
-        """Measure so many times on one machine, whose limits are the given ones, one after the
-        other and then the last; return what it was asked."""
+    """What processors can do at most: nothing that a submission has been near says it."""
+
+    def times(self, *limits: MachineLimits) -> tuple[Machine, list[Timing]]:
+        """Measure on one machine as often as limits are given, which it has one after the other;
+        return it, and what came of each."""
         machine, place = Machine(seconds=1e-3), benches.Machine(first_cpus, KnownPace())
-        for number in range(times):
-            machine.limits = limits[min(number, len(limits) - 1)]
-            timed(machine, place=place)
-        return machine.asked
+        found = []
+        for machine.limits in limits:
+            found.append(timed(machine, place=place).timing)
+        return machine, found
 
     def test_they_are_measured_twice_and_then_the_higher_ones_are_known(self) -> None:
         higher = MachineLimits(flops=2e12, bytes=5e11)
-        asked = self.tasks(4, LIMITS, higher, SLOW)
-        best = MachineLimits(flops=2e12, bytes=1e12)
-        assert [None, None, best, best] == [each.limits for each in asked]
+        machine, found = self.times(LIMITS, higher, SLOW, SLOW)
+        assert [(0, 1)] * 2 == machine.measured
+        assert [1000.0, 2000.0, 2000.0, 2000.0] == [each.peak_gflops for each in found]
+        assert [1000.0] * 4 == [each.bandwidth_gbs for each in found]
 
     def test_those_of_other_processors_are_not_theirs(self) -> None:
         choices = iter([(0, 1), (2, 3)] * 2)
         machine, place = Machine(), benches.Machine(lambda count: next(choices), KnownPace())
         for _ in range(4):
             timed(machine, place=place)
-        assert [None] * 4 == [each.limits for each in machine.asked]
+        assert [(0, 1), (2, 3)] * 2 == machine.measured
 
-    def test_what_is_faster_than_what_is_known_is_measured_again_with_its_own(self) -> None:
-        asked = self.tasks(3, SLOW, SLOW, LIMITS)
-        assert [None, None, SLOW, None] == [each.limits for each in asked]
-
-    def test_what_is_faster_than_its_own_too_is_reported_with_them(self) -> None:
-        machine = Machine(limits=SLOW, seconds=1e-3)
-        place = benches.Machine(first_cpus, KnownPace())
-        found = [timed(machine, place=place).timing for _ in range(3)]
+    def test_where_something_is_faster_they_are_measured_again_and_nothing_else_is(self) -> None:
+        machine, found = self.times(SLOW, SLOW, LIMITS, LIMITS)
+        assert 4 == len(machine.measured)
         assert 4 == len(machine.asked)
-        assert all(each.shapes[0].submission_us < each.shapes[0].floor_us for each in found)
+        held = [each.shapes[0].submission_us < each.shapes[0].floor_us for each in found]
+        assert [True, True, False, False] == held
+        assert 1000.0 == found[-1].peak_gflops
 
-    def test_a_runner_that_answers_with_others_is_not_believed(self) -> None:
-        def spoil(answer: TimingResult) -> TimingResult:
-            return msgspec.structs.replace(answer, limits=SLOW)
+    def test_what_a_measurement_that_says_nothing_found_counts_as_well(self) -> None:
+        """They come from a runner that has no submission."""
+        machine = Machine(disturbs=lambda cpus: len(machine.asked) < 3)
+        assert LIMITS.flops / 1e9 == timed(machine).timing.peak_gflops
+        assert (2, 3) == (len(machine.measured), len(machine.asked))
 
-        machine, place = Machine(), benches.Machine(first_cpus, KnownPace())
-        timed(machine, place=place)
-        timed(machine, place=place)
-        timing = timed(Machine(spoil=spoil), place=place).timing
-        assert timing.peak_gflops == pytest.approx(LIMITS.flops / 1e9)
+    def test_without_any_nothing_is_timed_and_it_is_tried_again_later(self) -> None:
+        machine = Machine(limits=TaskFailure("time", "Raised", "no compiler"))
+        refused = problem(machine)
+        assert "at most could not be measured" in refused.reason.english
+        assert (True, "busy", []) == (refused.again, refused.code, machine.asked)
 
 
 class TestOutputs:
@@ -561,14 +569,18 @@ class TestComputation:
             shapes=(result,),
             control=(pair(),) * 20,
             rounds=in_turn([single_round(1.0, 0.5, 0.2)] * 20),
-            limits=LIMITS,
         )
 
     def gather(self, candidate: Candidate) -> tuple[TimedSchedule | Problem, list[TimeSchedule]]:
         asked: list[TimeSchedule] = []
-        runners = SimpleNamespace(
-            request=lambda kind, task: asked.append(task) or self.answer(task)
-        )
+
+        def request(kind: str, task: TimeSchedule | MeasureLimits) -> Any:
+            if isinstance(task, MeasureLimits):
+                return LIMITS
+            asked.append(task)
+            return self.answer(task)
+
+        runners = SimpleNamespace(request=request)
         oracle = SimpleNamespace(workload=lambda variant, a, b: np.maximum(a @ b, 0))
         setup = MeasurementSetup(
             workload="text",

@@ -30,6 +30,8 @@ GRADER = Path(sys.executable).with_name("grader")
 LEAST = 75
 """So many there are at least: a folder that is not found must not look like success."""
 
+RIGHT_WORKLOAD = "torch.matmul(double(a), double(b)).numpy()"
+
 UNSEEN = {"not_run"}
 """Codes that need another machine: without the data an oracle is not run."""
 
@@ -221,3 +223,15 @@ def test_the_command_names_the_line_and_ends_with_1(
 def test_every_mistake_has_a_file() -> None:
     assert LEAST <= len(MADE)
     assert set(get_args(MistakeCode)) == {each.code for each in MADE.values()} | UNSEEN
+
+
+@pytest.mark.parametrize(("factor", "codes"), [("1", []), ("1.001", ["differs"])])
+def test_a_workload_may_be_in_single_precision_but_not_less_exact(
+    tmp_path: Path, sound: dict[str, bytes], factor: str, codes: list[str]
+) -> None:
+    """Its sums have a hundred products: it differs by more than doubles do."""
+    single = f"({factor} * torch.matmul(torch.tensor(a), torch.tensor(b))).numpy()"
+    change = Change("assignments/layer/oracle.py", RIGHT_WORKLOAD, single)
+    made = Made("", "differs", "assignments/layer/oracle.py", "", (change,))
+    write(tmp_path, sound, made)
+    assert codes == [each.code for each in found_in(tmp_path)]

@@ -57,6 +57,7 @@ from grader.messages import (
     FromRunner,
     KernelConfig,
     MachineLimits,
+    MeasureLimits,
     Moment,
     RankTrials,
     ReplayResult,
@@ -145,7 +146,6 @@ _TIMING = TimingResult(
     shapes=(ShapeResult(3, _ARRAY, (0, 1), Slots(_ARRAY, _ARRAY, _ARRAY)),),
     control=(ControlRound(_BLOCK, _BLOCK, Moment(0, 2e-4, 0)),) * 6,
     rounds=_ROUNDS * 3,
-    limits=MachineLimits(1e11, 2e10),
 )
 _MESSAGES = (
     Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}),
@@ -153,6 +153,8 @@ _MESSAGES = (
     RunModule(b"{}", (RunArgument(_ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
     RunResult(_ARRAY, ("f",), {"env.a": 3}),
     _TIMING,
+    MeasureLimits("host", (0, 1)),
+    MachineLimits(1e11, 2e10),
     ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
     ReplayResult("differs", ("f",), "message", (b"{}", b"")),
     DrawTrials(b"[]", b"{}", 7, 16),

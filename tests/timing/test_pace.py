@@ -77,9 +77,9 @@ class TestKnownPace:
 class TestKnownLimits:
     def test_the_most_of_each_is_known_once_there_are_two(self) -> None:
         known, cpus = KnownLimits(), (0, 1)
-        known.learn(cpus, MachineLimits(2e9, 1e9))
+        assert MachineLimits(2e9, 1e9) == known.learn(cpus, MachineLimits(2e9, 1e9))
         assert known.find(cpus) is None
-        known.learn(cpus, MachineLimits(1e9, 3e9))
+        assert MachineLimits(2e9, 3e9) == known.learn(cpus, MachineLimits(1e9, 3e9))
         assert MachineLimits(2e9, 3e9) == known.find(cpus)
 
     def test_nothing_is_known_of_other_processors(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from grader.inside.common.failure import TaskError, answering_for_errors
 from grader.inside.common.machine import prepare_environment, silence
+from grader.inside.runner import limits
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.find_step import find_step
 from grader.inside.runner.model import run_module
@@ -27,6 +28,7 @@ from grader.messages import (
     FindStep,
     FrameError,
     FromRunner,
+    MeasureLimits,
     MutateModule,
     RankTrials,
     ReplayTrace,
@@ -60,6 +62,8 @@ def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
         return compare_target(task)
     if isinstance(task, FindStep):
         return find_step(task)
+    if isinstance(task, MeasureLimits):
+        return limits.perform(task)
     if isinstance(task, DrawTrials):
         return draw_trials(task)
     if isinstance(task, RankTrials):

@@ -12,14 +12,16 @@ import pytest
 import tvm
 
 from grader.inside.common.machine import find_target
-from grader.inside.runner.timing import (
+from grader.inside.runner.limits import (
     COPIED_BYTES,
     LINE,
     ROUNDS,
     copy,
     measure_limits,
     multiply_adds,
+    perform,
 )
+from grader.messages import MeasureLimits
 
 LLVM = tvm.target.Target("llvm")
 
@@ -90,6 +92,15 @@ class TestMeasuring:
         limits = measure_limits(target, 1, time.perf_counter)
         assert 1e8 < limits.flops < 1e13
         assert 1e7 < limits.bytes < 1e13
+
+    def test_a_task_is_done_on_its_processors_with_a_thread_on_each(self) -> None:
+        allowed = sorted(os.sched_getaffinity(0))
+        try:
+            limits = perform(MeasureLimits("host", (allowed[-1],)))
+            assert {allowed[-1]} == os.sched_getaffinity(0)
+        finally:
+            os.sched_setaffinity(0, allowed)
+        assert 1e8 < limits.flops < 1e13
 
     def test_the_thread_may_use_its_processors_again(self) -> None:
         allowed = os.sched_getaffinity(0)

@@ -71,8 +71,6 @@ class TestResult:
     def test_it_says_what_was_measured(self, measured: TimingResult) -> None:
         assert ("conv2d", "llvm") == (measured.variant, measured.target)
         assert measured.shapes[0].calls >= 1
-        assert measured.limits.flops > 0
-        assert measured.limits.bytes > 0
 
     def test_rounds_and_control_are_as_many_as_the_rules_say(self, measured: TimingResult) -> None:
         assert (ROUNDS, 2) == (len(measured.rounds), len(measured.control))
