@@ -318,7 +318,7 @@ class TestOnlyTheSelfCheck:
 
         monkeypatch.setattr("grader.cli.commands.app", absent)
         monkeypatch.setattr("grader.environment.missing_for_grading", lambda: ("nbclient",))
-        assert 2 == app._run(SimpleNamespace())
+        assert 2 == app._run(SimpleNamespace(end=lambda: None))
         said = capsys.readouterr().err
         assert "grading needs nbclient" in said
         assert "pip install 'FILE.whl[grading]'" in said
@@ -331,7 +331,7 @@ class TestOnlyTheSelfCheck:
         )
         notebook = ROOT / "examples/tensorir/reference.ipynb"
         monkeypatch.setattr(sys, "argv", ["grader", "run", str(notebook), "--data", "builtin"])
-        assert 2 == app._run(SimpleNamespace())
+        assert 2 == app._run(SimpleNamespace(end=lambda: None))
         assert "grading needs torchsummary, too" in capsys.readouterr().err
 
     def test_each_package_is_named(self) -> None:
