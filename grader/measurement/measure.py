@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
@@ -158,7 +158,7 @@ def measure(
         if not _is_whole(answer, len(versions)):
             return UNTIMED
         try:
-            timing = _read_within(limits, versions, attempt, answer, setup, generator)
+            timing = _read(limits, versions, attempt, answer, setup, generator)
         except Unsteady as unsteady:
             reasons.append(unsteady.reason)
         else:
@@ -178,26 +178,6 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
     if not isinstance(answer, MachineLimits):
         return None
     return setup.machine.limits.learn(cpus, answer)
-
-
-def _read_within(
-    limits: MachineLimits,
-    versions: Sequence[Version],
-    task: TimeSchedule,
-    answer: TimingResult,
-    setup: MeasurementSetup,
-    generator: np.random.Generator,
-) -> Timing:
-    """Estimate. Raises Unsteady.
-
-    Where it is faster than processors were found to be, these are measured once more: they may have
-    been held back before.
-    """
-    timing = _read(limits, versions, task, answer, setup, generator)
-    if all(shape.submission_us >= shape.floor_us for shape in timing.shapes):
-        return timing
-    again = _measure_limits(setup, task.cpus) or limits
-    return _read(again, versions, task, answer, setup, generator)
 
 
 def _is_whole(answer: TimingResult, shapes: int) -> bool:
@@ -243,7 +223,11 @@ def _read(
     setup: MeasurementSetup,
     generator: np.random.Generator,
 ) -> Timing:
-    """Estimate. Raises Unsteady."""
+    """Estimate. Raises Unsteady.
+
+    Where it is faster than processors were found to be, these are measured once more: they may have
+    been held back before.
+    """
     operations = setup.options.operations_per_item
     work = tuple(
         function_work(
@@ -257,6 +241,9 @@ def _read(
     pace = setup.machine.pace.learn(each.moment.probe for each in answer.rounds)
     setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace, limits)
     timing = read_measurement(answer, setting, generator)
+    is_beyond = any(each.submission_us < each.floor_us for each in timing.shapes)
+    if is_beyond and (again := _measure_limits(setup, task.cpus)) is not None:
+        timing = read_measurement(answer, replace(setting, limits=again), generator)
     wanted = setup.options.threads
     if timing.threads == wanted:
         return timing
