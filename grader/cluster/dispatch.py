@@ -37,6 +37,7 @@ MOST_DEATHS = 3
 """So many workers may die while one submission is graded, before it is given up."""
 
 _LOOK_SECONDS = 1.0
+_STUCK_SECONDS = 20.0  # longer than a client of Dask tries to connect again, before it closes
 _FETCHERS = 4
 
 What = Literal["started", "waits", "works"]
@@ -102,7 +103,8 @@ class Dispatch:
     """Has submissions graded by a cluster's workers.
 
     `function` is what they run, of a job's bytes and the `archive`'s. `tell` hears which submission
-    is at work on which worker. `clock` gives monotonic seconds, `patience` is in them.
+    is at work on which worker. `again` makes another client where Dask cannot connect this one
+    again. `clock` gives monotonic seconds, `patience` is in them.
     """
 
     def __init__(
@@ -113,11 +115,12 @@ class Dispatch:
         choice: WorkerChoice,
         tell: Callable[[str, What, str], None] = lambda *_: None,
         patience: float = PATIENCE_SECONDS,
+        again: Callable[[], Client] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client, self._function, self._choice = client, function, choice
         self._archive, self._tell = archive, tell
-        self._patience, self._clock = patience, clock
+        self._patience, self._again, self._clock = patience, again, clock
         self._topic = f"grader-{secrets.token_hex(8)}"
         self._messages: queue.Queue[_Done | _Event] = queue.Queue()
         self._ended: deque[Future] = deque()
@@ -129,7 +132,7 @@ class Dispatch:
         self._number = 0
         self._is_heard = False
         self._looked = -_LOOK_SECONDS
-        self._useful = self._clock()
+        self._useful = self._connected = self._clock()
 
     def run(
         self, names: Iterable[str], make: Callable[[str], bytes]
@@ -283,10 +286,12 @@ class Dispatch:
             return
         self._looked = now
         if self._client.status == "running":
+            self._connected = now
             self._update()
             self._lighten(waiting, now)
         else:
             self._begin_anew()
+            self._connect_again(waiting, now)
         if self._workers:
             self._useful = now
         elif self._client.status == "closed" or now - self._useful > self._patience:
@@ -309,6 +314,17 @@ class Dispatch:
         """
         self._workers.clear()
         self._is_heard = False
+
+    def _connect_again(self, waiting: deque[str], now: float) -> None:
+        """Take another client where this one is "connecting" for ever: Dask's fails when the first
+        message to one that comes back says two things. What it was given since is sent anew.
+        """
+        is_stuck = self._client.status == "connecting" and now - self._connected > _STUCK_SECONDS
+        if self._again is not None and is_stuck:
+            with suppress(UsageError):  # nobody answers: until the patience is at its end
+                self._client = self._again()
+                waiting.extend(sent.name for sent in self._sent.values())
+                self._sent.clear()
 
     def _update(self) -> None:
         """Take in workers that have come, and part with those whose end nobody has told of."""

@@ -10,7 +10,7 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +68,8 @@ def open_cluster(
     sweep()
     course = find_course(options.course, (Path.cwd(),))
     possible = course.possible(options.assignment)
-    with connected(cluster) as client:
+    with ExitStack() as clients:
+        client = clients.enter_context(connected(cluster))
         wanted = _wanted(options, possible)
         workers = _wait_for(client, wanted, cluster.patience)
         if cluster.same_machine_type:
@@ -77,8 +78,12 @@ def open_cluster(
         archive = pack(possible)
         job = _job(options, digest_of(archive))
 
+        def again() -> Client:
+            return clients.enter_context(connected(cluster))
+
         def start(tell: Tell) -> Dispatch:
-            return Dispatch(client, grade_submission, archive, wanted, tell, cluster.patience)
+            patience = cluster.patience
+            return Dispatch(client, grade_submission, archive, wanted, tell, patience, again)
 
         levels = frozenset(each.facts.level for each in useful if each.facts is not None)
         settings = _settings(options, job, levels)
@@ -113,7 +118,18 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
         yield client
     finally:
         with suppress(TimeoutError):  # of workers that are busy to the end
-            client.close(timeout=2)
+            _close(client)
+
+
+def _close(client: Client) -> None:
+    """Close a client, also one that Dask failed to connect again: what ended its reading would be
+    raised at each attempt to close it, by the collector also.
+    """
+    try:
+        client.close(timeout=2)
+    except AssertionError:
+        client._handle_report_task = None
+        client.close(timeout=2)
 
 
 def _quieten() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 from distributed import Client
 
 from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, Returned, WorkerChoice
+from grader.cluster.jobs import ClusterOptions
+from grader.cluster.opening import connected
 from grader.errors import UsageError
 from grader.language import NOTHING, Text, say
 from tests.cluster.farm import Farm, Proxy, farm, wait_until
@@ -32,11 +36,16 @@ class Class:
         jobs: dict[str, bytes],
         patience: float = 60.0,
         choice: WorkerChoice = ANYONE,
+        again: Callable[[], Client] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.made = dict.fromkeys(jobs, 0)
         self.told: list[tuple[str, str]] = []
+        self.ended: dict[str, Outcome] = {}
         self._jobs = jobs
-        self.dispatch = Dispatch(client, simulate, ARCHIVE, choice, self._tell, patience=patience)
+        self.dispatch = Dispatch(
+            client, simulate, ARCHIVE, choice, self._tell, patience, again, clock
+        )
 
     def run(self) -> Iterator[Outcome]:
         return self.dispatch.run(self._jobs, self._make)
@@ -176,19 +185,40 @@ def test_a_network_that_stands_still_for_a_while_loses_nothing(
     assert {1} == set(work.made.values())
 
 
-def test_a_connection_that_breaks_costs_what_was_on_its_way(cluster: Farm, client: Client) -> None:
-    proxy = Proxy(cluster.port)
-    with cluster.client(proxy.port) as distant:
-        work = Class(distant, {f"s{n}": b"nap 0.1" for n in range(10)})
-        outcomes = {}
-        for each in work.run():
-            outcomes[each.name] = each
-            if len(outcomes) == 2:
+def break_amid(port: int, clock: Callable[[], float] = time.monotonic) -> Class:
+    """Have ten submissions graded by way of a network that breaks once; returns what was done."""
+    proxy = Proxy(port)
+    options = ClusterOptions(f"tcp://127.0.0.1:{proxy.port}")
+    with ExitStack() as clients:
+        first = clients.enter_context(connected(options))
+        first.wait_for_workers(2, timeout=120)
+        again = partial(_enter, clients, options)
+        work = Class(first, {f"s{n}": b"nap 0.1" for n in range(10)}, again=again, clock=clock)
+        for number, each in enumerate(work.run(), 1):
+            work.ended[each.name] = each
+            if number == 2:
                 proxy.cut()
     proxy.close()
-    assert 10 == len(outcomes)
-    assert {Returned} == set(map(type, outcomes.values()))
+    return work
+
+
+def _enter(clients: ExitStack, options: ClusterOptions) -> Client:
+    return clients.enter_context(connected(options))
+
+
+def test_a_connection_that_breaks_costs_what_was_on_its_way(cluster: Farm, client: Client) -> None:
+    work = break_amid(cluster.port)
+    assert 10 == len(work.ended)
+    assert {Returned} == set(map(type, work.ended.values()))
     assert 2 == max(work.made.values())
+
+
+def test_another_client_goes_on_where_dask_cannot_connect_one_again() -> None:
+    chatty = {"DASK_DISTRIBUTED__SCHEDULER__PRELOAD": '["tests.cluster.chatty"]'}
+    with farm(2, environment=chatty) as made:
+        work = break_amid(made.port, clock=lambda: 20 * time.monotonic())
+    assert 10 == len(work.ended)
+    assert {Returned} == set(map(type, work.ended.values()))
 
 
 def test_without_a_scheduler_it_ends_and_says_so() -> None:
