@@ -36,7 +36,7 @@ SWITCH = "GRADER_CONTROL_GROUPS"
 """Set to "off" in the environment, no groups are made: for a machine whose groups are not to be
 touched, and for tests of what there is without them."""
 
-_NAME = "grader-{pid}-{start}-{number}"
+_NAME = "grader-{space}-{pid}-{start}-{number}"
 _CONTROLLERS = ("memory", "pids", "cpu")
 _LEAF = "self"
 _REMOVE_SECONDS = 2.0
@@ -94,9 +94,14 @@ class Groups:
         return group
 
     def sweep(self) -> None:
-        """Remove the groups of graders that are gone. One with a process in it stays."""
+        """Remove the groups of graders that are gone. One with a process in it stays.
+
+        So do those of other process namespaces, where a container shares the machine's groups: to
+        look for a grader there is in vain, and a group that it has just made has nobody in it yet.
+        """
+        pattern = _NAME.format(space=_space(), pid="*", start="*", number="*")
         for base in set(self._bases.values()):
-            for folder in base.glob(_NAME.format(pid="*", start="*", number="*")):
+            for folder in base.glob(pattern):
                 if not _lives(folder.name):
                     with contextlib.suppress(OSError):  # it is in use, or another grader was faster
                         folder.rmdir()
@@ -241,12 +246,18 @@ def _works(groups: Groups) -> bool:
 
 
 def _own_name(number: int | str) -> str:
-    return _NAME.format(pid=os.getpid(), start=_start_of(os.getpid()), number=number)
+    pid = os.getpid()
+    return _NAME.format(space=_space(), pid=pid, start=_start_of(pid), number=number)
+
+
+def _space() -> int:
+    """Return the number of the namespace in which this process has its process id."""
+    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def _lives(name: str) -> bool:
     """Say whether the grader is there that a group is named after."""
-    _, pid, start, *_ = name.split("-")
+    _, _, pid, start, *_ = name.split("-")
     return start != "0" and start == _start_of(pid)
 
 

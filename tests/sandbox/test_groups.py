@@ -22,6 +22,7 @@ from tests.missing import NO_GROUPS
 from tests.users import need_boxes
 
 MEGABYTE = 2**20
+SPACE = Path("/proc/self/ns/pid").stat().st_ino
 QUOTA = Quota(memory=300 * MEGABYTE, processes=64)
 V1 = "33 31 0:29 / {mount} rw,relatime - cgroup cgroup rw,{controllers}\n"
 V2 = "41 31 0:38 / {mount} rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n"
@@ -148,12 +149,19 @@ def test_bounds_of_the_groups_that_the_grader_is_in_are_known(tmp_path: Path) ->
 def test_groups_of_graders_that_are_gone_are_swept(tmp_path: Path) -> None:
     groups = groups_of(tmp_path, unified=True)
     ours, gone, other = (
-        tmp_path / name for name in (_own(7), f"grader-{2**22 + 1}-55-0", "session-1")
+        tmp_path / name for name in (_own(7), f"grader-{SPACE}-{2**22 + 1}-55-0", "session-1")
     )
     for folder in (ours, gone, other):
         folder.mkdir()
     groups.sweep()
     assert [True, False, True] == [folder.exists() for folder in (ours, gone, other)]
+
+
+def test_groups_of_other_process_namespaces_stay(tmp_path: Path) -> None:
+    foreign = tmp_path / f"grader-{SPACE + 1}-{2**22 + 1}-55-0"
+    foreign.mkdir()
+    groups_of(tmp_path, unified=True).sweep()
+    assert foreign.exists()
 
 
 def _names(folder: Path) -> list[str]:
@@ -162,7 +170,7 @@ def _names(folder: Path) -> list[str]:
 
 def _own(number: int | str) -> str:
     fields = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()
-    return f"grader-{os.getpid()}-{fields[19]}-{number}"
+    return f"grader-{SPACE}-{os.getpid()}-{fields[19]}-{number}"
 
 
 @pytest.fixture
