@@ -51,6 +51,8 @@ class GraderError(Exception):
         # Nobody checks the types of a course's oracle.py: its plain words are said as they are.
         self.message = as_text(message)
         self.hint = as_text(hint)
+        # Of who calls from Python: with these a traceback ends, from Python 3.11 on.
+        self.__notes__ = [self.hint.english] if self.hint else []
 
     def __str__(self) -> str:
         return self.message.english

@@ -98,6 +98,12 @@ class TestNames:
     def test_errors_are_those_of_the_whole_grader(self) -> None:
         assert grader.GraderError is GraderError
 
+    def test_a_traceback_ends_with_what_to_do(self) -> None:
+        with pytest.raises(GraderError) as caught:
+            grader.grade("nowhere.ipynb", course="nowhere")
+        assert caught.value.hint
+        assert [caught.value.hint.english] == caught.value.__notes__
+
     def test_a_format_that_there_is_not_is_told_with_those_that_there_are(self) -> None:
         with pytest.raises(ValueError, match="no format 'pdf', but text, json, html"):
             typical().render("pdf")
