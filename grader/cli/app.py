@@ -12,7 +12,13 @@ import sys
 from types import ModuleType
 from typing import cast
 
-from grader.cli.ending import Interruption, OutputError, command_language, prepare_process
+from grader.cli.ending import (
+    Interruption,
+    OutputError,
+    command_language,
+    discard_output,
+    prepare_process,
+)
 from grader.errors import GraderError, told_failure
 from grader.language import NOTHING, Text, say
 
@@ -30,10 +36,14 @@ def main() -> None:
     try:
         code = _run(interruption)
         interruption.end()  # once more: what interrupts the first one waits to be raised again
-        sys.stdout.flush()
+        if not interruption.number:
+            sys.stdout.flush()
     except OutputError as error:  # of what waited to be written
         code = _say(error.message, error.hint)
+    except KeyboardInterrupt:  # while it was written
+        code = SIGNALLED + signal.SIGINT
     if interruption.number:
+        discard_output()
         _say(say("interrupted."))
         code = SIGNALLED + interruption.number
     sys.exit(code)

@@ -75,7 +75,7 @@ class Interruption:
         signal.signal(signal.SIGALRM, self._interrupt_again)
 
     def end(self) -> None:
-        """Say that the work is over: nothing is raised any more.
+        """Say that the work is over: what came before is not raised again.
 
         The alarm is put off. Python gives it back to the system before the process is gone, which
         would be ended by it, with another exit code.
@@ -191,6 +191,15 @@ def write_output(content: bytes) -> None:
         if not isinstance(sys.stdout, _Output):
             raise
         sys.stdout.fail(error)
+
+
+def discard_output() -> None:
+    """Send what waits to be written to the standard output nowhere.
+
+    Whoever interrupts a command whose output nobody reads would wait for its reader else: no second
+    signal is heeded.
+    """
+    _send_nowhere(cast("io.TextIOWrapper", sys.stdout))
 
 
 def _replaced(stream: TextIO | None, number: int, kind: type[_Output]) -> _Output:

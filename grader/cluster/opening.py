@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from distributed import Client
 
@@ -98,7 +98,7 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     security = security_of(address)
     _quieten()
     try:
-        client = Client(
+        client = _Client(
             address,
             security=security,
             timeout=CONNECT_SECONDS,
@@ -119,6 +119,20 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     finally:
         with suppress(TimeoutError):  # of workers that are busy to the end
             _close(client)
+
+
+class _Client(Client):  # type: ignore[misc]
+    """One that does not outlive an interruption while it connects: when the process ends Dask would
+    wait half a minute for a thread of it that is no more.
+    """
+
+    def start(self, **settings: Any) -> None:
+        try:
+            super().start(**settings)
+        except KeyboardInterrupt:
+            with suppress(TimeoutError):
+                _close(self)
+            raise
 
 
 def _close(client: Client) -> None:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,31 @@ sys.setprofile(interrupt)
 app.main()
 """
 
+UNREAD = """
+import os, signal, sys, threading, types
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from grader.cli import app
+from grader.cli.ending import _Output
+
+def write():
+    print("x" * 4000, end="")
+    if sys.argv[1] == "amid":
+        sys.stdout.flush()
+
+commands = types.ModuleType("grader.cli.commands")
+commands.app = write
+sys.modules["grader.cli.commands"] = commands
+
+def interrupt(frame, event, argument):
+    if event == "call" and frame.f_code is _Output.flush.__code__:
+        sys.setprofile(None)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+sys.setprofile(interrupt)
+app.main()
+"""
+
 CRASHING = """
 import ctypes
 from grader.cli.ending import prepare_process
@@ -156,6 +182,22 @@ class World:
 
     def has_locked_a_folder(self) -> bool:
         return any(self.temporary.glob("grader-*/.lock"))
+
+
+@contextmanager
+def full_pipe() -> Iterator[int]:
+    """Yield the end to write to of a pipe that takes nothing more."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writing, bytes(4096))
+        os.set_blocking(writing, True)
+        yield writing
+    finally:
+        os.close(writing)
+        os.close(reading)
 
 
 class TestOutput:
@@ -306,6 +348,23 @@ class TestSignals:
                 [sys.executable, "-c", AT_THE_END], capture_output=True, text=True, timeout=60
             )
             assert (130, "grader: interrupted.\n") == (done.returncode, done.stderr)
+
+    @pytest.mark.parametrize("place", ["amid", "after"])
+    def test_one_while_nobody_reads_what_is_written_ends_it_with_its_code(self, place: str) -> None:
+        """Just after the work it was a traceback; amid the work it was heeded when the reader had
+        gone."""
+        environment = {**os.environ}
+        environment.pop("PYTHONUNBUFFERED", None)  # all would be written amid the work
+        with full_pipe() as pipe:
+            done = subprocess.run(
+                [sys.executable, "-c", UNREAD, place],
+                stdout=pipe,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+                timeout=60,
+            )
+        assert (143, "grader: interrupted.\n") == (done.returncode, done.stderr)
 
     def test_ctrl_c_while_it_starts_is_no_failure(self, world: World) -> None:
         write(world.folder / "hw.ipynb", *ENDLESS)  # what is damaged is told in a second

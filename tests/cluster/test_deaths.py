@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -241,3 +243,32 @@ def test_without_a_worker_it_waits_no_longer_than_its_patience() -> None:
         with pytest.raises(UsageError, match="no worker is left"):
             list(work.run())
         assert time.monotonic() - began < 10
+
+
+SILENT = """
+import os, signal, socket, threading
+from grader.cluster.jobs import ClusterOptions
+from grader.cluster.opening import connected
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+listener = socket.create_server(("127.0.0.1", 0))
+kept = []
+
+def interrupt():
+    kept.append(listener.accept()[0])
+    kept[0].recv(1)  # it waits for an answer now
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    with connected(ClusterOptions(f"tcp://127.0.0.1:{listener.getsockname()[1]}")):
+        pass
+except KeyboardInterrupt:
+    print([each.name for each in threading.enumerate() if each.name == "IO loop"])
+"""
+
+
+def test_ctrl_c_while_a_scheduler_does_not_answer_ends_it_at_once() -> None:
+    """A client that was still there made the end take half a minute more, with a traceback."""
+    done = subprocess.run([sys.executable, "-c", SILENT], capture_output=True, text=True)
+    assert ("[]\n", "", 0) == (done.stdout, done.stderr, done.returncode)

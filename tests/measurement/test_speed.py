@@ -82,7 +82,7 @@ class Machine:
         places: Callable[[int], int] = lambda index: index % 4,
         spoil: Callable[[TimingResult], Any] = lambda answer: answer,
         probe: float = PACE,
-        limits: MachineLimits | TaskFailure = LIMITS,
+        limits: MachineLimits | TaskFailure | ProtocolError = LIMITS,
         seconds: float = 1.0,
     ) -> None:
         self._probe, self.limits, self._seconds = probe, limits, seconds
@@ -96,6 +96,8 @@ class Machine:
         if isinstance(task, MeasureLimits):
             assert "pure" == kind
             self.measured.append(task.cpus)
+            if isinstance(self.limits, ProtocolError):
+                raise self.limits
             return self.limits
         assert "timing" == kind
         self.asked.append(task)
@@ -367,7 +369,7 @@ SLOW = MachineLimits(flops=1e8, bytes=1e8)
 class TestLimits:
     """What processors can do at most: nothing that a submission has been near says it."""
 
-    def times(self, *limits: MachineLimits) -> tuple[Machine, list[Timing]]:
+    def times(self, *limits: MachineLimits | TaskFailure) -> tuple[Machine, list[Timing]]:
         """Measure on one machine as often as limits are given, which it has one after the other;
         return it, and what came of each."""
         machine, place = Machine(seconds=1e-3), benches.Machine(first_cpus, KnownPace())
@@ -398,14 +400,24 @@ class TestLimits:
         assert [True, True, False, False] == held
         assert 1000.0 == found[-1].peak_gflops
 
+    def test_where_they_cannot_be_measured_again_those_that_are_known_count(self) -> None:
+        machine, found = self.times(SLOW, SLOW, TaskFailure("time", "Raised", "no compiler"))
+        assert (4, 3) == (len(machine.measured), len(machine.asked))
+        assert 0.1 == found[-1].peak_gflops
+
     def test_what_a_measurement_that_says_nothing_found_counts_as_well(self) -> None:
         """They come from a runner that has no submission."""
         machine = Machine(disturbs=lambda cpus: len(machine.asked) < 3)
         assert LIMITS.flops / 1e9 == timed(machine).timing.peak_gflops
         assert (2, 3) == (len(machine.measured), len(machine.asked))
 
-    def test_without_any_nothing_is_timed_and_it_is_tried_again_later(self) -> None:
-        machine = Machine(limits=TaskFailure("time", "Raised", "no compiler"))
+    @pytest.mark.parametrize(
+        "limits", [TaskFailure("time", "Raised", "no compiler"), ProtocolError(foreign("no frame"))]
+    )
+    def test_without_any_nothing_is_timed_and_it_is_tried_again_later(
+        self, limits: TaskFailure | ProtocolError
+    ) -> None:
+        machine = Machine(limits=limits)
         refused = problem(machine)
         assert "at most could not be measured" in refused.reason.english
         assert (True, "busy", []) == (refused.again, refused.code, machine.asked)

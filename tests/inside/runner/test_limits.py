@@ -12,6 +12,7 @@ import pytest
 import tvm
 
 from grader.inside.common.machine import find_target
+from grader.inside.runner.entry import perform
 from grader.inside.runner.limits import (
     COPIED_BYTES,
     LINE,
@@ -19,7 +20,6 @@ from grader.inside.runner.limits import (
     copy,
     measure_limits,
     multiply_adds,
-    perform,
 )
 from grader.messages import MeasureLimits
 
