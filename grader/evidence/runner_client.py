@@ -36,7 +36,9 @@ from grader.messages import (
     FromRunner,
     LibraryTiming,
     MachineLimits,
+    MachinePace,
     MeasureLimits,
+    MeasurePace,
     MutateModule,
     MutationResult,
     RankTrials,
@@ -68,6 +70,7 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     TraceModule: TraceResult,
     TimeSchedule: TimingResult,
     MeasureLimits: MachineLimits,
+    MeasurePace: MachinePace,
     ReplayTrace: ReplayResult,
     DrawTrials: DrawnTrials,
     RankTrials: TrialTimes,
@@ -353,7 +356,8 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    return "time" if isinstance(task, TimeSchedule | MeasureLimits | TimeLibrary) else "run"
+    measures = isinstance(task, TimeSchedule | MeasureLimits | MeasurePace | TimeLibrary)
+    return "time" if measures else "run"
 
 
 def _start_hint(*processes: Process) -> Text:

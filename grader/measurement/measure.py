@@ -26,7 +26,9 @@ from grader.messages import (
     Array,
     FrameError,
     MachineLimits,
+    MachinePace,
     MeasureLimits,
+    MeasurePace,
     ShapeResult,
     TimedFunction,
     TimeSchedule,
@@ -37,7 +39,7 @@ from grader.messages import (
     view_array,
 )
 from grader.report import Timing
-from grader.timing.pace import KnownLimits, KnownPace
+from grader.timing.pace import FEWEST_PROBES, KnownLimits, KnownPace, find_pace
 from grader.timing.rounds import FACTORS
 
 RING = 4
@@ -46,6 +48,9 @@ RING = 4
 MOST_INPUT_BYTES = 16 * 2**20
 """Most bytes of inputs of one shape: with larger ones, rounds must share theirs. To draw, send and
 keep four times as much took 0.2 s of each grading, and 150 MB."""
+
+PROBES = 2 * FEWEST_PROBES
+"""How often the machine's pace is probed before a measurement: for a hundredth of a second."""
 
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
@@ -142,7 +147,7 @@ def measure(
             task,
             cpus=cpus,
             seed=int(generator.integers(2**31)),
-            rules=msgspec.structs.replace(task.rules, pace=setup.machine.pace.best),
+            rules=msgspec.structs.replace(task.rules, pace=_measure_pace(setup, cpus)),
         )
         limits = setup.machine.limits.find(cpus) or _measure_limits(setup, cpus)
         if limits is None:
@@ -178,6 +183,19 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
     if not isinstance(answer, MachineLimits):
         return None
     return setup.machine.limits.learn(cpus, answer)
+
+
+def _measure_pace(setup: MeasurementSetup, cpus: tuple[int, ...]) -> float:
+    """Probe in a runner that never gets a submission; return the best pace, 0 if unknown.
+
+    Where it cannot be probed, what is known must do: a measurement finds a pace of its own.
+    """
+    try:
+        answer = setup.runners.request("pure", MeasurePace(cpus, PROBES))
+    except ProtocolError:
+        return setup.machine.pace.best
+    probes = answer.probes if isinstance(answer, MachinePace) else ()
+    return setup.machine.pace.learn(probes)
 
 
 def _is_whole(answer: TimingResult, shapes: int) -> bool:
@@ -238,7 +256,7 @@ def _read(
         )
         for version, result in zip(versions, answer.shapes, strict=True)
     )
-    pace = setup.machine.pace.learn(each.moment.probe for each in answer.rounds)
+    pace = find_pace([each.moment.probe for each in answer.rounds], task.rules.pace)
     setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace, limits)
     timing = read_measurement(answer, setting, generator)
     is_beyond = any(each.submission_us < each.floor_us for each in timing.shapes)

@@ -5,7 +5,7 @@ Which process writes what:
     referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
-    referee ──MeasureLimits──▶ runner ──MachineLimits──▶ referee
+    referee ──MeasureLimits | MeasurePace──▶ runner ──MachineLimits | MachinePace──▶ referee
     referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
@@ -109,7 +109,9 @@ from grader.messages.tasks import (
     FromRunner,
     LibraryTiming,
     MachineLimits,
+    MachinePace,
     MeasureLimits,
+    MeasurePace,
     Moment,
     MutatedModule,
     MutateModule,
@@ -184,7 +186,9 @@ __all__ = [
     "LoadExtern",
     "LoopVariable",
     "MachineLimits",
+    "MachinePace",
     "MeasureLimits",
+    "MeasurePace",
     "Message",
     "ModelSpec",
     "Moment",

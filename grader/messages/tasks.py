@@ -71,9 +71,8 @@ class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MeasureLimits(Message, frozen=True):
-    """Measure what `cpus` can do at most, with a thread on each, with code for `target`.
-
-    Only a runner that never gets a submission is asked.
+    """Measure what `cpus` can do at most, with a thread on each, with code for `target`. Only a
+    runner that never gets a submission is asked.
     """
 
     target: str
@@ -81,14 +80,25 @@ class MeasureLimits(Message, frozen=True):
 
 
 class MachineLimits(Message, frozen=True):
-    """What processors can do at most, found by micro-benchmarks.
-
-    `flops`: floating-point operations per second, a multiply-add counts two; `bytes`: bytes per
-    second to and from memory of the size that the workload uses.
+    """What processors can do at most: `flops` floating-point operations per second, a multiply-add
+    counts two, and `bytes` per second to and from memory of the size that the workload uses.
     """
 
     flops: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
     bytes: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
+
+
+class MeasurePace(Message, frozen=True):
+    """Run so many probes on `cpus`, for how fast they are now; asked as `MeasureLimits` is."""
+
+    cpus: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
+    probes: Annotated[int, msgspec.Meta(ge=1, le=ROUND_LIMIT)]
+
+
+class MachinePace(Message, frozen=True):
+    """The seconds that each probe took: a fixed piece of work."""
+
+    probes: Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1, max_length=ROUND_LIMIT)]
 
 
 class TimeSchedule(Message, frozen=True):
@@ -328,6 +338,7 @@ ToRunner = (
     | TraceModule
     | TimeSchedule
     | MeasureLimits
+    | MeasurePace
     | ReplayTrace
     | FindStep
     | CompareTarget
@@ -340,6 +351,7 @@ FromRunner = (
     | TraceResult
     | TimingResult
     | MachineLimits
+    | MachinePace
     | ReplayResult
     | FoundStep
     | TargetResult

@@ -23,7 +23,9 @@ from grader.measurement.speed import compare_timed, gather_timing
 from grader.messages import (
     Array,
     MachineLimits,
+    MachinePace,
     MeasureLimits,
+    MeasurePace,
     ShapeResult,
     TaskFailure,
     TimeSchedule,
@@ -86,13 +88,17 @@ class Machine:
         seconds: float = 1.0,
     ) -> None:
         self._probe, self.limits, self._seconds = probe, limits, seconds
+        self.pace: TaskFailure | None = None
         self._disturbs, self._factor, self._reference = disturbs, factor, reference
         self._places = self.told = places
         self._spoil = spoil
         self.asked: list[TimeSchedule] = []
         self.measured: list[tuple[int, ...]] = []
 
-    def request(self, kind: str, task: TimeSchedule | MeasureLimits) -> Any:
+    def request(self, kind: str, task: TimeSchedule | MeasureLimits | MeasurePace) -> Any:
+        if isinstance(task, MeasurePace):
+            assert "pure" == kind
+            return self.pace or MachinePace((self._probe,) * task.probes)
         if isinstance(task, MeasureLimits):
             assert "pure" == kind
             self.measured.append(task.cpus)
@@ -350,13 +356,32 @@ class TestNoise:
     def test_the_pace_is_handed_on_to_later_measurements(self) -> None:
         pace, machine = KnownPace(), Machine()
         timed(machine, pace=pace)
+        machine.pace = TaskFailure("time", "TimeLimit", "")
         timed(machine, pace=pace)
-        assert [0.0, PACE] == [task.rules.pace for task in machine.asked]
+        assert [PACE, PACE] == [task.rules.pace for task in machine.asked]
+
+    def test_where_no_pace_can_be_measured_a_measurement_finds_its_own(self) -> None:
+        machine = Machine()
+        machine.pace = TaskFailure("time", "TimeLimit", "")
+        timed(machine)
+        assert [0.0] == [task.rules.pace for task in machine.asked]
 
     def test_a_machine_slower_than_its_pace_is_held_back(self) -> None:
         pace = KnownPace()
         timed(Machine(), pace=pace)
-        problem(Machine(probe=1.5 * PACE), pace=pace)
+        problem(Machine(probe=1.4 * PACE), pace=pace)
+
+    def test_a_pace_that_a_submission_makes_up_counts_for_nobody_else(self) -> None:
+        def quicker(answer: TimingResult) -> TimingResult:
+            change = msgspec.structs.replace
+            rounds = tuple(
+                change(each, moment=change(each.moment, probe=PACE / 1.4)) for each in answer.rounds
+            )
+            return change(answer, rounds=rounds)
+
+        pace = KnownPace()
+        gather(Machine(spoil=quicker), pace=pace)
+        timed(Machine(), pace=pace)
 
     def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
         assert "hardly faster" in problem(Machine(reference=1.0)).reason.english
@@ -586,9 +611,11 @@ class TestComputation:
     def gather(self, candidate: Candidate) -> tuple[TimedSchedule | Problem, list[TimeSchedule]]:
         asked: list[TimeSchedule] = []
 
-        def request(kind: str, task: TimeSchedule | MeasureLimits) -> Any:
+        def request(kind: str, task: TimeSchedule | MeasureLimits | MeasurePace) -> Any:
             if isinstance(task, MeasureLimits):
                 return LIMITS
+            if isinstance(task, MeasurePace):
+                return MachinePace((PACE,) * task.probes)
             asked.append(task)
             return self.answer(task)
 

@@ -29,6 +29,7 @@ from grader.messages import (
     FrameError,
     FromRunner,
     MeasureLimits,
+    MeasurePace,
     MutateModule,
     RankTrials,
     ReplayTrace,
@@ -64,6 +65,8 @@ def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
         return find_step(task)
     if isinstance(task, MeasureLimits):
         return limits.perform(task)
+    if isinstance(task, MeasurePace):
+        return limits.perform_pace(task)
     if isinstance(task, DrawTrials):
         return draw_trials(task)
     if isinstance(task, RankTrials):
