@@ -14,7 +14,7 @@ from grader.computation import ArgumentTable
 from grader.errors import ProtocolError
 from grader.evidence.candidates import UNTIMED
 from grader.evidence.case import Problem
-from grader.evidence.problems import explain_failure
+from grader.evidence.problems import explain_failure, told_by
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
 from grader.language import Text, in_clauses, say
@@ -30,6 +30,7 @@ from grader.messages import (
     MeasureLimits,
     MeasurePace,
     ShapeResult,
+    TaskFailure,
     TimedFunction,
     TimeSchedule,
     TimingResult,
@@ -55,14 +56,6 @@ PROBES = 2 * FEWEST_PROBES
 ATTEMPTS = 3
 """How often a measurement is made before the machine is called too busy: each on processors that
 are chosen anew."""
-
-UNLIMITED = Problem(
-    say("What this machine can do at most could not be measured."),
-    say("This is not your fault. Have it graded again on a machine that does nothing else."),
-    again=True,
-    code="busy",
-)
-"""What comes of a machine that a schedule's time cannot be compared with."""
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
@@ -150,8 +143,8 @@ def measure(
             rules=msgspec.structs.replace(task.rules, pace=_measure_pace(setup, cpus)),
         )
         limits = setup.machine.limits.find(cpus) or _measure_limits(setup, cpus)
-        if limits is None:
-            return UNLIMITED
+        if isinstance(limits, Problem):
+            return limits
         try:
             answer = setup.runners.request("timing", attempt)
         except ProtocolError:
@@ -171,18 +164,29 @@ def measure(
     return too_noisy(reasons)
 
 
-def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLimits | None:
+def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLimits | Problem:
     """Measure what processors can do, in a runner that never gets a submission.
 
-    Returns the most that they ever did, None where nothing can be measured.
+    Returns the most that they ever did, or why nothing can be measured: nothing is timed then, as
+    no time could be said to be impossible.
     """
     try:
         answer = setup.runners.request("pure", MeasureLimits("host", cpus))
-    except ProtocolError:
-        return None
-    if not isinstance(answer, MachineLimits):
-        return None
+    except ProtocolError as error:
+        return _unlimited(error.message)
+    if isinstance(answer, TaskFailure):
+        return _unlimited(told_by(answer))
+    assert isinstance(answer, MachineLimits)  # nothing else is decoded as its answer
     return setup.machine.limits.learn(cpus, answer)
+
+
+def _unlimited(reason: Text) -> Problem:
+    return Problem(
+        say("What this machine can do at most could not be measured: {reason}", reason=reason),
+        say("This is not your fault. Have it graded again on a machine that does nothing else."),
+        again=True,
+        code="busy",
+    )
 
 
 def _measure_pace(setup: MeasurementSetup, cpus: tuple[int, ...]) -> float:
@@ -260,7 +264,7 @@ def _read(
     setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace, limits)
     timing = read_measurement(answer, setting, generator)
     is_beyond = any(each.submission_us < each.floor_us for each in timing.shapes)
-    if is_beyond and (again := _measure_limits(setup, task.cpus)) is not None:
+    if is_beyond and isinstance(again := _measure_limits(setup, task.cpus), MachineLimits):
         timing = read_measurement(answer, replace(setting, limits=again), generator)
     wanted = setup.options.threads
     if timing.threads == wanted:

@@ -437,14 +437,19 @@ class TestLimits:
         assert (2, 3) == (len(machine.measured), len(machine.asked))
 
     @pytest.mark.parametrize(
-        "limits", [TaskFailure("time", "Raised", "no compiler"), ProtocolError(foreign("no frame"))]
+        ("limits", "reason"),
+        [
+            (TaskFailure("time", "Raised", "no compiler"), "no compiler"),
+            (ProtocolError(foreign("no frame")), "no frame"),
+        ],
     )
     def test_without_any_nothing_is_timed_and_it_is_tried_again_later(
-        self, limits: TaskFailure | ProtocolError
+        self, limits: TaskFailure | ProtocolError, reason: str
     ) -> None:
         machine = Machine(limits=limits)
         refused = problem(machine)
-        assert "at most could not be measured" in refused.reason.english
+        assert "at most could not be measured: " in refused.reason.english
+        assert refused.reason.english.endswith(reason)
         assert (True, "busy", []) == (refused.again, refused.code, machine.asked)
 
 
