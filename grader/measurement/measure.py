@@ -17,7 +17,7 @@ from grader.evidence.case import Problem
 from grader.evidence.problems import explain_failure, told_by
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
-from grader.language import Text, in_clauses, say
+from grader.language import NOTHING, Text, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.measurement.library import LibraryTimer
 from grader.measurement.points import SpeedOptions
@@ -174,9 +174,8 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
         answer = setup.runners.request("pure", MeasureLimits("host", cpus))
     except ProtocolError as error:
         return _unlimited(error.message)
-    if isinstance(answer, TaskFailure):
-        return _unlimited(told_by(answer))
-    assert isinstance(answer, MachineLimits)  # nothing else is decoded as its answer
+    if not isinstance(answer, MachineLimits):
+        return _unlimited(told_by(answer) if isinstance(answer, TaskFailure) else NOTHING)
     return setup.machine.limits.learn(cpus, answer)
 
 

@@ -30,7 +30,7 @@ from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError
 from grader.evidence import subject as subjects
 from grader.evidence.candidates import gather_outputs
-from grader.evidence.case import Candidate, Case, Evidence
+from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.evidence.subject import convolution_arrays
 from grader.execute.captures import CaptureReader
@@ -88,6 +88,7 @@ from tests import sample_reports
 from tests.broken import files
 from tests.broken.cells import CELLS
 from tests.properties import strategies
+from tests.timing.machine import slots_of
 
 SAMPLES = 6
 WIDTH = 16
@@ -139,13 +140,15 @@ def check_notebook(content: bytes) -> None:
 # --- messages -------------------------------------------------------------------------------------
 
 _ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
-_BLOCK = Block(1e-3, 1.0, 0)
-_GROUP = BlockGroup(_BLOCK, _BLOCK, Block(3e-4, 1.0, 0))
+_BLOCK = Block(1e-3, 1.0, 0, calls=3)
+_GROUP = BlockGroup(_BLOCK, _BLOCK, Block(3e-4, 1.0, 0, calls=3))
 _ROUNDS = tuple(TimingRound((_GROUP,), Moment(0, 2e-4, place)) for place in range(4))
-_TIMING = TimingResult(
+_OUTPUTS = np.ones((2, *_OUTPUT), np.float32)
+_SLOTS = slots_of(_OUTPUTS, (0, 1))
+TIMING = TimingResult(
     variant="conv2d",
     target="llvm",
-    shapes=(ShapeResult(3, _ARRAY, (0, 1), Slots(_ARRAY, _ARRAY, _ARRAY)),),
+    shapes=(ShapeResult(3, pack_array(_OUTPUTS), (0, 1), _SLOTS),),
     control=(ControlRound(_BLOCK, _BLOCK, Moment(0, 2e-4, 0)),) * 6,
     rounds=_ROUNDS * 3,
 )
@@ -154,7 +157,7 @@ _MESSAGES = (
     CaptureFailure("p", "f", 3, "raised", "NameError", "message", 4),
     RunModule(b"{}", (RunArgument(_ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
     RunResult(_ARRAY, ("f",), {"env.a": 3}),
-    _TIMING,
+    TIMING,
     MeasureLimits("host", (0, 1)),
     MachineLimits(1e11, 2e10),
     MeasurePace((0, 1), 20),
@@ -351,22 +354,24 @@ def check_evidence(answer: RunResult) -> None:
 
 def measurements() -> st.SearchStrategy[TimingResult]:
     """What a runner that a schedule took over may answer: what the referee can decode, and more."""
-    payloads = st.builds(_answered, strategies.messages((msgspec.msgpack.encode(_TIMING),)))
+    payloads = st.builds(_answered, strategies.messages((msgspec.msgpack.encode(TIMING),)))
     likely = ((2, *_OUTPUT), (1, 2, 3), (2, 3), (0, 2, 2), (2, 0, 3))
     results = st.builds(
         ShapeResult,
         calls=st.just(3),
         outputs=strategies.arrays(likely),
         inputs=st.lists(st.integers(0, 2**62), max_size=3).map(tuple),
+        slots=st.just(_SLOTS) | st.builds(Slots),
     )
+    seconds = st.sampled_from((1e-300, 1e-6, 3600.0))
     blocks = st.builds(
-        Block, st.sampled_from((1e-300, 1e-6, 3600.0)), st.floats(0, 1000), st.integers(0, 1)
+        Block, seconds, st.floats(0, 1000), st.integers(0, 1), calls=st.integers(0, 5)
     )
     groups = st.lists(st.builds(BlockGroup, blocks, blocks, blocks), min_size=1, max_size=2)
     rounds = st.builds(TimingRound, groups.map(tuple), st.just(Moment(0, 2e-4, 1)))
     made = st.builds(
         msgspec.structs.replace,
-        st.just(_TIMING),
+        st.just(TIMING),
         shapes=st.lists(results, min_size=1, max_size=2).map(tuple),
         rounds=st.lists(rounds, max_size=2).map(lambda some: (*some, *_ROUNDS) * 3),
     )
@@ -377,13 +382,18 @@ def _answered(payload: bytes) -> TimingResult:
     try:
         return decode_payload(payload, TimingResult)
     except FrameError:
-        return _TIMING
+        return TIMING
 
 
-def check_measurement(answer: TimingResult) -> None:
-    """Any answer of the right type is a measurement or a problem, and can be reported and shown."""
-    oracle: Any = SimpleNamespace(workload=lambda _, data, *__: np.zeros((len(data), *_OUTPUT)))
-    runners: Any = SimpleNamespace(request=lambda kind, task: answer)
+def measured_of(answer: TimingResult) -> Measured | Problem:
+    """Measure where a runner that has a submission answers this; the others are honest."""
+
+    def request(kind: str, task: ToRunner) -> FromRunner:
+        if isinstance(task, MeasureLimits):
+            return MachineLimits(1e13, 1e13)
+        return MachinePace((2e-4,) * task.probes) if isinstance(task, MeasurePace) else answer
+
+    runners: Any = SimpleNamespace(request=request)
     subject = subjects.Subject(_WEIGHT, OracleOptions((1, 4, 4), (10,)))
     setup = MeasurementSetup(
         workload="",
@@ -395,7 +405,13 @@ def check_measurement(answer: TimingResult) -> None:
     )
     with np.errstate(all="ignore"):
         version = Version(b"{}", "conv2d", convolution_arrays((2, 1, 4, 4), _WEIGHT))
-        measured = measure([version], setup, np.random.default_rng(0))
+        return measure([version], setup, np.random.default_rng(0))
+
+
+def check_measurement(answer: TimingResult) -> None:
+    """Any answer of the right type is a measurement or a problem, and can be reported and shown."""
+    oracle: Any = SimpleNamespace(workload=lambda _, data, *__: np.zeros((len(data), *_OUTPUT)))
+    measured = measured_of(answer)
     if isinstance(measured, Measured):
         outputs_right(measured, oracle)
         report = msgspec.structs.replace(sample_reports.typical(), timing=measured.timing)
