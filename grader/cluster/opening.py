@@ -117,8 +117,7 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     try:
         yield client
     finally:
-        with suppress(TimeoutError):  # of workers that are busy to the end
-            _close(client)
+        _close(client)
 
 
 class _Client(Client):  # type: ignore[misc]
@@ -130,8 +129,7 @@ class _Client(Client):  # type: ignore[misc]
         try:
             super().start(**settings)
         except KeyboardInterrupt:
-            with suppress(TimeoutError):
-                _close(self)
+            _close(self)
             raise
 
 
@@ -139,11 +137,12 @@ def _close(client: Client) -> None:
     """Close a client, also one that Dask failed to connect again: what ended its reading would be
     raised at each attempt to close it, by the collector also.
     """
-    try:
-        client.close(timeout=2)
-    except AssertionError:
-        client._handle_report_task = None
-        client.close(timeout=2)
+    with suppress(TimeoutError):  # of workers that are busy to the end
+        try:
+            client.close(timeout=2)
+        except AssertionError:
+            client._handle_report_task = None
+            client.close(timeout=2)
 
 
 def _quieten() -> None:

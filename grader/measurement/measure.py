@@ -180,11 +180,8 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
 
 
 def _unlimited(reason: Text) -> Problem:
-    return Problem(
-        say("What this machine can do at most could not be measured: {reason}", reason=reason),
-        say("This is not your fault. Have it graded again on a machine that does nothing else."),
-        again=True,
-        code="busy",
+    return _put_off(
+        say("What this machine can do at most could not be measured: {reason}", reason=reason)
     )
 
 
@@ -278,12 +275,19 @@ def _read(
 
 def too_noisy(reasons: Sequence[Text]) -> Problem:
     """Return the verdict of a machine on which nothing can be measured."""
-    return Problem(
+    return _put_off(
         say(
             "The machine was too busy to measure the speed, {times} times: {causes}.",
             times=len(reasons),
             causes=in_clauses(dict.fromkeys(reasons)),
-        ),
+        )
+    )
+
+
+def _put_off(reason: Text) -> Problem:
+    """Return why nothing was measured, which is the machine's: it is tried again later."""
+    return Problem(
+        reason,
         say("This is not your fault. Have it graded again on a machine that does nothing else."),
         again=True,
         code="busy",

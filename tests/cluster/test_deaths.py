@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -194,18 +193,16 @@ def break_amid(port: int, clock: Callable[[], float] = time.monotonic) -> Class:
     with ExitStack() as clients:
         first = clients.enter_context(connected(options))
         first.wait_for_workers(2, timeout=120)
-        again = partial(_enter, clients, options)
-        work = Class(first, {f"s{n}": b"nap 0.1" for n in range(10)}, again=again, clock=clock)
+        jobs = {f"s{n}": b"nap 0.1" for n in range(10)}
+        work = Class(
+            first, jobs, again=lambda: clients.enter_context(connected(options)), clock=clock
+        )
         for number, each in enumerate(work.run(), 1):
             work.ended[each.name] = each
             if number == 2:
                 proxy.cut()
     proxy.close()
     return work
-
-
-def _enter(clients: ExitStack, options: ClusterOptions) -> Client:
-    return clients.enter_context(connected(options))
 
 
 def test_a_connection_that_breaks_costs_what_was_on_its_way(cluster: Farm, client: Client) -> None:

@@ -366,10 +366,11 @@ class TestNoise:
         timed(machine)
         assert [0.0] == [task.rules.pace for task in machine.asked]
 
-    def test_a_machine_slower_than_its_pace_is_held_back(self) -> None:
+    @pytest.mark.parametrize("slower", [1.4, 1.5])
+    def test_a_machine_slower_than_its_pace_is_held_back(self, slower: float) -> None:
         pace = KnownPace()
         timed(Machine(), pace=pace)
-        problem(Machine(probe=1.4 * PACE), pace=pace)
+        problem(Machine(probe=slower * PACE), pace=pace)
 
     def test_a_pace_that_a_submission_makes_up_counts_for_nobody_else(self) -> None:
         def quicker(answer: TimingResult) -> TimingResult:
