@@ -13,7 +13,6 @@ from typing import Protocol, cast
 import hypothesis
 import pytest
 
-from grader.cli.app import ALLOCATIONS, spare_slow_imports
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.start import SteppingSandbox
@@ -22,10 +21,6 @@ from tests.endtoend.together import together
 __all__ = ["sandbox", "together"]
 
 ROOT = Path(__file__).parents[1]
-
-# Thousands of tests are no garbage: to look for some was a quarter of the time to collect them.
-gc.set_threshold(ALLOCATIONS)
-spare_slow_imports()
 
 # A run of the tests depends neither on the runs before it nor on chance; benchmarks/decoders.py
 # looks for counterexamples where nobody has looked yet.

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -153,6 +154,7 @@ def load_cheat(path: Path) -> Cheat:
     return Cheat(path.parent.name, path.stem, read_header(text), split_cells(text))
 
 
+@cache
 def all_cheats() -> tuple[Cheat, ...]:
     """Return all cheats, those last that must have the machine to themselves."""
     return tuple(sorted(map(load_cheat, sorted(FOLDER.glob("*/*.py"))), key=_is_timed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from grader.authoring.expectation import (
     Score,
     load_expectation,
 )
-from grader.course import load_course
+from grader.course import Course, load_course
 from tests.endtoend.command import ROOT
 
 SUFFIX = ".verdict.toml"
@@ -30,9 +31,15 @@ BRISK = re.compile(r"\bspeed\b.*?options = \{", re.DOTALL)
 """Where a brisk course has its speed check measure no longer than it must."""
 
 
+@cache
+def _course() -> Course:
+    return load_course(ROOT)
+
+
+@cache
 def is_timed(name: str) -> bool:
     """Say whether an example's verdict names the check of speed, or depends on its points."""
-    assignment = load_course(ROOT).get(name.split("/")[0]).assignment
+    assignment = _course().get(name.split("/")[0]).assignment
     parts = {part.id: part for part in assignment.part}
     expected = load_expectation(EXAMPLES[name]).part
     return any(_needs_speed(parts[part], each) for part, each in expected.items())
