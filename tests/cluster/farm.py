@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -119,17 +120,13 @@ class Proxy:
     """A network between a client and a scheduler, which can stand still or break."""
 
     def __init__(self, target: int) -> None:
-        import threading
-
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
-        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._ends: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
         self._flows = threading.Event()
         self._flows.set()
-        self._start = lambda *target: threading.Thread(
-            target=target[0], args=target[1:], daemon=True
-        ).start()
         self._start(self._accept)
 
     def stand_still(self) -> None:
@@ -140,32 +137,42 @@ class Proxy:
 
     def cut(self) -> None:
         """End all connections; new ones are made as before."""
-        for each in (end for pair in self._pairs for end in pair):
+        for each in self._ends:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-        self._pairs.clear()
+        self._ends.clear()
 
     def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # to close it alone wakes nobody who accepts
+        self._threads[0].join()
         self._listener.close()
         self._flows.set()
-        self.cut()
+        while any(each.is_alive() for each in self._threads):
+            self.cut()  # again, as a connection may have been in the making
+            time.sleep(0.01)
+
+    def _start(self, run: Callable[..., None], *arguments: socket.socket) -> threading.Thread:
+        thread = threading.Thread(target=run, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        return thread
 
     def _accept(self) -> None:
-        while True:
-            try:
-                ours, _ = self._listener.accept()
-            except OSError:
-                return
-            theirs = socket.create_connection(("127.0.0.1", self._target))
-            self._pairs.append((ours, theirs))
-            self._start(self._copy, ours, theirs)
-            self._start(self._copy, theirs, ours)
+        with suppress(OSError):
+            while True:
+                self._start(self._connect, self._listener.accept()[0])
+
+    def _connect(self, ours: socket.socket) -> None:
+        target = ("127.0.0.1", self._target)
+        with ours, suppress(OSError), socket.create_connection(target) as theirs:
+            self._ends += [ours, theirs]
+            back = self._start(self._copy, theirs, ours)
+            self._copy(ours, theirs)
+            back.join()
 
     def _copy(self, source: socket.socket, target: socket.socket) -> None:
-        try:
+        with suppress(OSError):
             while chunk := source.recv(2**16):
                 self._flows.wait()
                 target.sendall(chunk)
             target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
