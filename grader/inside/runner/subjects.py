@@ -334,7 +334,8 @@ class _Builder:
         return self._compile(name, self._workload.baseline(variant, _inputs(arena)), arena)
 
     def reference(self, variant: str, arena: Arena) -> Kernel:
-        module = self._workload.reference(variant, _inputs(arena), self._threads)
+        with self._target:  # which vectors it has, a schedule may ask
+            module = self._workload.reference(variant, _inputs(arena), self._threads)
         return self._compile("reference", module, arena)
 
     def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Kernel:
