@@ -21,7 +21,13 @@ from grader.language import NOTHING, Text, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.measurement.library import LibraryTimer
 from grader.measurement.points import SpeedOptions
-from grader.measurement.read import Setting, Unsteady, function_work, read_measurement
+from grader.measurement.read import (
+    HARDLY_FASTER,
+    Setting,
+    Unsteady,
+    function_work,
+    read_measurement,
+)
 from grader.messages import (
     Array,
     FrameError,
@@ -273,8 +279,26 @@ def _read(
     return msgspec.structs.replace(timing, notes=(*timing.notes, note))
 
 
+_QUIETER = say("This is not your fault. Have it graded again on a machine that does nothing else.")
+
+
 def too_noisy(reasons: Sequence[Text]) -> Problem:
     """Return the verdict of a machine on which nothing can be measured."""
+    # On a quiet processor without AVX-512 students were told that it was busy: a reference that was
+    # made for another one was as fast as the unscheduled function, whenever they tried.
+    if {*reasons} == {HARDLY_FASTER}:
+        return _put_off(
+            say(
+                "The speed could not be judged, {times} times: {causes}.",
+                times=len(reasons),
+                causes=HARDLY_FASTER,
+            ),
+            say(
+                "This is not your fault. Either the machine was held back each time, or the"
+                " course's reference does not suit its processor: tell your instructor, and have"
+                " it graded on another machine."
+            ),
+        )
     return _put_off(
         say(
             "The machine was too busy to measure the speed, {times} times: {causes}.",
@@ -284,14 +308,9 @@ def too_noisy(reasons: Sequence[Text]) -> Problem:
     )
 
 
-def _put_off(reason: Text) -> Problem:
+def _put_off(reason: Text, hint: Text = _QUIETER) -> Problem:
     """Return why nothing was measured, which is the machine's: it is tried again later."""
-    return Problem(
-        reason,
-        say("This is not your fault. Have it graded again on a machine that does nothing else."),
-        again=True,
-        code="busy",
-    )
+    return Problem(reason, hint, again=True, code="busy")
 
 
 def _task(

@@ -98,6 +98,10 @@ class Setting:
     limits: MachineLimits
 
 
+HARDLY_FASTER = say("the reference schedule was hardly faster than the unscheduled function")
+"""So it is on a machine that is held back, and on a processor that the reference does not suit."""
+
+
 class Unsteady(Told):
     """Raised when a measurement says nothing; the text says what was wrong with it."""
 
@@ -184,9 +188,7 @@ def _steady_logs(kept: tuple[TimingRound, ...], clock: Clock) -> Logs:
     if len(rounds_of_places) < PLACES or min(rounds_of_places) < FEWEST_OF_A_PLACE:
         raise Unsteady(say("too few rounds were undisturbed at one place of the stack"))
     if _reference(logs) < math.log(STEADY_SPEEDUP):
-        raise Unsteady(
-            say("the reference schedule was hardly faster than the unscheduled function")
-        )
+        raise Unsteady(HARDLY_FASTER)
     return logs
 
 

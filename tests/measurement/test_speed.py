@@ -17,8 +17,15 @@ from grader.evidence.subject import Subject
 from grader.ir.facts import Finding, FunctionFacts
 from grader.language import foreign
 from grader.measurement import measure as benches
-from grader.measurement.measure import ATTEMPTS, RING, MeasurementSetup, measuring_cpus
+from grader.measurement.measure import (
+    ATTEMPTS,
+    RING,
+    MeasurementSetup,
+    measuring_cpus,
+    too_noisy,
+)
 from grader.measurement.points import SpeedOptions
+from grader.measurement.read import HARDLY_FASTER
 from grader.measurement.speed import compare_timed, gather_timing
 from grader.messages import (
     Array,
@@ -385,7 +392,18 @@ class TestNoise:
         timed(Machine(), pace=pace)
 
     def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
-        assert "hardly faster" in problem(Machine(reference=1.0)).reason.english
+        found = problem(Machine(reference=1.0))
+        assert "hardly faster" in found.reason.english
+        assert "busy" == found.code
+
+    def test_nobody_is_sent_to_a_quieter_machine_for_a_reference_that_does_not_suit_this_one(
+        self,
+    ) -> None:
+        """Compiled for AVX2, a reference of AVX-512 was as fast as what nobody had scheduled."""
+        found = problem(Machine(reference=1.0))
+        assert "busy" not in found.reason.english
+        assert "another machine" in found.hint.english
+        assert "does nothing else" in too_noisy([HARDLY_FASTER, foreign("noise")]).hint.english
 
 
 SLOW = MachineLimits(flops=1e8, bytes=1e8)
