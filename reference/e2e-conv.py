@@ -1079,6 +1079,9 @@ sch.show()
 # LLVM has no vectors of 13 or 26, so that each load and store becomes three. LLVM's own schedule
 # of the plain loops keeps no sums in registers.
 #
+# Compiled for AVX2, on an Intel processor with AVX-512: unscheduled 30, 2 filters by 3 vectors of 16
+# pixels 31 to 33, 1 filter by 6 vectors of 8 pixels 21. `benchmarks/processors.py` compares them.
+#
 # Few submissions will pack. Tiles of 8 filters, 2 lines and 13 pixels come to 10.4 without it.
 
 # %% [markdown]
