@@ -48,16 +48,16 @@ class Case(NamedTuple):
     anchors: Anchors
 
 
-def e2e_conv(target: Any) -> Case:
-    """Return the convolution of four images, scheduled as in the reference notebook."""
+def e2e_conv() -> Case:
+    """Return the convolution of four images, scheduled as in the notebook, for the target."""
     import tvm
     from schedules import model
 
     workload = load_workload()
     notebook = nbformat.read(ROOT / "examples" / "e2e-conv" / "reference.ipynb", as_version=4)
     (source,) = (each.source for each in notebook.cells if CELL in each.source)
-    names = {"tvm": tvm, "mod": model(), "target": target}
-    for here, there in (("sch.show()", ""), (THIS_PROCESSOR, "target")):
+    names = {"tvm": tvm, "mod": model()}
+    for here, there in (("sch.show()", ""), (THIS_PROCESSOR, "tvm.target.Target.current()")):
         assert here in source
         source = source.replace(here, there)
     exec(source, names)  # the course's own notebook
@@ -69,7 +69,7 @@ def e2e_conv(target: Any) -> Case:
     return Case(functions, [*SHAPES.values(), (BATCH, 32, 26, 26)], Anchors(full_at=0.95))
 
 
-def tensorir(_target: Any) -> Case:
+def tensorir() -> Case:
     """Return the batched product of matrices, scheduled as the exercise asks."""
     workload = load_workload("tensorir")
     functions = {
@@ -169,7 +169,7 @@ def main() -> None:
         for slug in arguments.assignment:
             for mcpu in arguments.mcpu:
                 with (target := target_of(mcpu)):
-                    case = CASES[slug](target)
+                    case = CASES[slug]()
                 timers = compile_all(case, target)
                 for _ in range(arguments.runs):
                     figures = row(measure(timers, arguments.rounds), case.anchors)
