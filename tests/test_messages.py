@@ -73,6 +73,7 @@ from grader.messages import (
     TimingRules,
     ToEvaluator,
     ToRunner,
+    TracedPass,
     TracedStep,
     TraceModule,
     TraceResult,
@@ -113,10 +114,14 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
     (
         TraceResult(
             (
-                TracedStep("lv", "conv2d", "float16", ARRAY, (), True, 0),
-                TracedStep("이름", "env.f", "float32", None, (0,), False, None, True),
-            ),
-            TaskFailure("run", "Raised", "message", error="ValueError"),
+                TracedPass(
+                    (
+                        TracedStep("lv", "conv2d", "float16", ARRAY, (), True, 0),
+                        TracedStep("이름", "env.f", "float32", None, (0,), False, None, True),
+                    ),
+                    TaskFailure("run", "Raised", "message", error="ValueError"),
+                ),
+            )
         ),
         FromRunner,
     ),

@@ -12,6 +12,7 @@ this and used for nothing else: never for inputs that the submission is compared
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, get_args
 
@@ -27,7 +28,7 @@ from grader.diagnosis.layers import (
     tolerance_of,
 )
 from grader.diagnosis.report import Diagnosed
-from grader.diagnosis.tracing import arguments_of, trace_call
+from grader.diagnosis.tracing import Runnable, Traced, arguments_of, trace_passes
 from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
 from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
@@ -41,6 +42,8 @@ CORRECTIONS = 5
 
 Lost = Mapping[int, int]
 """The place of the layer whose values are written over a step, by the number of the step."""
+
+_Known = frozenset[tuple[int, int]]
 
 
 class LayerWalk(NamedTuple):
@@ -58,61 +61,69 @@ class LayerWalk(NamedTuple):
     is_over: bool = False
 
 
-class _Call:
-    """One call of a candidate, run with PyTorch's values in place of wrong ones.
+class _Calls:
+    """Calls of a candidate, run with PyTorch's values in place of wrong ones.
 
-    `dtypes` are those of the candidate's steps, which all of its calls have in common: the first
-    walk, which is without corrections, finds them out.
+    All of them are made in every run, so that the module is built as seldom as can be.
     """
 
-    def __init__(
-        self,
-        diagnosed: Diagnosed,
-        runners: RunnerPool,
-        arrangement: Arrangement,
-        dtypes: list[str],
-    ) -> None:
-        self._diagnosed, self._runners = diagnosed, runners
-        self._arrangement = arrangement
-        oracle = diagnosed.oracle
-        self.layers = oracle.layers_for(arguments_of(arrangement, oracle))
+    def __init__(self, runnable: Runnable, calls: Sequence[Arrangement]) -> None:
+        self._runnable, self._calls = runnable, calls
+        oracle = runnable.oracle
+        self.layers = [oracle.layers_for(arguments_of(each, oracle)) for each in calls]
         self._tolerance = tolerance_of(oracle.options.dtype)
-        self._dtypes = dtypes
-        self._walks: dict[frozenset[tuple[int, int]], LayerWalk | None] = {}
+        self._traced: dict[_Known, tuple[Traced, ...]] = {}
+        self._walks: dict[tuple[int, _Known], LayerWalk | None] = {}
 
-    def mended(self, lost: Lost) -> Lost:
-        """Correct wrong steps, the first one first, as long as there are any."""
+    def mended(self, call: int, lost: Lost) -> Lost:
+        """Correct wrong steps of a call, the first one first, as long as there are any."""
         while len(lost) < CORRECTIONS:
-            found = self.walk(lost)
+            found = self.walk(call, lost)
             if found is None or found.wrong is None:
                 break
             corrected = [{**lost, step: place} for step, place in found.choices]
+            self._run(corrected)
             # Of several layers of one shape, the one with which most of what follows is right.
-            lost = max(corrected, key=self._earned)
+            lost = max(corrected, key=partial(self._earned, call))
         return lost
 
-    def walk(self, lost: Lost) -> LayerWalk | None:
-        """Run it with corrections, once; None where that cannot be done."""
+    def walk(self, call: int, lost: Lost) -> LayerWalk | None:
+        """Walk through a call with corrections; None where it cannot be run with them."""
         known = frozenset(lost.items())
-        if known not in self._walks:
-            self._walks[known] = self._run(lost)
-        return self._walks[known]
+        if (call, known) not in self._walks:
+            self._run([lost])
+            self._walks[call, known] = self._walk(call, lost)
+        return self._walks[call, known]
 
-    def _earned(self, lost: Lost) -> int:
-        found = self.walk(lost)
+    def _earned(self, call: int, lost: Lost) -> int:
+        found = self.walk(call, lost)
         return 0 if found is None else len(found.earned)
 
-    def _run(self, lost: Lost) -> LayerWalk | None:
-        candidate, part, _, oracle = self._diagnosed
-        values = {
-            step: _rounded(self.layers[place].value, self._dtypes[step])
-            for step, place in lost.items()
-        }
-        traced = trace_call(candidate, part, oracle, self._runners, self._arrangement, values)
-        if isinstance(traced, Problem) or traced.failure is not None:
+    def _walk(self, call: int, lost: Lost) -> LayerWalk | None:
+        traced = self._traced.get(frozenset(lost.items()), ())
+        if not traced or traced[call].failure is not None:
             return None
-        self._dtypes[:] = [each.dtype for each in traced.steps]
-        return walk(traced.steps, self.layers, lost, self._tolerance)
+        return walk(traced[call].steps, self.layers[call], lost, self._tolerance)
+
+    def _run(self, wanted: Sequence[Lost]) -> None:
+        """Make the calls with each of some sets of corrections, unless that has been done."""
+        new = [each for each in wanted if frozenset(each.items()) not in self._traced]
+        if not new:
+            return
+        found = trace_passes(self._runnable, self._calls, [self._values(each) for each in new])
+        passes = [()] * len(new) if isinstance(found, Problem) else found
+        self._traced.update(
+            (frozenset(lost.items()), each) for lost, each in zip(new, passes, strict=True)
+        )
+
+    def _values(self, lost: Lost) -> dict[int, npt.NDArray[np.generic]]:
+        """Return what is written over steps: shape (calls, *shape) for each."""
+        return {step: self._value(step, place) for step, place in lost.items()}
+
+    def _value(self, step: int, place: int) -> npt.NDArray[np.generic]:
+        # The run without corrections comes first, and says which dtypes the candidate's steps have.
+        dtype = self._traced[frozenset()][0].steps[step].dtype
+        return _rounded(np.stack([layers[place].value for layers in self.layers]), dtype)
 
 
 def _rounded(value: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.generic]:
@@ -138,22 +149,21 @@ def judge_layers(
     images = _images(outputs, diagnosed)
     if len(images) >= arrangement.batch:
         calls.append(arrangement.chosen(images)[0])
-    dtypes: list[str] = []
-    return _judged([_Call(diagnosed, runners, each, dtypes) for each in calls])
+    return _judged(_Calls(Runnable(candidate, part, oracle, runners), calls), len(calls))
 
 
-def _judged(calls: Sequence[_Call]) -> tuple[JudgedLayer, ...]:
-    """Return the layers in PyTorch's order, each right if it is in every call."""
+def _judged(calls: _Calls, count: int) -> tuple[JudgedLayer, ...]:
+    """Return the layers in PyTorch's order, each right if it is in every one of the calls."""
     lost: Lost = {}
-    for call in calls:
-        lost = call.mended(lost)
-    walks = [call.walk(lost) for call in calls]
+    for call in range(count):
+        lost = calls.mended(call, lost)
+    walks = [calls.walk(call, lost) for call in range(count)]
     known = [each for each in walks if each is not None]
     if len(known) < len(walks):
         return ()
     # A step that looks at the input to be right on some is right on one call only.
     right = frozenset.intersection(*(each.earned for each in known))
-    layers = calls[0].layers
+    layers = calls.layers[0]
     parts = parts_of(layers)
     if all(right.issuperset(each) for each in parts) and not any(e.is_over for e in known):
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import msgspec
@@ -23,9 +24,11 @@ from grader.evidence.runners import RunnerPool
 from grader.ir.facts import ModuleFacts
 from grader.ir.vocabulary import is_data_type, is_name
 from grader.messages import (
+    PASS_LIMIT,
     Correction,
     FrameError,
     TaskFailure,
+    TracedPass,
     TracedStep,
     TraceModule,
     TraceResult,
@@ -88,26 +91,59 @@ def trace_call(
     oracle: Oracle,
     runners: RunnerPool,
     arrangement: Arrangement,
-    corrections: Mapping[int, Values] | None = None,
     *,
     cleared: bool = False,
 ) -> Traced | Problem:
-    """Run the one call of an arrangement, and return the value of every step.
+    """Run the one call of an arrangement, and return the value of every step."""
+    runnable = Runnable(candidate, part, oracle, runners)
+    found = trace_passes(runnable, [arrangement], [{}], cleared=cleared)
+    return found if isinstance(found, Problem) else found[0][0]
 
-    `corrections` has for steps what is written over their values, of the same shape and dtype; what
-    is returned of them is what was there before.
+
+class Runnable(NamedTuple):
+    """A candidate that is run step by step, and who runs it."""
+
+    candidate: Candidate
+    part: PartTable
+    oracle: Oracle
+    runners: RunnerPool
+
+
+def trace_passes(
+    runnable: Runnable,
+    calls: Sequence[Arrangement],
+    passes: Sequence[Mapping[int, Values]],
+    *,
+    cleared: bool = False,
+) -> list[tuple[Traced, ...]] | Problem:
+    """Run the calls of several arrangements, one of each, once for each pass.
+
+    Returns the calls of each pass. A pass has for steps what is written over their values, of the
+    same dtype and shape (calls, *shape); what is returned of them is what was there before.
     """
+    candidate, part, _, runners = runnable
     kind = runner_kind(part)
     externs = candidate.capture.externs if kind == "extern" else {}
-    run = msgspec.structs.replace(run_task(candidate, arrangement, externs=externs), target=TARGET)
-    changed = (Correction(step, pack(each)) for step, each in (corrections or {}).items())
-    try:
-        answer = runners.request(kind, TraceModule(run, tuple(changed), cleared))
-        if isinstance(answer, TraceResult):
-            return _read(answer, candidate, arrangement, oracle)
-    except (ProtocolError, FrameError):
-        return unreadable()
-    return _explain(answer, candidate)
+    together = reduce(Arrangement.followed_by, calls)
+    run = msgspec.structs.replace(run_task(candidate, together, externs=externs), target=TARGET)
+    # An extern remembers what it is given: PyTorch's values, written over its output in one pass,
+    # would be its answer in the next. So it has a process of its own for each.
+    most = PASS_LIMIT if kind == "pure" else 1
+    found: list[tuple[Traced, ...]] = []
+    for start in range(0, len(passes), most):
+        some = tuple(_corrections(each) for each in passes[start : start + most])
+        try:
+            answer = runners.request(kind, TraceModule(run, some, cleared))
+            if not isinstance(answer, TraceResult):
+                return _explain(answer, candidate)
+            found += _read(answer, runnable, calls, len(some))
+        except (ProtocolError, FrameError):
+            return unreadable()
+    return found
+
+
+def _corrections(values: Mapping[int, Values]) -> tuple[Correction, ...]:
+    return tuple(Correction(step, pack(each)) for step, each in values.items())
 
 
 def _explain(answer: object, candidate: Candidate) -> Problem:
@@ -117,23 +153,37 @@ def _explain(answer: object, candidate: Candidate) -> Problem:
 
 
 def _read(
-    answer: TraceResult, candidate: Candidate, arrangement: Arrangement, oracle: Oracle
+    answer: TraceResult, runnable: Runnable, calls: Sequence[Arrangement], passes: int
+) -> list[tuple[Traced, ...]]:
+    """Return what a runner saw in each pass. Raises FrameError for what cannot be."""
+    if len(answer.passes) != passes:
+        raise FrameError("another number of passes")
+    return [
+        tuple(_read_call(each, runnable, calls, number) for number in range(len(calls)))
+        for each in answer.passes
+    ]
+
+
+def _read_call(
+    passed: TracedPass, runnable: Runnable, calls: Sequence[Arrangement], call: int
 ) -> Traced:
-    """Return what a runner saw. Raises FrameError for what cannot be."""
+    candidate, arrangement = runnable.candidate, calls[call]
     function = candidate.capture.name if is_python(candidate) else arrangement.function
     steps = tuple(
-        _observed(number, step, candidate.facts, function)
-        for number, step in enumerate(answer.steps)
+        _observed(number, step, candidate.facts, function, _value(step, call, len(calls)))
+        for number, step in enumerate(passed.steps)
     )
     return Traced(
         steps,
-        arguments_of(arrangement, oracle),
-        bindings=tuple(each.binding for each in answer.steps),
-        failure=None if answer.failure is None else _explain(answer.failure, candidate),
+        arguments_of(arrangement, runnable.oracle),
+        bindings=tuple(each.binding for each in passed.steps),
+        failure=None if passed.failure is None else _explain(passed.failure, candidate),
     )
 
 
-def _observed(number: int, step: TracedStep, facts: ModuleFacts, function: str) -> Observed:
+def _observed(
+    number: int, step: TracedStep, facts: ModuleFacts, function: str, value: Values | None
+) -> Observed:
     """Return one step. What the referee knows of a call is not taken from the runner."""
     callee = function
     if step.binding is not None:
@@ -150,7 +200,7 @@ def _observed(number: int, step: TracedStep, facts: ModuleFacts, function: str) 
     return Observed(
         variable=step.variable,
         callee=callee,
-        value=_value(step),
+        value=value,
         takes=step.takes,
         takes_input=step.takes_input,
         dtype=step.dtype,
@@ -158,14 +208,16 @@ def _observed(number: int, step: TracedStep, facts: ModuleFacts, function: str) 
     )
 
 
-def _value(step: TracedStep) -> Values | None:
-    """Return the value of a step in the one call that there was. Raises FrameError."""
+def _value(step: TracedStep, call: int, calls: int) -> Values | None:
+    """Return the value of a step in one call, None where it was not reached. Raises FrameError."""
     if step.values is None:
         return None
     values = unpack(step.values)
-    if values.ndim == 0 or len(values) != 1:
-        raise FrameError("a step whose values are not those of one call")
-    value: Values = values[0]
+    if values.ndim == 0 or not 1 <= len(values) <= calls:
+        raise FrameError("a step whose values are not those of the calls")
+    if call >= len(values):
+        return None
+    value: Values = values[call]
     if value.dtype.kind in "biu":
         return value
     with np.errstate(invalid="ignore"):  # poison is signalling NaNs, which NumPy warns of

@@ -109,7 +109,7 @@ def size_of(value: object) -> int:
 
 def _has_failed(answer: FromRunner) -> bool:
     if isinstance(answer, TraceResult):
-        return answer.failure is not None
+        return any(each.failure is not None for each in answer.passes)
     return isinstance(answer, TaskFailure)
 
 

@@ -183,12 +183,20 @@ class TaskFailure(Message, frozen=True):
 STEP_LIMIT = 64
 """Most steps that a trace has: the first ones of `main`."""
 
+PASS_LIMIT = 8
+"""Most passes of one task: their values share one message."""
+
 
 class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the value of a step becomes, in every call: an array of its shape and dtype."""
+    """What the value of a step becomes: its dtype, shape (calls, *shape), one for each call."""
 
     step: Count
     value: Array
+
+
+Passes = Annotated[
+    tuple[tuple[Correction, ...], ...], msgspec.Meta(min_length=1, max_length=PASS_LIMIT)
+]
 
 
 class TraceModule(Message, frozen=True):
@@ -198,13 +206,15 @@ class TraceModule(Message, frozen=True):
     that it allocates outside of its blocks, in the order in which they are written, and its
     outputs. A Python function has one step for each of its outputs.
 
-    `corrections` are written over the values of steps, once those are taken down: what comes after
-    computes from them. `cleared`: outputs hold zeros before each call, and not NaN. What is right
-    then, and was not before, was computed from memory that nobody had written.
+    In each of the `passes` all calls are made, by a process of its own: nothing of one is left for
+    the next but the module that was built. Its corrections are written over the values of steps,
+    once those are taken down: what comes after computes from them. `cleared`: outputs hold zeros
+    before each call, and not NaN. What is right then, and was not before, was computed from memory
+    that nobody had written.
     """
 
     run: RunModule
-    corrections: tuple[Correction, ...] = ()
+    passes: Passes = ((),)
     cleared: bool = False
 
 
@@ -229,11 +239,17 @@ class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_unwritten: bool = False
 
 
-class TraceResult(Message, frozen=True):
-    """The steps in the order in which they are done. `failure` is what ended the run early."""
+class TracedPass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The steps in the order in which they are done. `failure` is what ended the calls early."""
 
     steps: Annotated[tuple[TracedStep, ...], msgspec.Meta(max_length=STEP_LIMIT)]
     failure: TaskFailure | None = None
+
+
+class TraceResult(Message, frozen=True):
+    """What became of each pass, in their order."""
+
+    passes: Annotated[tuple[TracedPass, ...], msgspec.Meta(max_length=PASS_LIMIT)]
 
 
 Documents = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=16)]

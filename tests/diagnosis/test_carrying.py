@@ -223,10 +223,22 @@ class Tasks(Runners):
 
     @property
     def inputs(self) -> list[Any]:
-        """Return the batch of each task."""
+        """Return the batch of each call."""
         tasks = [each for _, each in self.tasks]
         assert all(isinstance(each, TraceModule) for each in tasks)
-        return [unpack_array(each.run.arguments[0].array)[0] for each in tasks]  # type: ignore[union-attr]
+        arrays = [unpack_array(each.run.arguments[0].array) for each in tasks]  # type: ignore[union-attr]
+        return [batch for array in arrays for batch in array]
+
+
+class TestBuilds:
+    """To build a module takes nearly all of a call's time."""
+
+    def test_a_mistake_takes_one_however_many_layers_it_might_be(self) -> None:
+        runners = Tasks()
+        layers = judged(made(relu=doubled, square=doubled), runners)
+        assert "linear -relu -linear relu linear softmax" == layers
+        passes = [len(task.passes) for _, task in runners.tasks]  # type: ignore[union-attr]
+        assert [1, 8, 6] == passes
 
 
 class TestChain:

@@ -13,12 +13,12 @@ from tvm import relax, te, topi
 
 from grader.assignment import ArgumentTable, Computation, OracleOptions, PartTable, TensorTable
 from grader.data.dataset import no_data
-from grader.diagnosis.tracing import Traced, gather_trace
+from grader.diagnosis.tracing import Runnable, Traced, gather_trace, trace_passes
 from grader.errors import ProtocolError
 from grader.evidence.answers import CaseOracle
-from grader.evidence.candidates import inspect
+from grader.evidence.candidates import arrange, inspect
 from grader.evidence.case import Candidate, Problem
-from grader.evidence.oracle import ModelOracle
+from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
 from grader.language import NOTHING, foreign
@@ -29,6 +29,7 @@ from grader.messages import (
     FromRunner,
     TaskFailure,
     ToRunner,
+    TracedPass,
     TracedStep,
     TraceModule,
     TraceResult,
@@ -126,10 +127,10 @@ class TestModel:
     def test_what_ended_a_run_early_is_told_beside_the_steps(self) -> None:
         def fail(answer: FromRunner) -> FromRunner:
             assert isinstance(answer, TraceResult)
-            last = msgspec.structs.replace(answer.steps[1], values=None)
-            return TraceResult(
-                (answer.steps[0], last), TaskFailure("run", "Raised", "no", error="ValueError")
-            )
+            (first, second) = answer.passes[0].steps
+            steps = (first, msgspec.structs.replace(second, values=None))
+            failure = TaskFailure("run", "Raised", "no", error="ValueError")
+            return TraceResult((TracedPass(steps, failure),))
 
         result = traced(twice_and_more(1), model_oracle(), [0], Runners(fail))
         assert [False, True] == [step.value is None for step in result.steps]
@@ -144,7 +145,7 @@ class TestDistrust:
 
     def said(self, **changes: Any) -> Traced | Problem:
         step = msgspec.structs.replace(self.STEP, **changes)
-        runners = Runners(lambda _: TraceResult((step,)))
+        runners = Runners(lambda _: TraceResult((TracedPass((step,)),)))
         return gather(twice_and_more(1), model_oracle(), [0], runners)
 
     def test_what_is_known_of_a_call_is_not_taken_from_a_runner(self) -> None:
@@ -242,8 +243,47 @@ def test_a_python_function_goes_by_its_name() -> None:
     class Evaluating:
         def request(self, kind: str, task: ToRunner) -> FromRunner:
             kinds.append(kind)
-            return TraceResult((step,))
+            return TraceResult((TracedPass((step,)),))
 
     result = traced(found, case_oracle(A, B), [0], Evaluating(), part)
     assert ["extern"] == kinds
     assert [("output", "my_add")] == [(each.variable, each.callee) for each in result.steps]
+
+
+class TestPasses:
+    """What is written over steps in one pass is no help in another."""
+
+    def kinds(self, part: PartTable) -> list[tuple[str, int]]:
+        """Make ten passes; return the kind of each task, and how many it has."""
+        told: list[tuple[str, int]] = []
+
+        class Telling:
+            def request(self, kind: str, task: ToRunner) -> FromRunner:
+                assert isinstance(task, TraceModule)
+                told.append((kind, len(task.passes)))
+                return TraceResult((TracedPass(()),) * len(task.passes))
+
+        runners: Any = Telling()
+        found, oracle = twice_and_more(1), model_oracle()
+        arrangement = arrange(found, part, oracle)
+        assert isinstance(arrangement, Arrangement)
+        runnable = Runnable(found, part, oracle, runners)
+        assert 10 == len(as_passes(trace_passes(runnable, [arrangement.first(1)], [{}] * 10)))
+        return told
+
+    def test_a_module_is_built_once_for_several(self) -> None:
+        assert [("pure", 8), ("pure", 2)] == self.kinds(PART)
+
+    def test_externs_have_a_process_of_their_own_for_each(self) -> None:
+        """They remember: what was written over one's output would be its next answer."""
+        part = msgspec.structs.replace(PART, externs=True)
+        assert [("extern", 1)] * 10 == self.kinds(part)
+
+    def test_another_number_of_passes_is_no_answer(self) -> None:
+        runners = Runners(lambda _: TraceResult((TracedPass(()), TracedPass(()))))
+        assert isinstance(gather(twice_and_more(1), model_oracle(), [0], runners), Problem)
+
+
+def as_passes(found: list[tuple[Traced, ...]] | Problem) -> list[tuple[Traced, ...]]:
+    assert not isinstance(found, Problem)
+    return found

@@ -22,6 +22,7 @@ from grader.messages import (
     RunResult,
     TaskFailure,
     ToRunner,
+    TracedPass,
     TraceModule,
     TraceResult,
     pack_array,
@@ -176,8 +177,8 @@ class TestKnown:
     def test_what_a_failure_ended_early_is_not_kept(self) -> None:
         """It may have been the machine's, and whoever handed in the same would be told of it."""
         trace = TraceModule(RUN)
-        assert 1 == self.requests("pure", trace, answer=TraceResult(()))
-        assert 2 == self.requests("pure", trace, answer=TraceResult((), failure=ANSWER))
+        assert 1 == self.requests("pure", trace, answer=TraceResult((TracedPass(()),)))
+        assert 2 == self.requests("pure", trace, answer=TraceResult((TracedPass((), ANSWER),)))
 
     def test_within_other_limits_a_task_is_another_one(self) -> None:
         """What has run for 15 seconds where 20 are allowed, is ended where 10 are."""

@@ -5,7 +5,8 @@ is given its value: so each value is copied when it is made, under its own varia
 later, a failure or a call that works in place, cannot take it back, and calls are not fused, as
 what is seen between them must exist.
 
-The child is a copy of the runner, in the same sandbox. It ends with the runner.
+The child is a copy of the runner, in the same sandbox. It builds the module, which takes nearly all
+of the time, and has a child of its own for each pass. All of them end with the runner.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -28,6 +30,7 @@ from grader.inside.runner.evaluation import Evaluator, extern_names, load_extern
 from grader.inside.runner.model import (
     OUTPUT_LIMIT,
     Arguments,
+    Main,
     build_main,
     check_signature,
     load_module,
@@ -47,6 +50,7 @@ from grader.messages import (
     RunModule,
     TaskFailure,
     TensorSpec,
+    TracedPass,
     TracedStep,
     TraceModule,
     TraceResult,
@@ -128,6 +132,13 @@ class _Seen(Message, frozen=True):
     is_unwritten: bool
 
 
+class _Passed(Message, frozen=True):
+    """What was seen in one pass, and what ended it early."""
+
+    seen: tuple[_Seen, ...]
+    failure: TaskFailure | None
+
+
 def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> TraceResult:
     """Do the task. Raises TaskError where it is not even known which steps there are.
 
@@ -148,46 +159,69 @@ def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> Trace
         copy, steps = watched(module, name)
 
     with stage("decode"):
-        corrections = {each.step: unpack_array(each.value) for each in task.corrections}
+        passes = [{each.step: unpack_array(each.value) for each in one} for one in task.passes]
+    room = OUTPUT_LIMIT // len(passes)
 
     def work(send: Send) -> None:
-        watcher = _Watcher(name, steps, send, corrections)
-        failure = _run(copy, run, arguments, watcher, evaluator, cleared=task.cleared)
-        if failure is not None:
-            send(failure)
+        watcher = _Watcher(name, steps, room)
+        try:
+            with _built(copy, run, watcher, evaluator, cleared=task.cleared) as main:
+                for corrections in passes:
+                    send(_pass(main, arguments, watcher, corrections))
+        except TaskError as error:
+            send(error.as_failure())
 
-    limit = len(steps) * arguments.calls + 1
-    said, died = work_apart(work, _Seen | TaskFailure, limit)  # type: ignore[arg-type]
-    failures = [each for each in said if isinstance(each, TaskFailure)]
-    seen = [each for each in said if isinstance(each, _Seen)]
-    found = _described(run, buffers, _traced(steps, seen))
-    return TraceResult(found, next(iter(failures), died))
+    said, died = work_apart(work, _Passed | TaskFailure, len(passes))  # type: ignore[arg-type]
+    passed = [each for each in said if isinstance(each, _Passed)]
+    ended = next((each for each in said if isinstance(each, TaskFailure)), died)
+    passed += [_Passed((), ended)] * (len(passes) - len(passed))
+    return TraceResult(
+        tuple(
+            TracedPass(_described(run, buffers, _traced(steps, each.seen)), each.failure)
+            for each in passed
+        )
+    )
 
 
-def _run(
+@contextmanager
+def _built(
     module: tvm.IRModule,
     run: RunModule,
-    arguments: Arguments,
     watcher: _Watcher,
     evaluator: Evaluator | None,
     *,
     cleared: bool,
-) -> TaskFailure | None:
-    """Make all calls; return what ended them early."""
+) -> Iterator[Main]:
+    """Build the module with the watcher in it; within the context it can be called."""
     poison = Poison(cleared=cleared)
-    try:
-        # The watcher is announced as a stub would be: it is no function of the student's.
-        stubs = {**run.stubs, watcher.name: 0}
-        externs = load_externs(module, run.externs, stubs, evaluator, poison)
-        externs.add(watcher.name, watcher.see)
-        with externs.registered(), stage("run"):
-            main = build_main(module, run, externs, poison)
-            for number in range(arguments.calls):
-                watcher.begin()
-                main(arguments.of_call(number), number)
-    except TaskError as error:
-        return error.as_failure()
-    return None
+    # The watcher is announced as a stub would be: it is no function of the student's.
+    stubs = {**run.stubs, watcher.name: 0}
+    externs = load_externs(module, run.externs, stubs, evaluator, poison)
+    externs.add(watcher.name, watcher.see)
+    with externs.registered():
+        yield build_main(module, run, externs, poison)
+
+
+def _pass(
+    main: Main, arguments: Arguments, watcher: _Watcher, corrections: Mapping[int, Values]
+) -> _Passed:
+    """Make all calls in a child, with some corrections."""
+
+    def work(send: Send) -> None:
+        watcher.start(send, corrections)
+        try:
+            with stage("run"):
+                for number in range(arguments.calls):
+                    watcher.begin()
+                    main(arguments.of_call(number), number)
+        except TaskError as error:
+            send(error.as_failure())
+
+    limit = len(watcher.steps) * arguments.calls + 1
+    said, died = work_apart(work, _Seen | TaskFailure, limit)  # type: ignore[arg-type]
+    seen = tuple(each for each in said if isinstance(each, _Seen))
+    failure = next((each for each in said if isinstance(each, TaskFailure)), died)
+    return _Passed(seen, failure)
 
 
 def _described(
@@ -231,16 +265,18 @@ def _of_python(steps: Sequence[TracedStep]) -> tuple[TracedStep, ...]:
 class _Watcher:
     """Is given the values of a module's steps, in their order, sends them on, and corrects them."""
 
-    def __init__(
-        self, name: str, steps: Sequence[Step], send: Send, corrections: Mapping[int, Values]
-    ) -> None:
+    def __init__(self, name: str, steps: Sequence[Step], room: int) -> None:
         self.name = name
-        self._corrections = corrections
-        self._steps = steps
-        self._send = send
+        self.steps = steps
+        self._room = room
+        self._corrections: Mapping[int, Values] = {}
+        self._send: Send | None = None
         self._call, self._number = -1, 0
         self._poisoned: set[int] = set()
-        self._room = OUTPUT_LIMIT
+
+    def start(self, send: Send, corrections: Mapping[int, Values]) -> None:
+        """Start a pass, in a process of its own; `corrections` are for all of its calls."""
+        self._send, self._corrections = send, corrections
 
     def begin(self) -> None:
         """Begin a call of `main`."""
@@ -250,7 +286,7 @@ class _Watcher:
     def see(self, arguments: Sequence[Any]) -> None:
         """Take down the next value. Raises TaskError when all are too large together."""
         number, tensor = self._number, arguments[0]
-        if number >= len(self._steps):
+        if number >= len(self.steps):
             return  # a function that `main` calls calls it again
         self._number += 1
         value = _copy(tensor)
@@ -258,13 +294,17 @@ class _Watcher:
         if self._room < 0:
             raise TaskError("run", "TooLarge", "The values of all steps are too large together.")
         packed = None if value is None else pack_array(value)
+        assert self._send is not None
         self._send(_Seen(self._call, number, packed, self._is_unwritten(number, tensor)))
         if number in self._corrections:
             self._correct(number, tensor)
 
     def _correct(self, number: int, tensor: Any) -> None:
         """Write another value over that of a step. Raises TaskError for one that does not fit."""
-        value = self._corrections[number]
+        values = self._corrections[number]
+        if self._call >= len(values):
+            raise TaskError("run", "DoesNotFit", "A step has no correction for this call.")
+        value = values[self._call]
         if (str(tensor.dtype), tuple(tensor.shape)) != (str(value.dtype), value.shape):
             raise TaskError("run", "DoesNotFit", "A step has another shape than its correction.")
         tensor.copyfrom(value)
@@ -275,7 +315,7 @@ class _Watcher:
         if not is_poisoned(tensor, self._call):
             return False
         self._poisoned.add(number)
-        return not self._poisoned & set(self._steps[number].takes)
+        return not self._poisoned & set(self.steps[number].takes)
 
 
 def _copy(tensor: Any) -> Values | None:

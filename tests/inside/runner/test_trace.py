@@ -30,6 +30,7 @@ from grader.messages import (
     RunArgument,
     RunModule,
     TensorSpec,
+    TracedPass,
     TracedStep,
     TraceModule,
     TraceResult,
@@ -48,21 +49,27 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 ROW = TensorSpec("float32", (4,))
 
 
+def traced(task: TraceModule, evaluator: Evaluator | None = None) -> TracedPass:
+    """What became of the only pass of a task."""
+    (only,) = trace_module(task, evaluator).passes
+    return only
+
+
 def trace(
     module: Any, inputs: Any, evaluator: Evaluator | None = None, **options: Any
-) -> TraceResult:
-    return trace_module(TraceModule(modules.task(module, inputs, **options)), evaluator)
+) -> TracedPass:
+    return traced(TraceModule(modules.task(module, inputs, **options)), evaluator)
 
 
-def names(result: TraceResult) -> list[tuple[str, str]]:
+def names(result: TracedPass) -> list[tuple[str, str]]:
     return [(step.variable, step.callee) for step in result.steps]
 
 
-def takes(result: TraceResult) -> list[tuple[tuple[int, ...], bool]]:
+def takes(result: TracedPass) -> list[tuple[tuple[int, ...], bool]]:
     return [(step.takes, step.takes_input) for step in result.steps]
 
 
-def bindings(result: TraceResult) -> list[int | None]:
+def bindings(result: TracedPass) -> list[int | None]:
     return [step.binding for step in result.steps]
 
 
@@ -71,7 +78,7 @@ def value(step: TracedStep) -> np.ndarray:
     return unpack_array(step.values)
 
 
-def values(result: TraceResult) -> list[list[float] | None]:
+def values(result: TracedPass) -> list[list[float] | None]:
     """What each step gave in the first call."""
     return [
         None if step.values is None else value(step)[0].reshape(-1).tolist()
@@ -116,7 +123,8 @@ class TestModel:
     def test_the_answer_fits_a_message(self) -> None:
         module, _ = modules.classifier()
         result = trace(module, np.ones((1, *modules.SHAPE)))
-        assert result == decode_payload(encode_frame(result)[8:], TraceResult)
+        told = TraceResult((result,))
+        assert told == decode_payload(encode_frame(told)[8:], TraceResult)
 
 
 @I.ir_module
@@ -140,7 +148,7 @@ class TestSteps:
         task = modules.task(Branches, np.full((1, 4), 2.0))
         second = RunArgument(pack_array(np.ones(4, "float32")), varies=False)
         task = RunModule(task.module, (*task.arguments, second), "llvm", 1)
-        result = trace_module(TraceModule(task))
+        result = traced(TraceModule(task))
         assert [("a", "relax.add"), ("b", "relax.multiply"), ("c", "relax.add")] == names(result)
         assert [((), True), ((0,), False), ((1,), True)] == takes(result)
         assert [[3.0] * 4, [9.0] * 4, [11.0] * 4] == values(result)
@@ -320,11 +328,11 @@ class TestFunction:
     A = np.arange(16, dtype="float32").reshape(1, 4, 4) - 8
     B = np.eye(4, dtype="float32")[None] * 2
 
-    def run(self, order: str) -> TraceResult:
+    def run(self, order: str) -> TracedPass:
         arguments = tuple(RunArgument(pack_array(each)) for each in (self.A, self.B))
         outputs = (TensorSpec("float32", (4, 4)),) * len(order)
         task = RunModule(product_and_relu(order), arguments, "llvm", 1, {}, {}, "f", outputs)
-        return trace_module(TraceModule(task))
+        return traced(TraceModule(task))
 
     def test_a_buffer_is_a_step_before_the_output(self) -> None:
         result = self.run("D")
@@ -354,7 +362,7 @@ class TestFunction:
         outputs = (TensorSpec("float32", (4, 4)),)
         document = modules.document(schedule.mod)
         task = RunModule(document, arguments, "llvm", 1, {}, {}, "f", outputs)
-        result = trace_module(TraceModule(task))
+        result = traced(TraceModule(task))
         assert [("D", "f")] == names(result)
         assert [((), True)] == takes(result)
         assert [np.maximum(2 * self.A, 0).reshape(-1).tolist()] == values(result)
@@ -397,7 +405,7 @@ def test_a_python_function_has_a_step_for_each_output(
         externs={PYTHON_FUNCTION: cloudpickle.dumps(function)},
         outputs=(ROW,) * len(expected),
     )
-    result = trace_module(TraceModule(task), evaluator)
+    result = traced(TraceModule(task), evaluator)
     assert expected == list(
         zip([step.variable for step in result.steps], values(result), strict=True)
     )
@@ -407,20 +415,42 @@ def test_a_python_function_has_a_step_for_each_output(
 class TestCorrections:
     """What is written over a step's value is what later steps compute from."""
 
-    def corrected(self, step: int, value: Any) -> TraceResult:
+    def passed(self, *passes: dict[int, Any]) -> tuple[TracedPass, ...]:
+        """Call `2 * x + 1` twice, on ones, in each of some passes."""
+
         def build(builder: Any, x: Any) -> Any:
             twice = builder.emit_te(topi.add, x, x)
             return builder.emit_te(topi.add, twice, relax.const(np.float32(1)))
 
         run = modules.task(modules.one_argument(build), np.ones((2, 4), np.float32))
-        return trace_module(TraceModule(run, (Correction(step, pack_array(value)),)))
+        corrections = (
+            tuple(Correction(step, pack_array(value)) for step, value in each.items())
+            for each in passes
+        )
+        return trace_module(TraceModule(run, tuple(corrections))).passes
 
     def test_a_step_is_told_as_it_was_and_the_next_one_computes_from_the_correction(self) -> None:
-        result = self.corrected(0, np.full(4, 5, np.float32))
-        assert [[2.0] * 4, [6.0] * 4] == values(result)
+        (only,) = self.passed({0: np.array([[5] * 4, [7] * 4], np.float32)})
+        assert [[2.0] * 4, [2.0] * 4] == value(only.steps[0]).tolist()
+        assert [[6.0] * 4, [8.0] * 4] == value(only.steps[1]).tolist()
 
-    @pytest.mark.parametrize("value", [np.zeros(3, np.float32), np.zeros(4, np.float64)])
-    def test_one_that_does_not_fit_ends_the_run(self, value: Any) -> None:
-        result = self.corrected(0, value)
+    def test_passes_know_nothing_of_each_other(self) -> None:
+        fives = np.full((2, 4), 5, np.float32)
+        found = self.passed({0: fives}, {}, {1: fives}, {0: 2 * fives})
+        assert [None] * 4 == [each.failure for each in found]
+        assert [6, 3, 3, 11] == [value(each.steps[1])[0, 0] for each in found]
+
+    def test_one_pass_that_ends_early_ends_no_other(self) -> None:
+        bad, good = self.passed({0: np.zeros((2, 3), np.float32)}, {})
+        assert bad.failure is not None
+        assert [None, None] == [bad.steps[1].values, good.failure]
+        assert 3 == value(good.steps[1])[0, 0]
+
+    @pytest.mark.parametrize(
+        "value",
+        [np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float64), np.zeros((1, 4), np.float32)],
+    )
+    def test_one_that_does_not_fit_ends_its_pass(self, value: Any) -> None:
+        (result,) = self.passed({0: value})
         assert result.failure is not None
         assert "DoesNotFit" == result.failure.error_name
