@@ -7,6 +7,7 @@ runners.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from typing import NamedTuple, cast
 
@@ -49,6 +50,9 @@ PYTHON_LIMIT = 2
 
 READ_LIMIT = 24
 """Most candidates of one part that are read: those that the assignment gives are not run."""
+
+_REMEMBERED = 4
+"""Modules whose facts are kept, with the text of each, which may take some megabytes."""
 
 _EXTERN_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}", re.ASCII)
 
@@ -106,8 +110,12 @@ class _Module(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _read(document: bytes, externs: tuple[str, ...] = ()) -> _Module:
-    """Read a module, without attributes of functions that mean nothing. Raises IRError."""
+    """Read a module, without attributes of functions that mean nothing. Raises IRError.
+
+    What a schedule was begun on is mostly the module of another part, bit by bit.
+    """
     facts = read_module(document, externs)
     # A misspelt attribute is no attack. What is left out is looked for in a second reading, of what
     # will be run.
