@@ -83,6 +83,15 @@ class Interruption:
         self._is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
 
+    def ignore(self) -> None:
+        """Heed no signal any more: nothing is left to be done but to take the process apart.
+
+        Python gives its handlers back to the system before the process is gone. A second Ctrl-C
+        that came then ended it, with the code of a process that was killed.
+        """
+        for each in INTERRUPTIONS:
+            signal.signal(each, signal.SIG_IGN)
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self.number:
             self.number, self._came = number, self._clock()

@@ -317,6 +317,16 @@ class TestSignals:
         assert "grader: interrupted." in messages.splitlines()
         assert [] == world.temporaries()
 
+    def test_none_is_heeded_while_the_process_is_taken_apart(self) -> None:
+        """Python gives its handlers back before: the second of two ended a command by itself."""
+        code = (
+            "import atexit, os, signal, sys; from grader.cli.app import main;"
+            " atexit.register(os.kill, os.getpid(), signal.SIGINT);"
+            " sys.argv = ['grader', '--version']; main()"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (0, "") == (done.returncode, done.stderr)
+
     def test_one_that_somebody_swallows_comes_again(self, tmp_path: Path) -> None:
         """A callback of the collector does: its errors are only printed."""
         script = tmp_path / "swallow.py"
