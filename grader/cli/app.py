@@ -46,7 +46,6 @@ def main() -> None:
         discard_output()
         _say(say("interrupted."))
         code = SIGNALLED + interruption.number
-    interruption.ignore()
     # To look for garbage among all that was imported took 0.6 s of the end of a command.
     gc.freeze()
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import io
@@ -86,8 +87,9 @@ class Interruption:
     def ignore(self) -> None:
         """Heed no signal any more: nothing is left to be done but to take the process apart.
 
-        Python gives its handlers back to the system before the process is gone. A second Ctrl-C
-        that came then ended it, with the code of a process that was killed.
+        Python calls this when all threads have ended, after everything else that is to be done at
+        the end. It then gives its handlers back to the system before the process is gone: a second
+        Ctrl-C that came in between ended it, with the code of a process that was killed.
         """
         for each in INTERRUPTIONS:
             signal.signal(each, signal.SIG_IGN)
@@ -179,7 +181,9 @@ def prepare_process() -> Interruption:
     sys.stdout = _replaced(sys.stdout, 1, _Output)
     sys.stderr = _replaced(sys.stderr, 2, _Messages)
     faulthandler.enable(file=2)  # a library's crash, which nothing can catch, says where it was
-    return Interruption()
+    interruption = Interruption()
+    atexit.register(interruption.ignore)  # before all others, which are called before it
+    return interruption
 
 
 def _open_standard_streams() -> None:

@@ -11,6 +11,7 @@ this and used for nothing else: never for inputs that the submission is compared
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -28,17 +29,28 @@ from grader.diagnosis.layers import (
     tolerance_of,
 )
 from grader.diagnosis.report import Diagnosed
-from grader.diagnosis.tracing import Runnable, Traced, arguments_of, trace_passes
+from grader.diagnosis.tracing import (
+    Runnable,
+    Traced,
+    arguments_of,
+    most_passes,
+    trace_passes,
+)
+from grader.errors import GraderError
 from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
 from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
 from grader.evidence.oracle import Arrangement
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.messages import DType, number_type
+from grader.messages import RUNNER_FRAME_LIMIT, DType, number_type
 
 CORRECTIONS = 5
 """Most steps that are corrected: who has more wrong layers is not paid for what follows them."""
+
+GUESSES = 32
+"""Most guesses at which layer's values belong over which step, for each correction. A step that
+takes dozens of constants of one shape has hundreds, and each is a run."""
 
 Lost = Mapping[int, int]
 """The place of the layer whose values are written over a step, by the number of the step."""
@@ -64,7 +76,8 @@ class LayerWalk(NamedTuple):
 class _Calls:
     """Calls of a candidate, run with PyTorch's values in place of wrong ones.
 
-    All of them are made in every run, so that the module is built as seldom as can be.
+    All of them are made in every run, and several runs in one task, so that the module is built as
+    seldom as can be. Of a run only the walks are kept: the values of hundreds would fill memory.
     """
 
     def __init__(self, runnable: Runnable, calls: Sequence[Arrangement]) -> None:
@@ -72,8 +85,9 @@ class _Calls:
         oracle = runnable.oracle
         self.layers = [oracle.layers_for(arguments_of(each, oracle)) for each in calls]
         self._tolerance = tolerance_of(oracle.options.dtype)
-        self._traced: dict[_Known, tuple[Traced, ...]] = {}
-        self._walks: dict[tuple[int, _Known], LayerWalk | None] = {}
+        self._most = most_passes(runnable.part)
+        self._outline: list[_Outline] = []
+        self._walks: dict[_Known, tuple[LayerWalk, ...]] = {}
 
     def mended(self, call: int, lost: Lost) -> Lost:
         """Correct wrong steps of a call, the first one first, as long as there are any."""
@@ -81,7 +95,7 @@ class _Calls:
             found = self.walk(call, lost)
             if found is None or found.wrong is None:
                 break
-            corrected = [{**lost, step: place} for step, place in found.choices]
+            corrected = [{**lost, step: place} for step, place in found.choices[:GUESSES]]
             self._run(corrected)
             # Of several layers of one shape, the one with which most of what follows is right.
             lost = max(corrected, key=partial(self._earned, call))
@@ -89,41 +103,76 @@ class _Calls:
 
     def walk(self, call: int, lost: Lost) -> LayerWalk | None:
         """Walk through a call with corrections; None where it cannot be run with them."""
-        known = frozenset(lost.items())
-        if (call, known) not in self._walks:
-            self._run([lost])
-            self._walks[call, known] = self._walk(call, lost)
-        return self._walks[call, known]
+        self._run([lost])
+        walks = self._walks[_known(lost)]
+        return walks[call] if walks else None
 
     def _earned(self, call: int, lost: Lost) -> int:
         found = self.walk(call, lost)
         return 0 if found is None else len(found.earned)
 
-    def _walk(self, call: int, lost: Lost) -> LayerWalk | None:
-        traced = self._traced.get(frozenset(lost.items()), ())
-        if not traced or traced[call].failure is not None:
-            return None
-        return walk(traced[call].steps, self.layers[call], lost, self._tolerance)
-
     def _run(self, wanted: Sequence[Lost]) -> None:
         """Make the calls with each of some sets of corrections, unless that has been done."""
-        new = [each for each in wanted if frozenset(each.items()) not in self._traced]
-        if not new:
-            return
-        found = trace_passes(self._runnable, self._calls, [self._values(each) for each in new])
-        passes = [()] * len(new) if isinstance(found, Problem) else found
-        self._traced.update(
-            (frozenset(lost.items()), each) for lost, each in zip(new, passes, strict=True)
+        waiting = [each for each in wanted if _known(each) not in self._walks]
+        while waiting:
+            some, waiting = waiting[: self._most], waiting[self._most :]
+            passes = [self._values(each) for each in some]
+            found = trace_passes(self._runnable, self._calls, passes)
+            if isinstance(found, Problem) and len(some) > 1:
+                # One that takes too long, or takes the runner with it, ends those beside it.
+                self._most, waiting = 1, [*some, *waiting]
+                continue
+            calls = [()] * len(some) if isinstance(found, Problem) else found
+            for lost, traced in zip(some, calls, strict=True):
+                self._walks[_known(lost)] = self._walk_all(lost, traced)
+
+    def _walk_all(self, lost: Lost, calls: Sequence[Traced]) -> tuple[LayerWalk, ...]:
+        """Walk through all calls of a run; nothing where one of them did not come to its end."""
+        if not calls or any(each.failure is not None for each in calls):
+            return ()
+        if not lost:  # the first run
+            self._begin(calls)
+        # The runner has run the submission's code, and may say of each run what it likes.
+        if any(_outline(each) != self._outline for each in calls):
+            return ()
+        return tuple(
+            walk(each.steps, layers, lost, self._tolerance)
+            for each, layers in zip(calls, self.layers, strict=True)
         )
+
+    def _begin(self, calls: Sequence[Traced]) -> None:
+        """Note which steps there are, and how many runs' values fit into one message.
+
+        What is written over steps takes no more than their values.
+        """
+        values = [step.value for each in calls for step in each.steps if step.value is not None]
+        size = sum(each.nbytes for each in values)
+        self._outline = _outline(calls[0]) if calls else []
+        self._most = min(self._most, max(1, RUNNER_FRAME_LIMIT // (2 * size + 1)))
 
     def _values(self, lost: Lost) -> dict[int, npt.NDArray[np.generic]]:
         """Return what is written over steps: shape (calls, *shape) for each."""
         return {step: self._value(step, place) for step, place in lost.items()}
 
     def _value(self, step: int, place: int) -> npt.NDArray[np.generic]:
-        # The run without corrections comes first, and says which dtypes the candidate's steps have.
-        dtype = self._traced[frozenset()][0].steps[step].dtype
-        return _rounded(np.stack([layers[place].value for layers in self.layers]), dtype)
+        values = np.stack([layers[place].value for layers in self.layers])
+        return _rounded(values, self._outline[step].dtype)
+
+
+class _Outline(NamedTuple):
+    """What of a step is the same in every run."""
+
+    variable: str
+    dtype: str
+    takes: tuple[int, ...]
+
+
+def _outline(traced: Traced) -> list[_Outline]:
+    return [_Outline(each.variable, each.dtype, tuple(each.takes)) for each in traced.steps]
+
+
+def _known(lost: Lost) -> _Known:
+    return frozenset(lost.items())
 
 
 def _rounded(value: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[np.generic]:
@@ -138,8 +187,20 @@ def judge_layers(
 
     Nothing is returned where PyTorch's layers are no chain, where the candidate cannot be run step
     by step, or where nothing is found that is wrong. `generator` draws inputs that nothing else is
-    tried on.
+    tried on. Raises GraderError where a runner cannot be had.
     """
+    try:
+        return _judge(diagnosed, outputs, runners, generator)
+    except GraderError:
+        raise
+    except Exception as error:  # noqa: BLE001 - points for layers must not cost all others
+        warnings.warn(f"Layers could not be judged: {error!r}.", RuntimeWarning, stacklevel=2)
+        return ()
+
+
+def _judge(
+    diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool, generator: np.random.Generator
+) -> tuple[JudgedLayer, ...]:
     candidate, part, _, oracle = diagnosed
     arrangement = arrange(candidate, part, oracle)
     if isinstance(arrangement, Problem) or is_python(candidate):

@@ -109,6 +109,13 @@ class Runnable(NamedTuple):
     runners: RunnerPool
 
 
+def most_passes(part: PartTable) -> int:
+    """Return how many passes one task may have for candidates of a part."""
+    # An extern remembers what it is given: PyTorch's values, written over its output in one pass,
+    # would be its answer in the next. So each pass with externs has its own process of them.
+    return PASS_LIMIT if runner_kind(part) == "pure" else 1
+
+
 def trace_passes(
     runnable: Runnable,
     calls: Sequence[Arrangement],
@@ -116,30 +123,25 @@ def trace_passes(
     *,
     cleared: bool = False,
 ) -> list[tuple[Traced, ...]] | Problem:
-    """Run the calls of several arrangements, one of each, once for each pass.
+    """Run the calls of several arrangements, one of each, once for each pass, all in one task.
 
-    Returns the calls of each pass. A pass has for steps what is written over their values, of the
-    same dtype and shape (calls, *shape); what is returned of them is what was there before.
+    Returns the calls of each pass, `most_passes` at most. A pass has for steps what is written over
+    their values, of the same dtype and shape (calls, *shape); what is returned of them is what was
+    there before.
     """
     candidate, part, _, runners = runnable
     kind = runner_kind(part)
     externs = candidate.capture.externs if kind == "extern" else {}
     together = reduce(Arrangement.followed_by, calls)
     run = msgspec.structs.replace(run_task(candidate, together, externs=externs), target=TARGET)
-    # An extern remembers what it is given: PyTorch's values, written over its output in one pass,
-    # would be its answer in the next. So it has a process of its own for each.
-    most = PASS_LIMIT if kind == "pure" else 1
-    found: list[tuple[Traced, ...]] = []
-    for start in range(0, len(passes), most):
-        some = tuple(_corrections(each) for each in passes[start : start + most])
-        try:
-            answer = runners.request(kind, TraceModule(run, some, cleared))
-            if not isinstance(answer, TraceResult):
-                return _explain(answer, candidate)
-            found += _read(answer, runnable, calls, len(some))
-        except (ProtocolError, FrameError):
-            return unreadable()
-    return found
+    task = TraceModule(run, tuple(_corrections(each) for each in passes), cleared)
+    try:
+        answer = runners.request(kind, task)
+        if isinstance(answer, TraceResult):
+            return _read(answer, runnable, calls, len(passes))
+    except (ProtocolError, FrameError):
+        return unreadable()
+    return _explain(answer, candidate)
 
 
 def _corrections(values: Mapping[int, Values]) -> tuple[Correction, ...]:
@@ -158,27 +160,26 @@ def _read(
     """Return what a runner saw in each pass. Raises FrameError for what cannot be."""
     if len(answer.passes) != passes:
         raise FrameError("another number of passes")
-    return [
-        tuple(_read_call(each, runnable, calls, number) for number in range(len(calls)))
-        for each in answer.passes
-    ]
+    return [_read_pass(each, runnable, calls) for each in answer.passes]
 
 
-def _read_call(
-    passed: TracedPass, runnable: Runnable, calls: Sequence[Arrangement], call: int
-) -> Traced:
-    candidate, arrangement = runnable.candidate, calls[call]
-    function = candidate.capture.name if is_python(candidate) else arrangement.function
-    steps = tuple(
-        _observed(number, step, candidate.facts, function, _value(step, call, len(calls)))
-        for number, step in enumerate(passed.steps)
-    )
-    return Traced(
-        steps,
-        arguments_of(arrangement, runnable.oracle),
-        bindings=tuple(each.binding for each in passed.steps),
-        failure=None if passed.failure is None else _explain(passed.failure, candidate),
-    )
+def _read_pass(
+    passed: TracedPass, runnable: Runnable, calls: Sequence[Arrangement]
+) -> tuple[Traced, ...]:
+    candidate, facts = runnable.candidate, runnable.candidate.facts
+    values = [_values(step, len(calls)) for step in passed.steps]
+    failure = None if passed.failure is None else _explain(passed.failure, candidate)
+    found = []
+    for call, arrangement in enumerate(calls):
+        function = candidate.capture.name if is_python(candidate) else arrangement.function
+        steps = tuple(
+            _observed(number, step, facts, function, values[number][call])
+            for number, step in enumerate(passed.steps)
+        )
+        arguments = arguments_of(arrangement, runnable.oracle)
+        bindings = tuple(each.binding for each in passed.steps)
+        found.append(Traced(steps, arguments, bindings=bindings, failure=failure))
+    return tuple(found)
 
 
 def _observed(
@@ -208,16 +209,23 @@ def _observed(
     )
 
 
-def _value(step: TracedStep, call: int, calls: int) -> Values | None:
-    """Return the value of a step in one call, None where it was not reached. Raises FrameError."""
+def _values(step: TracedStep, calls: int) -> list[Values | None]:
+    """Return the value of a step in each call, None in those that did not reach it.
+
+    Raises FrameError.
+    """
     if step.values is None:
-        return None
+        return [None] * calls
     values = unpack(step.values)
     if values.ndim == 0 or not 1 <= len(values) <= calls:
         raise FrameError("a step whose values are not those of the calls")
-    if call >= len(values):
-        return None
-    value: Values = values[call]
+    # Arrays of their own: a view of one call would keep the values of all.
+    found: list[Values | None] = [_plain(np.array(each)) for each in values]
+    return found + [None] * (calls - len(found))
+
+
+def _plain(value: Values) -> Values:
+    """Return a value as it is compared: of floats double or single ones, with plain NaN."""
     if value.dtype.kind in "biu":
         return value
     with np.errstate(invalid="ignore"):  # poison is signalling NaNs, which NumPy warns of

@@ -207,10 +207,10 @@ class TraceModule(Message, frozen=True):
     outputs. A Python function has one step for each of its outputs.
 
     In each of the `passes` all calls are made, by a process of its own: nothing of one is left for
-    the next but the module that was built. Its corrections are written over the values of steps,
-    once those are taken down: what comes after computes from them. `cleared`: outputs hold zeros
-    before each call, and not NaN. What is right then, and was not before, was computed from memory
-    that nobody had written.
+    the next but the module that was built. With externs, which remember, there is one pass only.
+    Its corrections are written over the values of steps, once those are taken down: what comes
+    after computes from them. `cleared`: outputs hold zeros before each call, and not NaN. What is
+    right then, and was not before, was computed from memory that nobody had written.
     """
 
     run: RunModule

@@ -9,17 +9,28 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from msgspec.structs import replace
 from torch.nn import functional
 from tvm import relax, topi
 
 from grader.assignment import OracleOptions
 from grader.data.dataset import no_data
-from grader.diagnosis.carrying import chain, judge_layers
+from grader.diagnosis import carrying
+from grader.diagnosis.carrying import CORRECTIONS, GUESSES, chain, judge_layers
 from grader.diagnosis.report import Diagnosed
+from grader.errors import DisplacedError
 from grader.evidence.case import Candidate, Outputs
 from grader.evidence.oracle import ModelOracle
 from grader.evidence.recorder import record
-from grader.messages import TraceModule, unpack_array
+from grader.language import foreign
+from grader.messages import (
+    FromRunner,
+    TaskFailure,
+    ToRunner,
+    TraceModule,
+    TraceResult,
+    unpack_array,
+)
 from tests.diagnosis.test_tracing import PART, Runners, candidate
 from tests.inside.runner import modules
 from tests.ir.modules import save
@@ -230,15 +241,88 @@ class Tasks(Runners):
         return [batch for array in arrays for batch in array]
 
 
+class Changed(Tasks):
+    """Runners whose answers to tasks of several passes are others."""
+
+    def __init__(self, change: Callable[[TraceResult], FromRunner]) -> None:
+        super().__init__()
+        self._change = change
+
+    def request(self, kind: str, task: ToRunner) -> FromRunner:
+        answer = super().request(kind, task)
+        assert isinstance(task, TraceModule)
+        assert isinstance(answer, TraceResult)
+        return self._change(answer) if len(task.passes) > 1 else answer
+
+
+def renamed(answer: TraceResult) -> TraceResult:
+    """Say other things of the steps than in the run before."""
+    passes = [
+        replace(each, steps=(*each.steps, replace(each.steps[0], dtype="int8")))
+        for each in answer.passes
+    ]
+    return TraceResult(tuple(passes))
+
+
 class TestBuilds:
     """To build a module takes nearly all of a call's time."""
+
+    def passes(self, runners: Tasks) -> list[int]:
+        return [len(task.passes) for _, task in runners.tasks]  # type: ignore[union-attr]
 
     def test_a_mistake_takes_one_however_many_layers_it_might_be(self) -> None:
         runners = Tasks()
         layers = judged(made(relu=doubled, square=doubled), runners)
         assert "linear -relu -linear relu linear softmax" == layers
-        passes = [len(task.passes) for _, task in runners.tasks]  # type: ignore[union-attr]
-        assert [1, 8, 6] == passes
+        assert [1, 8, 6] == self.passes(runners)
+
+    def test_no_more_than_fit_into_a_message(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(carrying, "RUNNER_FRAME_LIMIT", 5000)
+        runners = Tasks()
+        layers = judged(made(relu=doubled, square=doubled), runners)
+        assert "linear -relu -linear relu linear softmax" == layers
+        assert [1, 3, 3, 2, 3, 3] == self.passes(runners)
+
+    def test_what_ends_a_task_of_several_costs_none_of_them(self) -> None:
+        runners = Changed(lambda _: TaskFailure("run", "TimeLimit", ""))
+        layers = judged(made(relu=doubled, square=doubled), runners)
+        assert "linear -relu -linear relu linear softmax" == layers
+        assert [1, 8, *[1] * 14] == self.passes(runners)
+
+    def test_of_many_guesses_some_are_tried(self) -> None:
+        def adds_constants(builder: Any, x: Any) -> Any:
+            for _ in range(40):
+                noise = GENERATOR.standard_normal((4, 6), dtype=np.float32)
+                x = builder.emit_te(topi.add, x, constant(4, 6)(builder, noise))
+            return x
+
+        runners = Tasks()
+        judged(made(relu=adds_constants), runners)
+        assert max(self.passes(runners)) == 8
+        assert sum(self.passes(runners)) <= 1 + CORRECTIONS * GUESSES
+
+
+class TestDistrust:
+    """A runner has run the submission's code."""
+
+    def test_other_steps_than_before_are_no_answer(self) -> None:
+        assert "" == judged(made(relu=doubled), Changed(renamed))
+
+    def test_what_cannot_be_judged_costs_no_other_points(self) -> None:
+        class Broken(Runners):
+            def request(self, kind: str, task: ToRunner) -> FromRunner:
+                raise ZeroDivisionError
+
+        with pytest.warns(RuntimeWarning, match="Layers could not be judged"):
+            assert "" == judged(made(relu=doubled), Broken())
+
+    def test_without_a_runner_nothing_is_judged(self) -> None:
+        class NoRunners(Runners):
+            def request(self, kind: str, task: ToRunner) -> FromRunner:
+                raise DisplacedError(foreign("no memory"))
+
+        with pytest.raises(DisplacedError):
+            judged(made(relu=doubled), NoRunners())
 
 
 class TestChain:

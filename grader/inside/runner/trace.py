@@ -66,11 +66,11 @@ Send = Callable[[Message], None]
 
 
 def work_apart(
-    work: Callable[[Send], None], expected: type[T], limit: int
-) -> tuple[list[T], TaskFailure | None]:
-    """Do some work in a child; return the messages that it sent, and why it ended early if it did.
+    work: Callable[[Send], None], expected: type[T], limit: int, take: Callable[[T], None]
+) -> TaskFailure | None:
+    """Do some work in a child; hand each message that it sends to `take`, at most `limit` of them.
 
-    At most `limit` messages are taken. Errors of the work end the child: what they say is the
+    Returns why it ended early if it did. Errors of the work end the child: what they say is the
     work's to send.
     """
     ours, theirs = socket.socketpair()
@@ -81,9 +81,9 @@ def work_apart(
         _work(work, theirs, parent)
     theirs.close()
     with ours:
-        received = _receive(ours, expected, limit)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return received, _failure(status)
+        for message in _received(ours, expected, limit):
+            take(message)
+    return _failure(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def _work(work: Callable[[Send], None], connection: socket.socket, parent: int) -> None:
@@ -97,17 +97,16 @@ def _work(work: Callable[[Send], None], connection: socket.socket, parent: int) 
         os._exit(status)
 
 
-def _receive(connection: socket.socket, expected: type[T], limit: int) -> list[T]:
-    received: list[T] = []
-    while len(received) < limit:
+def _received(connection: socket.socket, expected: type[T], limit: int) -> Iterator[T]:
+    for _ in range(limit):
         try:
             payload = read_frame(connection, RUNNER_FRAME_LIMIT)
             if payload is None:
-                break
-            received.append(decode_payload(payload, expected))
+                return
+            message = decode_payload(payload, expected)
         except (FrameError, ConnectionError):
-            break  # it ended while it was saying something
-    return received
+            return  # it ended while it was saying something
+        yield message
 
 
 def _failure(status: int) -> TaskFailure | None:
@@ -132,10 +131,9 @@ class _Seen(Message, frozen=True):
     is_unwritten: bool
 
 
-class _Passed(Message, frozen=True):
-    """What was seen in one pass, and what ended it early."""
+class _Ended(Message, frozen=True):
+    """The end of one pass, and what ended it early."""
 
-    seen: tuple[_Seen, ...]
     failure: TaskFailure | None
 
 
@@ -143,8 +141,11 @@ def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> Trace
     """Do the task. Raises TaskError where it is not even known which steps there are.
 
     The module is built and run in a process of its own, so that its crash takes nothing with it.
+    With an evaluator there is one pass at most: it remembers what it is given.
     """
     run = task.run
+    if evaluator is not None and len(task.passes) > 1:
+        raise TaskError("decode", "FrameError", "Externs are called in one pass alone.")
     with stage("decode"):
         arguments = unpack_arguments(run)
     with stage("load"):
@@ -161,26 +162,47 @@ def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> Trace
     with stage("decode"):
         passes = [{each.step: unpack_array(each.value) for each in one} for one in task.passes]
     room = OUTPUT_LIMIT // len(passes)
+    # A pass is a child of the process that built: the threads of a pool would be left behind there,
+    # and a parallel loop would wait for them.
+    run = msgspec.structs.replace(run, threads=1)
 
     def work(send: Send) -> None:
         watcher = _Watcher(name, steps, room)
         try:
             with _built(copy, run, watcher, evaluator, cleared=task.cleared) as main:
                 for corrections in passes:
-                    send(_pass(main, arguments, watcher, corrections))
+                    send(_Ended(_pass(main, arguments, watcher, corrections, send)))
         except TaskError as error:
             send(error.as_failure())
 
-    said, died = work_apart(work, _Passed | TaskFailure, len(passes))  # type: ignore[arg-type]
-    passed = [each for each in said if isinstance(each, _Passed)]
-    ended = next((each for each in said if isinstance(each, TaskFailure)), died)
-    passed += [_Passed((), ended)] * (len(passes) - len(passed))
+    said: list[_Seen | TaskFailure | _Ended] = []
+    limit = len(passes) * (len(steps) * arguments.calls + 2)
+    died = work_apart(work, _Seen | TaskFailure | _Ended, limit, said.append)  # type: ignore[arg-type]
     return TraceResult(
         tuple(
-            TracedPass(_described(run, buffers, _traced(steps, each.seen)), each.failure)
-            for each in passed
+            TracedPass(_described(run, buffers, _traced(steps, seen)), failure)
+            for seen, failure in _by_pass(said, len(passes), died)
         )
     )
+
+
+def _by_pass(
+    said: Sequence[_Seen | TaskFailure | _Ended], passes: int, died: TaskFailure | None
+) -> Iterator[tuple[list[_Seen], TaskFailure | None]]:
+    """Yield what was seen in each pass, and what ended it early: it, or all that were to come."""
+    seen: list[_Seen] = []
+    failure: TaskFailure | None = None
+    for each in said:
+        if isinstance(each, _Seen):
+            seen.append(each)
+        elif isinstance(each, TaskFailure):
+            failure = failure or each
+        else:
+            yield seen, failure or each.failure
+            seen, failure, passes = [], None, passes - 1
+    for _ in range(passes):
+        yield seen, failure or died
+        seen = []
 
 
 @contextmanager
@@ -203,9 +225,16 @@ def _built(
 
 
 def _pass(
-    main: Main, arguments: Arguments, watcher: _Watcher, corrections: Mapping[int, Values]
-) -> _Passed:
-    """Make all calls in a child, with some corrections."""
+    main: Main,
+    arguments: Arguments,
+    watcher: _Watcher,
+    corrections: Mapping[int, Values],
+    tell: Send,
+) -> TaskFailure | None:
+    """Make all calls in a child, with some corrections; `tell` what is seen, as it comes.
+
+    Returns how the child ended, if it did before its end.
+    """
 
     def work(send: Send) -> None:
         watcher.start(send, corrections)
@@ -218,10 +247,7 @@ def _pass(
             send(error.as_failure())
 
     limit = len(watcher.steps) * arguments.calls + 1
-    said, died = work_apart(work, _Seen | TaskFailure, limit)  # type: ignore[arg-type]
-    seen = tuple(each for each in said if isinstance(each, _Seen))
-    failure = next((each for each in said if isinstance(each, TaskFailure)), died)
-    return _Passed(seen, failure)
+    return work_apart(work, _Seen | TaskFailure, limit, tell)  # type: ignore[arg-type]
 
 
 def _described(

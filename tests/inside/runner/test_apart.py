@@ -23,7 +23,8 @@ def named(name: str) -> TaskFailure:
 
 def sent(work: Callable[[Send], None], limit: int = 10) -> tuple[list[str], str]:
     """Return the names that the work sent, and that of the failure which it ended with."""
-    messages, failure = work_apart(work, TaskFailure, limit)
+    messages: list[TaskFailure] = []
+    failure = work_apart(work, TaskFailure, limit, messages.append)
     return [each.error_name for each in messages], "" if failure is None else failure.error_name
 
 

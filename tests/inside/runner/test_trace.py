@@ -412,6 +412,17 @@ def test_a_python_function_has_a_step_for_each_output(
     assert {PYTHON_FUNCTION} == {step.callee for step in result.steps}
 
 
+def test_a_parallel_loop_does_not_wait_for_threads_of_the_process_that_built() -> None:
+    module = tvm.ir.load_json(product_and_relu("D").decode())
+    schedule = tvm.s_tir.Schedule(module)
+    schedule.parallel(schedule.get_loops(schedule.get_sblock("C", func_name="f"))[0])
+    arguments = tuple(RunArgument(pack_array(each)) for each in (TestFunction.A, TestFunction.B))
+    outputs = (TensorSpec("float32", (4, 4)),)
+    task = RunModule(modules.document(schedule.mod), arguments, "llvm", 2, {}, {}, "f", outputs)
+    passes = trace_module(TraceModule(task, ((), ()))).passes
+    assert [None, None] == [each.failure for each in passes]
+
+
 class TestCorrections:
     """What is written over a step's value is what later steps compute from."""
 
@@ -454,3 +465,8 @@ class TestCorrections:
         (result,) = self.passed({0: value})
         assert result.failure is not None
         assert "DoesNotFit" == result.failure.error_name
+
+    def test_externs_remember_and_are_called_in_one_pass_alone(self, evaluator: Evaluator) -> None:
+        run = modules.task(modules.calls_extern("env.f"), np.ones((1, 4), np.float32))
+        with pytest.raises(TaskError, match="one pass"):
+            trace_module(TraceModule(run, ((), ())), evaluator)
