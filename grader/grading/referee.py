@@ -237,14 +237,14 @@ class Referee:
         found = graded.case.evidence.outputs
         oracle = self._answers.of(part).groups[0 if found is None else found.group]
         candidate = graded.case.candidate.taking(oracle.shapes(part))
-        assignment = self._course_assignment.assignment
-        diagnosed = Diagnosed(candidate, part, assignment, oracle)
-        case = explain_case(graded.case, diagnosed, self._runners)
-        outputs = case.evidence.outputs
-        if _shares_out(part) and isinstance(outputs, Outputs) and _is_wrong(case, outputs):
-            generator = np.random.default_rng(self._seeds[part.id].spawn(1)[0])
-            layers = judge_layers(diagnosed, outputs, self._runners, generator)
-            case = replace(case, evidence=replace(case.evidence, layers=layers))
+        diagnosed = Diagnosed(candidate, part, self._course_assignment.assignment, oracle)
+        case, wrong, runners = graded.case, _to_share_out(part, graded.case), self._runners
+        generator = np.random.default_rng(self._seeds[part.id].spawn(1)[0])
+        with ThreadPoolExecutor(max_workers=1) as executor:  # neither needs what the other finds
+            explained = executor.submit(copy_context().run, explain_case, case, diagnosed, runners)
+            layers = () if wrong is None else judge_layers(diagnosed, wrong, runners, generator)
+        case = explained.result()
+        case = replace(case, evidence=replace(case.evidence, layers=layers))
         return Graded(judge_case(part, case), graded.capture, case)
 
     def _compare_one(self, part: PartTable, capture: Capture) -> Graded | None:
@@ -340,14 +340,14 @@ class Referee:
         return Graded(judge_case(part, case), graded.capture, case)
 
 
-def _is_wrong(case: Case, outputs: Outputs) -> bool:
-    return bool(wrong_samples(outputs, case.comparison).any())
-
-
-def _shares_out(part: PartTable) -> bool:
-    """Say whether a wrong module may earn the points of layers that are right in themselves."""
+def _to_share_out(part: PartTable, case: Case) -> Outputs | None:
+    """Return outputs that are wrong, where layers that are right earn points nevertheless."""
+    outputs = case.evidence.outputs
+    if not isinstance(outputs, Outputs) or not wrong_samples(outputs, case.comparison).any():
+        return None
     options = [find_check(table).parse(table) for table in part.check if not table.withheld]
-    return any(isinstance(each, EquivalenceOptions) and each.partial == "steps" for each in options)
+    shares = (isinstance(each, EquivalenceOptions) and each.partial == "steps" for each in options)
+    return outputs if any(shares) else None
 
 
 def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
