@@ -182,7 +182,7 @@ def prepare_process() -> Interruption:
     sys.stderr = _replaced(sys.stderr, 2, _Messages)
     faulthandler.enable(file=2)  # a library's crash, which nothing can catch, says where it was
     interruption = Interruption()
-    atexit.register(interruption.ignore)  # before all others, which are called before it
+    atexit.register(interruption.ignore)  # the first to be registered is the last to be called
     return interruption
 
 

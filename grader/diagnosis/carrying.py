@@ -147,7 +147,7 @@ class _Calls:
         """
         values = [step.value for each in calls for step in each.steps if step.value is not None]
         size = sum(each.nbytes for each in values)
-        self._outline = _outline(calls[0]) if calls else []
+        self._outline = _outline(calls[0])
         self._most = min(self._most, max(1, RUNNER_FRAME_LIMIT // (2 * size + 1)))
 
     def _values(self, lost: Lost) -> dict[int, npt.NDArray[np.generic]]:
@@ -168,7 +168,7 @@ class _Outline(NamedTuple):
 
 
 def _outline(traced: Traced) -> list[_Outline]:
-    return [_Outline(each.variable, each.dtype, tuple(each.takes)) for each in traced.steps]
+    return [_Outline(each.variable, each.dtype, each.takes) for each in traced.steps]
 
 
 def _known(lost: Lost) -> _Known:

@@ -81,23 +81,9 @@ def gather_trace(
     if isinstance(arrangement, Problem):
         return arrangement
     arrangement, chosen = arrangement.chosen(rows)
-    traced = trace_call(candidate, part, oracle, runners, arrangement, cleared=cleared)
-    return traced if isinstance(traced, Problem) else traced._replace(rows=chosen)
-
-
-def trace_call(
-    candidate: Candidate,
-    part: PartTable,
-    oracle: Oracle,
-    runners: RunnerPool,
-    arrangement: Arrangement,
-    *,
-    cleared: bool = False,
-) -> Traced | Problem:
-    """Run the one call of an arrangement, and return the value of every step."""
     runnable = Runnable(candidate, part, oracle, runners)
     found = trace_passes(runnable, [arrangement], [{}], cleared=cleared)
-    return found if isinstance(found, Problem) else found[0][0]
+    return found if isinstance(found, Problem) else found[0][0]._replace(rows=chosen)
 
 
 class Runnable(NamedTuple):
