@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+import statistics
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -139,17 +141,33 @@ def test_what_a_closed_sender_left_is_reckoned_with_a_full_queue(
     assert sent <= held_by(pair[1])
 
 
+def risen(found: Callable[[], tuple[int, int, int]]) -> float:
+    """Return how much more is held in the middle than at first and at last.
+
+    Other programs have sockets, too: what they hold must not change between first and last, and
+    not in the middle in most of nine times.
+    """
+    looks = (found() for _ in range(1000))
+    still = (middle - first for first, middle, last in looks if first == last)
+    return statistics.median(islice(still, 9))
+
+
 def test_datagrams_of_the_internet_count_where_all_are_counted() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        receiver.bind(("127.0.0.1", 0))
-        before = held_by_sockets(None, None)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            sender.sendto(bytes(50_000), receiver.getsockname())
-        assert before + 50_000 <= held_by_sockets(None, None)
+    def found() -> tuple[int, int, int]:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+            receiver.bind(("127.0.0.1", 0))
+            before = held_by_sockets(None, None)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(bytes(50_000), receiver.getsockname())
+            waiting = held_by_sockets(None, None)
+            receiver.recv(50_000)
+            return before, waiting, held_by_sockets(None, None)
+
+    assert 50_000 <= risen(found) <= 150_000
 
 
 def test_where_nobody_has_much_in_tcp_it_is_not_looked_at(tmp_path: Path) -> None:
-    def found(pages: int) -> int:
+    def counted(pages: int) -> int:
         path = tmp_path / "sockstat"
         path.write_text(
             f"sockets: used 9\nTCP: inuse 1 orphan 0 tw 0 alloc 5 mem {pages}\nUDP: mem 2\n"
@@ -164,7 +182,9 @@ def test_where_nobody_has_much_in_tcp_it_is_not_looked_at(tmp_path: Path) -> Non
         socket.create_connection(server.getsockname()) as client,
     ):
         client.send(bytes(300_000))
-        assert found(pages=10) + 300_000 <= found(pages=10**6)
+        assert 300_000 <= risen(
+            lambda: (counted(pages=10), counted(pages=10**6), counted(pages=10))
+        )
 
 
 def test_the_sockets_of_a_process_are_those_it_has_open(
