@@ -6,8 +6,10 @@ It runs in the launcher, before anything is known of a submission, and starts no
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 import tempfile
@@ -51,6 +53,9 @@ _ERRORS = (
 )
 
 
+_NO_MODULE = ""
+"""What is in the place of a module's name for a file that belongs to none: nothing is called so."""
+
 _PLOTTING = ("matplotlib.figure", "matplotlib.backends.backend_agg")
 """All of Matplotlib that takes time to import. `matplotlib.pyplot` looks for IPython, which a
 launcher does not run."""
@@ -68,6 +73,8 @@ def prepare(modules: Sequence[str] = ()) -> None:
     detect_what_the_system_shows()
     keep_errors_of_python()
     import_besides(modules)
+    rehearse_colours()
+    remember_files_without_module()
 
 
 def leave_debugpy_out() -> None:
@@ -120,6 +127,40 @@ def keep_errors_of_python() -> None:
 
     for error in _ERRORS:
         tvm_ffi.register_error(error.__name__, error)
+
+
+def rehearse_colours() -> None:
+    """Colour a line of Python, as printing a module does, and every message of an error.
+
+    Pygments compiles the expressions of a lexer when the first one of its class is made: 50 ms of
+    every notebook.
+    """
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers.python import Python3Lexer
+
+    highlight("x = 1", Python3Lexer(), HtmlFormatter())
+
+
+def remember_files_without_module() -> None:
+    """Have Python look only once for the module that a file belongs to.
+
+    TVM's parser asks for the stack of callers with every function that it reads, twice. Python then
+    looks through all modules, thousands, for each file that does not exist: a cell, and what a
+    sandbox does not show. That was a fifth of the time of a notebook of TensorIR. Where it finds
+    none, its own table says so from then on. And the table is made here, not in every kernel.
+    """
+    find = inspect.getmodule
+
+    @functools.wraps(find)
+    def getmodule(object: object, _filename: str | None = None) -> ModuleType | None:
+        found = find(object, _filename)
+        if found is None and _filename is not None and not os.path.exists(_filename):  # noqa: PTH110
+            cast(dict[str, str], vars(inspect)["modulesbyfile"]).setdefault(_filename, _NO_MODULE)
+        return found
+
+    vars(inspect)["getmodule"] = getmodule
+    inspect.stack()
 
 
 def detect_what_the_system_shows(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
