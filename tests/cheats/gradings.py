@@ -11,7 +11,7 @@ from grader.report import Report
 from tests.cheats.fixtures import Cheat
 from tests.cheats.host import Host
 from tests.endtoend.batches import GradedBatch, grade_batch, grade_timed
-from tests.endtoend.examples import brisk_course
+from tests.endtoend.examples import quick_course
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Gradings:
         if first.is_timed:
             batch = grade_timed(folder, submissions, *seed, environment=host.environment)
         else:
-            own = brisk_course(folder) if first.is_of_the_course else host.values["course"]
+            own = quick_course(folder) if first.is_of_the_course else host.values["course"]
             course = ("--course", own)
             batch = grade_batch(folder, submissions, *course, *seed, environment=host.environment)
         self.ends.append((batch.code, "\n".join(batch.messages.splitlines()[-20:])))

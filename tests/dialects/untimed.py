@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 
-from tests.endtoend.examples import brisk_course
+from tests.endtoend.examples import brisk_course, on_few_inputs
 
 SPEED = re.compile(
     r'\[\[part\.check\]\]\nid = "speed"\n.*\npoints = (?P<points>\d+)\n[\s\S]*?(?=\n\n|\Z)'
@@ -15,12 +15,6 @@ SPEED = re.compile(
 
 SHORT_CELLS = {"tensorir": 30}
 """Seconds of a cell where an example has one that never ends, and all others take a second."""
-
-SAMPLES = 120
-"""Most inputs that a part is run on: a fifth of those that there are, of which a third is hidden
-inputs. To run all of them was a third of what these gradings took."""
-
-_SAMPLES = re.compile(r"^samples = (\d+)", re.MULTILINE)
 
 ANY_LEVEL = '\n[sandbox]\nminimum = "none"\n'
 
@@ -31,25 +25,13 @@ def untimed_course(folder: Path) -> Path:
     for table in course.glob("assignments/*/assignment.toml"):
         text = table.read_text(encoding="utf-8")
         for_speed = sum(int(check["points"]) for check in SPEED.finditer(text))
-        text = _on_few_inputs(SPEED.sub("", text))
+        text = on_few_inputs(SPEED.sub("", text))
         text = text.replace("points = 100", f"points = {100 - for_speed}") + ANY_LEVEL
         seconds = SHORT_CELLS.get(table.parent.name)
         if seconds:
             text = text.replace("cell_seconds = 120", f"cell_seconds = {seconds}")
         table.write_text(text, encoding="utf-8")
     return course
-
-
-def _on_few_inputs(text: str) -> str:
-    """Return an `assignment.toml` whose parts are run on few of the model's inputs."""
-    head, *parts = text.split("[[part]]\n")
-    return "[[part]]\n".join([head, *(_part_on_few(each) for each in parts)])
-
-
-def _part_on_few(text: str) -> str:
-    if not _SAMPLES.search(text):
-        return text if "\ncomputation = " in text else f"samples = {SAMPLES}\n{text}"
-    return _SAMPLES.sub(lambda found: f"samples = {min(SAMPLES, int(found[1]))}", text)
 
 
 def notebook(slug: str, cells: list[str]) -> bytes:

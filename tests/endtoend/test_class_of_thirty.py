@@ -15,6 +15,7 @@ import pytest
 
 from grader.authoring.expectation import load_expectation
 from tests.endtoend.command import ROOT
+from tests.endtoend.examples import on_few_inputs
 from tests.endtoend.warm import run_warm
 from tests.gradebook.postgres import new_database, running_server
 from tests.lms import imports
@@ -99,13 +100,16 @@ class Course(NamedTuple):
 
 
 def make_course(folder: Path, url: str = "") -> Course:
-    """A course with e2e-mlp alone, which has a due date and takes points for lateness."""
+    """A course with e2e-mlp alone, which has a due date and takes points for lateness.
+
+    Its parts are run on few inputs.
+    """
     wanted = folder / "assignments" / SLUG
     leave = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "assignments" / SLUG, wanted, ignore=leave)
     table = wanted / "assignment.toml"
     text = table.read_text().replace("points = 100\n", DUE).replace("[arguments]", LATE, 1)
-    table.write_text(text)
+    table.write_text(on_few_inputs(text))
     return Course(folder, {"GRADER_GRADEBOOK": url} if url else {})
 
 

@@ -26,7 +26,7 @@ from grader.report import Check, Report, Verdict, Visibility
 from tests.cli.test_batch import MODEL, PREPARATION
 from tests.endtoend.batches import grade_batch
 from tests.endtoend.command import ROOT
-from tests.endtoend.examples import brisk_course
+from tests.endtoend.examples import quick_course
 from tests.render.secrets import Secrets, letters_of, secrets_of, written
 from tests.render.test_audience import ALL, EARLY, LATE, check, part, report
 
@@ -93,7 +93,7 @@ def submissions() -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def gradings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gradings]:
     """Grade everything in one batch, with the commands' own defaults but for a known seed."""
-    course = brisk_course(tmp_path_factory.mktemp("coursefolder"))
+    course = quick_course(tmp_path_factory.mktemp("coursefolder"))
     shutil.copytree(VISIBILITY, course / "assignments" / "visibility")
     working, home = (tmp_path_factory.mktemp(name) for name in ("workingfolder", "homefolder"))
     contents = submissions()
