@@ -38,6 +38,7 @@ from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute, trusted_folder
 from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report, ungraded_report
 from grader.sandbox.interface import Level
+from grader.sandbox.start import Launcher
 
 if TYPE_CHECKING:
     from grader.cluster.opening import OpenCluster
@@ -71,20 +72,28 @@ def grade(
     what to do next, where nothing can be graded.
     """
     options = _options(assignment, course, data, seed, sandbox, language, preamble=preamble)
-    return grade_file(Path(submission), options, (), progress or Silent())
+    with Launcher("student") as launcher:
+        return grade_file(Path(submission), options, (), progress or Silent(), launcher)
 
 
 def grade_file(
-    path: Path, options: GradingOptions, written: Iterable[Path], progress: Progress
+    path: Path,
+    options: GradingOptions,
+    written: Iterable[Path],
+    progress: Progress,
+    launcher: Launcher,
 ) -> Report:
-    """Grade one file by options, as `grade` does; submissions are kept from what is `written`."""
+    """Grade one file by options, as `grade` does; submissions are kept from what is `written`.
+
+    Its kernel is started by this launcher, which imports what a kernel needs until then.
+    """
     working = Path.cwd()
     with SubmissionReader() as reader:
         submission = reader.read(absolute(path, working), trusted_folder(path, working))
     course = find_course(options.course, (working,))
     chosen, note = choose_assignment(course, submission, options.assignment)
     own = [path, *(each.absolute().parent for each in written)]
-    with open_settings(options, course, [chosen], own) as settings:
+    with open_settings(options, course, [chosen], own, launcher) as settings:
         prepared = Preparation(chosen, settings)
         return grade_submission(submission, prepared, progress, (note,) if note else ())
 

@@ -112,12 +112,18 @@ def run(
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
-    from grader.cli.run import RunOptions, run_submission
-    from grader.grading.preparation import GradingOptions
+    from grader.sandbox.start import Launcher
 
-    grading = GradingOptions(assignment, data, seed, course, sandbox, language, dialect, preamble)
-    options = RunOptions(notebook, grading, json, audience, html)
-    report = run_submission(options, Console(emoji=False), Console(stderr=True, emoji=False))
+    with Launcher("student") as launcher:  # it imports while this process does
+        from grader.cli.run import RunOptions, run_submission
+        from grader.grading.preparation import GradingOptions
+
+        grading = GradingOptions(
+            assignment, data, seed, course, sandbox, language, dialect, preamble
+        )
+        options = RunOptions(notebook, grading, json, audience, html)
+        output, messages = Console(emoji=False), Console(stderr=True, emoji=False)
+        report = run_submission(options, output, messages, launcher)
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)
 

@@ -25,6 +25,7 @@ from grader.render.audience import Audience, shown, utc_now
 from grader.render.formats import FORMATS, render_as
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
+from grader.sandbox.start import Launcher
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -41,10 +42,12 @@ def run_submission(
     options: RunOptions,
     output: Console,
     messages: Console,
+    launcher: Launcher,
     clock: Callable[[], datetime] = utc_now,
 ) -> Report:
     """Grade a notebook; print the report to `output` and progress to `messages`.
 
+    `launcher` is to start its kernel.
     Returned, printed and on the page of `--html` is what the audience may see at the time that
     `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
     graded they say why. Raises GraderError then.
@@ -53,7 +56,7 @@ def run_submission(
     try:
         with LiveProgress(messages) as progress:
             written = [path for path in (options.json, options.html) if path is not None]
-            report = grade_file(options.notebook, options.grading, written, progress)
+            report = grade_file(options.notebook, options.grading, written, progress, launcher)
     except GraderError as error:
         _write_refusal(options, error)
         raise

@@ -51,6 +51,7 @@ from grader.timing.pace import KnownLimits, KnownPace
 
 if TYPE_CHECKING:
     from grader.evidence.answers import Answers
+    from grader.sandbox.start import Launcher
 
 
 # The cells of an assignment that students were given: those of the course's templates.
@@ -300,11 +301,13 @@ def open_settings(
     course: Course,
     assignments: Iterable[CourseAssignment],
     own: Iterable[Path],
+    launcher: Launcher | None = None,
 ) -> Iterator[Settings]:
     """Choose a sandbox that is strong enough for all of these assignments, and draw the seed.
 
     What is `own` to this grading, submissions and reports, is kept from submissions, as is the
-    course. What earlier commands left that were killed is removed first. Raises SandboxError when
+    course. What earlier commands left that were killed is removed first. `launcher` is one of
+    kernels that was begun before, and is to be used. Raises SandboxError when
     there is no such sandbox, UsageError where only the self-check is installed.
     """
     if missing := missing_for_grading():
@@ -315,6 +318,8 @@ def open_settings(
     protected = (*course.folders, *_data_folders(options.data, os.environ), *own)
     imports = slow_imports(each.assignment.preamble for each in assignments)
     with choose_sandbox(options.sandbox, needed, protected=protected, imports=imports) as sandbox:
+        if launcher is not None:
+            sandbox.adopt(launcher)
         yield Settings(
             sandbox=sandbox,
             seed=secrets.randbits(48) if options.seed is None else options.seed,

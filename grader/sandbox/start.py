@@ -11,7 +11,7 @@ import sys
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
 import msgspec
 
@@ -22,6 +22,7 @@ from grader.inside.launcher.protocol import (
     MESSAGE_LIMIT,
     PRELOADS,
     Bounds,
+    Imports,
     Preload,
     Program,
     Request,
@@ -49,13 +50,11 @@ LAUNCHER_ENVIRONMENT = {
 }
 
 
-def begin_launcher(
-    number: int, preload: Preload, modules: Sequence[str]
-) -> subprocess.Popen[bytes]:
+def begin_launcher(number: int, preload: Preload) -> subprocess.Popen[bytes]:
     """Start a launcher's process, which is asked over the socket with this number."""
     source = str(Path(grader.__file__).resolve().parents[1])
     return subprocess.Popen(  # noqa: S603
-        [sys.executable, "-I", "-c", _START, str(number), preload, source, *modules],
+        [sys.executable, "-I", "-c", _START, str(number), preload, source],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -67,29 +66,35 @@ def begin_launcher(
 
 
 class Launcher:
-    """A launcher with one set of imports, and further modules, as far as they are there.
+    """A launcher with one set of imports, which takes seconds. They begin when this is made.
 
-    It ends with `close`, and when this process ends.
+    It ends with `close`, as a context, and when this process ends.
     """
 
-    def __init__(self, preload: Preload, modules: Sequence[str] = ()) -> None:
+    def __init__(self, preload: Preload) -> None:
+        self.preload = preload
         # Messages of this kind of socket arrive whole, so no reader ever has to join them.
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
         with theirs:
-            self._popen = begin_launcher(theirs.fileno(), preload, modules)
+            self._popen = begin_launcher(theirs.fileno(), preload)
         assert self._popen.stderr is not None
         self._tail = Tail(self._popen.stderr)
         self._lock = Lock()
-        self._finalizer = weakref.finalize(self, _end, self._requests, self._popen, self._tail)
+        self._has_children = Event()
+        self._finalizer = weakref.finalize(
+            self, _end, self._requests, self._popen, self._tail, self._has_children
+        )
 
     @property
     def pid(self) -> int:
         """Process id of the launcher."""
         return self._popen.pid
 
-    def send(self, request: Request, descriptors: Sequence[int]) -> None:
-        """Have a child started. Raises SandboxError when the launcher is gone."""
+    def send(self, request: Request | Imports, descriptors: Sequence[int] = ()) -> None:
+        """Have a child started, or modules imported. Raises SandboxError when it is gone."""
+        if isinstance(request, Request):
+            self._has_children.set()
         payload = msgspec.msgpack.encode(request)
         if len(payload) > MESSAGE_LIMIT:
             raise SandboxError(say("The command to start in a sandbox is too long."))
@@ -110,6 +115,12 @@ class Launcher:
     def close(self) -> None:
         """End the launcher. Its children go on."""
         self._finalizer()
+
+    def __enter__(self) -> Launcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _send(requests: socket.socket, payload: bytes, descriptors: Sequence[int]) -> None:
@@ -140,8 +151,13 @@ def _send_at_last(requests: socket.socket, payload: bytes, descriptors: Sequence
         ) from None
 
 
-def _end(requests: socket.socket, popen: subprocess.Popen[bytes], tail: Tail) -> None:
+def _end(
+    requests: socket.socket, popen: subprocess.Popen[bytes], tail: Tail, has_children: Event
+) -> None:
+    """End a launcher's process; at once where nothing was started, as by a path with a typo."""
     requests.close()
+    if not has_children.is_set():
+        popen.kill()
     try:
         popen.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:  # in the middle of a long import
@@ -194,6 +210,11 @@ class SteppingSandbox:
         for program in programs:
             self._launcher(program)
 
+    def adopt(self, launcher: Launcher) -> None:
+        """Use a launcher that was begun before there was a sandbox; it is closed with this one."""
+        with self._lock:
+            self._take(launcher)
+
     def start(self, command: Command) -> SandboxedProcess:
         """Start a command; may be called from any thread. Raises SandboxError."""
         launcher = self._launcher(command.program)
@@ -239,9 +260,13 @@ class SteppingSandbox:
         preload = PRELOADS[program]
         with self._lock:
             if preload not in self._launchers:
-                modules = self._imports if preload == "student" else ()
-                self._launchers[preload] = Launcher(preload, modules)
+                self._take(Launcher(preload))
             return self._launchers[preload]
+
+    def _take(self, launcher: Launcher) -> None:
+        self._launchers[launcher.preload] = launcher
+        if launcher.preload == "student" and self._imports:
+            launcher.send(Imports(self._imports))
 
 
 def _launch(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import importlib
 import json
 import os
 import signal
@@ -83,26 +82,22 @@ def fork_launchers(number: str, preload: Preload, source: str) -> None:
     sys.path_importer_cache.pop(source, None)
     connection = socket.socket(fileno=int(number))
     while True:
-        modules, descriptors = receive(connection)
-        if modules is None:
+        asked, descriptors = receive(connection)
+        if asked is None:
             return
         requests, errors, answer = descriptors
 
-        fork_off(answer, partial(_be_launcher, connection, modules, requests, errors))
+        fork_off(answer, partial(_be_launcher, connection, requests, errors))
         os.close(requests)
         os.close(errors)
 
 
-def _be_launcher(
-    connection: socket.socket, modules: Sequence[str], requests: int, errors: int
-) -> None:
+def _be_launcher(connection: socket.socket, requests: int, errors: int) -> None:
     connection.close()
     os.setsid()
     os.dup2(errors, 2)
     os.close(errors)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     linux.begin_session_keyring()
-    if modules:  # those of kernels
-        importlib.import_module("grader.inside.kernel.preload").import_besides(modules)
     with socket.socket(fileno=requests) as own:
         server.serve(own)

@@ -42,10 +42,10 @@ _STARTER = (
 class ForkedLauncher:
     """A launcher that another process has forked off, with what `Launcher` needs of a `Popen`."""
 
-    def __init__(self, connection: socket.socket, requests: int, modules: Sequence[str]) -> None:
+    def __init__(self, connection: socket.socket, requests: int) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         reader, writer = os.pipe()
-        send(connection, list(modules), (requests, writer, theirs.fileno()))
+        send(connection, "begin", (requests, writer, theirs.fileno()))
         theirs.close()
         os.close(writer)
         self._answer = ours
@@ -111,8 +111,8 @@ class Commands:
         start.begin_launcher = self._begin_launcher
         main()
 
-    def _begin_launcher(self, number: int, preload: Preload, modules: Sequence[str]) -> Any:
-        return ForkedLauncher(self._launchers[preload], number, modules)
+    def _begin_launcher(self, number: int, preload: Preload) -> Any:
+        return ForkedLauncher(self._launchers[preload], number)
 
 
 def import_all(name: str) -> None:

@@ -69,16 +69,14 @@ launcher does not run."""
 _INLINE = "module://matplotlib_inline.backend_inline"
 
 
-def prepare(modules: Sequence[str] = ()) -> None:
-    """Import what every submission needs, and further `modules`, so that no cell's time pays for
-    it."""
+def prepare() -> None:
+    """Import what every submission needs, so that no cell's time pays for it."""
     leave_debugpy_out()
     for name in _MODULES:
         importlib.import_module(name)
     provide_torchvision_operators()
     detect_what_the_system_shows()
     keep_errors_of_python()
-    import_besides(modules)
     rehearse_colours()
     remember_files_without_module()
 

@@ -88,7 +88,13 @@ class Bounds(LauncherMessage, frozen=True):
     descriptors: int
 
 
-class Request(LauncherMessage, frozen=True):
+class Imports(LauncherMessage, frozen=True, tag=True):
+    """Import further modules, as far as they are there, for kernels that are started after it."""
+
+    modules: tuple[str, ...]
+
+
+class Request(LauncherMessage, frozen=True, tag=True):
     """Start a child. With it come the descriptors: the warden's end of a socket pair on which it
     says how the child ended, what becomes standard error, a pidfd where `confinement.namespaces`
     is set, and then those that the program inherits as 3, 4, 5 and so on.

@@ -17,7 +17,13 @@ import msgspec
 
 from grader.decoding import prepared
 from grader.inside.launcher import linux, warden
-from grader.inside.launcher.protocol import DESCRIPTOR_LIMIT, MESSAGE_LIMIT, Preload, Request
+from grader.inside.launcher.protocol import (
+    DESCRIPTOR_LIMIT,
+    MESSAGE_LIMIT,
+    Imports,
+    Preload,
+    Request,
+)
 
 _PACKAGES: dict[Preload, tuple[str, ...]] = {
     "student": ("kernel", "evaluator", "library"),
@@ -26,14 +32,15 @@ _PACKAGES: dict[Preload, tuple[str, ...]] = {
 }
 """The folders beside this one that a launcher's children run."""
 
+_ASKED = cast("type[Request | Imports]", Request | Imports)
+
 
 def main(arguments: Sequence[str]) -> None:
     """Serve requests until the grader closes its end.
 
-    `arguments`: the descriptor's number, what to preload, the folder that `grader` is in, and
-    modules to import besides.
+    `arguments`: the descriptor's number, what to preload, and the folder that `grader` is in.
     """
-    number, preload, source, *modules = arguments
+    number, preload, source = arguments
     linux.close_own_proc()
     linux.name_process("grader-launcher")
     linux.begin_session_keyring()
@@ -41,7 +48,7 @@ def main(arguments: Sequence[str]) -> None:
     # a first process that buries orphans, and a box is not gone as long as one of its own is there.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     linux.adopt_orphans()
-    prepare(cast(Preload, preload), modules)
+    prepare(cast(Preload, preload))
     sys.path.remove(source)
     if source not in sys.path:  # who is closed out of it need not know what else lies there
         sys.path_importer_cache.pop(source, None)
@@ -51,11 +58,8 @@ def main(arguments: Sequence[str]) -> None:
     os._exit(0)
 
 
-def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
-    """Import all that children will need: in a sandbox, the package's own files are not there.
-
-    And `modules` for kernels, which are the environment's.
-    """
+def prepare(preload: Preload) -> None:
+    """Import all that children will need: in a sandbox, the package's own files are not there."""
     gc.disable()  # what is imported is no garbage: to look for some took a fifth of the time
     if preload != "bare":
         importlib.import_module("grader.inside.common.preload").prepare(preload)
@@ -64,7 +68,7 @@ def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     if preload == "student":
-        importlib.import_module("grader.inside.kernel.preload").prepare(modules)
+        importlib.import_module("grader.inside.kernel.preload").prepare()
     # Children then share these pages: the collector does not write to them. To look for garbage
     # first took 0.25 s, and found 8,000 objects among 440,000.
     gc.freeze()
@@ -72,12 +76,16 @@ def prepare(preload: Preload, modules: Sequence[str] = ()) -> None:
 
 
 def serve(requests: socket.socket) -> None:
-    """Fork a warden for each request, up to the end of the connection."""
+    """Fork a warden for each request, up to the end of the connection. Import what is told."""
     while True:
         payload, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_LIMIT, DESCRIPTOR_LIMIT)
         if not payload:
             return
-        request = msgspec.msgpack.decode(payload, type=prepared(Request))
+        request = msgspec.msgpack.decode(payload, type=prepared(_ASKED))
+        if isinstance(request, Imports):
+            importlib.import_module("grader.inside.kernel.preload").import_besides(request.modules)
+            gc.freeze()
+            continue
         _refuse_threads()
         if os.fork() == 0:
             requests.close()

@@ -1,0 +1,40 @@
+"""Launchers: when they begin and how they end, and what they import for kernels."""
+
+from __future__ import annotations
+
+import signal
+
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Command
+from grader.sandbox.start import Launcher
+from tests.execute.conftest import run_cells
+
+
+class TestEnd:
+    def test_one_that_has_started_nothing_is_ended_in_the_middle_of_its_imports(self) -> None:
+        """As for a path with a typo: nobody waits two seconds to be told of it."""
+        with Launcher("student") as launcher:
+            pass
+        assert -signal.SIGKILL == launcher._popen.returncode
+
+    def test_one_that_has_started_something_ends_by_itself(self) -> None:
+        with Launcher("bare") as launcher, choose_sandbox("none", "none") as own:
+            own.close()
+            own.adopt(launcher)
+            assert 0 == own.start(Command("python", ("-c", "pass"))).wait(20)
+        assert 0 == launcher._popen.returncode
+
+
+def test_a_launcher_that_was_begun_before_the_sandbox_starts_its_kernels() -> None:
+    """And imports what the assignment's notebooks do, which is known later."""
+    cell = 'import sys\nprint("torchvision" in sys.modules)'
+    with (
+        Launcher("student") as launcher,
+        choose_sandbox(None, "none", imports=("torchvision",)) as sandbox,
+    ):
+        sandbox.adopt(launcher)
+        execution = run_cells(sandbox, cell)
+        assert sandbox._launchers["student"] is launcher
+    assert () == execution.problems
+    assert "True\n" == execution.notebook.cells[0].outputs[0].text
+    assert 0 == launcher._popen.returncode
