@@ -38,7 +38,7 @@ from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute, trusted_folder
 from grader.report import READABLE, SCHEMA_VERSION, Report, decode_report, ungraded_report
 from grader.sandbox.interface import Level
-from grader.sandbox.start import Launcher
+from grader.sandbox.start import Launcher, begin_kernels
 
 if TYPE_CHECKING:
     from grader.cluster.opening import OpenCluster
@@ -72,7 +72,7 @@ def grade(
     what to do next, where nothing can be graded.
     """
     options = _options(assignment, course, data, seed, sandbox, language, preamble=preamble)
-    with Launcher("student") as launcher:
+    with begin_kernels() as launcher:
         return grade_file(Path(submission), options, (), progress or Silent(), launcher)
 
 
@@ -81,11 +81,11 @@ def grade_file(
     options: GradingOptions,
     written: Iterable[Path],
     progress: Progress,
-    launcher: Launcher,
+    launcher: Launcher | None,
 ) -> Report:
     """Grade one file by options, as `grade` does; submissions are kept from what is `written`.
 
-    Its kernel is started by this launcher, which imports what a kernel needs until then.
+    Its kernel is started by this launcher, which imports what kernels need until then.
     """
     working = Path.cwd()
     with SubmissionReader() as reader:

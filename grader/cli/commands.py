@@ -112,9 +112,9 @@ def run(
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
-    from grader.sandbox.start import Launcher
+    from grader.sandbox.start import begin_kernels
 
-    with Launcher("student") as launcher:  # it imports while this process does
+    with begin_kernels() as launcher:  # it imports while this process does
         from grader.cli.run import RunOptions, run_submission
         from grader.grading.preparation import GradingOptions
 

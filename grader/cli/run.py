@@ -42,12 +42,12 @@ def run_submission(
     options: RunOptions,
     output: Console,
     messages: Console,
-    launcher: Launcher,
+    launcher: Launcher | None,
     clock: Callable[[], datetime] = utc_now,
 ) -> Report:
     """Grade a notebook; print the report to `output` and progress to `messages`.
 
-    `launcher` is to start its kernel.
+    `launcher` is to start its kernel; None where there is none yet.
     Returned, printed and on the page of `--html` is what the audience may see at the time that
     `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
     graded they say why. Raises GraderError then.

@@ -21,7 +21,6 @@ from grader.grading.preparation import GradingOptions
 from grader.language import LANGUAGES, foreign, say
 from grader.render.formats import FORMATS, render_as
 from grader.report import Report, decode_report, encode_report
-from grader.sandbox.start import Launcher
 from tests import sample_reports
 from tests.cli.test_batch import MODEL, PREPARATION
 from tests.endtoend.command import ROOT, run_grader, write_notebook
@@ -309,8 +308,7 @@ def test_the_time_is_that_of_the_clock(notebook: Path, tmp_path: Path) -> None:
     grading = GradingOptions(course=COURSE, data="builtin")
     document, page = tmp_path / "report.json", Console(file=io.StringIO(), width=100)
     options = RunOptions(notebook, grading, document)
-    with Launcher("student") as launcher:
-        messages = Console(file=io.StringIO())
-        seen = run_submission(options, page, messages, launcher, clock=lambda: LATE)
+    messages = Console(file=io.StringIO())
+    seen = run_submission(options, page, messages, None, clock=lambda: LATE)
     assert (7, 15) == (seen.score, seen.max_score)
     assert 39 == decode_report(document.read_bytes()).max_score

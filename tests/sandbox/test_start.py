@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import signal
+import socket
+
+import pytest
 
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command
-from grader.sandbox.start import Launcher
+from grader.sandbox.start import Launcher, begin_kernels
 from tests.execute.conftest import run_cells
 
 
@@ -25,13 +29,27 @@ class TestEnd:
         assert 0 == launcher._popen.returncode
 
 
+def test_where_none_can_be_begun_it_is_left_to_the_choice_of_a_sandbox(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A Mac has no such sockets, and is told that the sandbox needs Linux."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPROTONOSUPPORT, "Protocol not supported")
+
+    monkeypatch.setattr(socket, "socketpair", refuse)
+    with begin_kernels() as launcher:
+        assert launcher is None
+
+
 def test_a_launcher_that_was_begun_before_the_sandbox_starts_its_kernels() -> None:
     """And imports what the assignment's notebooks do, which is known later."""
     cell = 'import sys\nprint("torchvision" in sys.modules)'
     with (
-        Launcher("student") as launcher,
+        begin_kernels() as launcher,
         choose_sandbox(None, "none", imports=("torchvision",)) as sandbox,
     ):
+        assert launcher is not None
         sandbox.adopt(launcher)
         execution = run_cells(sandbox, cell)
         assert sandbox._launchers["student"] is launcher
