@@ -160,7 +160,7 @@ def remember_files_without_module() -> None:
     def getmodule(object: object, _filename: str | None = None) -> ModuleType | None:
         found = find(object, _filename)
         if found is None and _filename is not None and not os.path.exists(_filename):  # noqa: PTH110
-            cast(dict[str, str], vars(inspect)["modulesbyfile"]).setdefault(_filename, _NO_MODULE)
+            inspect.modulesbyfile.setdefault(_filename, _NO_MODULE)
         return found
 
     vars(inspect)["getmodule"] = getmodule
