@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -35,6 +36,8 @@ from grader.messages import (
 )
 from grader.messages import pack_array as pack
 from grader.messages import unpack_array as unpack
+
+T = TypeVar("T")
 
 Values = npt.NDArray[np.generic]
 
@@ -82,8 +85,8 @@ def gather_trace(
         return arrangement
     arrangement, chosen = arrangement.chosen(rows)
     runnable = Runnable(candidate, part, oracle, runners)
-    found = trace_passes(runnable, [arrangement], [{}], cleared=cleared)
-    return found if isinstance(found, Problem) else found[0][0]._replace(rows=chosen)
+    found = trace_passes(runnable, [arrangement], [{}], next, cleared=cleared)
+    return found if isinstance(found, Problem) else found[0]._replace(rows=chosen)
 
 
 class Runnable(NamedTuple):
@@ -106,14 +109,17 @@ def trace_passes(
     runnable: Runnable,
     calls: Sequence[Arrangement],
     passes: Sequence[Mapping[int, Values]],
+    read: Callable[[Iterator[Traced]], T],
     *,
     cleared: bool = False,
-) -> list[tuple[Traced, ...]] | Problem:
+    seconds: float = math.inf,
+) -> list[T] | Problem:
     """Run the calls of several arrangements, one of each, once for each pass, all in one task.
 
-    Returns the calls of each pass, `most_passes` at most. A pass has for steps what is written over
-    their values, of the same dtype and shape (calls, *shape); what is returned of them is what was
-    there before.
+    Returns what `read` makes of the calls of each pass, `most_passes` at most: it gets one after
+    the other, as the values of all may be gigabytes. A pass has for steps what is written over
+    their values, of the same dtype and shape (calls, *shape); what is read of them is what was
+    there before. The task may take so many `seconds`, and no more than any may.
     """
     candidate, part, _, runners = runnable
     kind = runner_kind(part)
@@ -122,9 +128,11 @@ def trace_passes(
     run = msgspec.structs.replace(run_task(candidate, together, externs=externs), target=TARGET)
     task = TraceModule(run, tuple(_corrections(each) for each in passes), cleared)
     try:
-        answer = runners.request(kind, task)
+        answer = runners.request(kind, task, seconds)
         if isinstance(answer, TraceResult):
-            return _read(answer, runnable, calls, len(passes))
+            if len(answer.passes) != len(passes):
+                return unreadable()
+            return [read(_read_pass(each, runnable, calls)) for each in answer.passes]
     except (ProtocolError, FrameError):
         return unreadable()
     return _explain(answer, candidate)
@@ -140,32 +148,24 @@ def _explain(answer: object, candidate: Candidate) -> Problem:
     return explain_failure(answer)  # type: ignore[arg-type]
 
 
-def _read(
-    answer: TraceResult, runnable: Runnable, calls: Sequence[Arrangement], passes: int
-) -> list[tuple[Traced, ...]]:
-    """Return what a runner saw in each pass. Raises FrameError for what cannot be."""
-    if len(answer.passes) != passes:
-        raise FrameError("another number of passes")
-    return [_read_pass(each, runnable, calls) for each in answer.passes]
-
-
 def _read_pass(
     passed: TracedPass, runnable: Runnable, calls: Sequence[Arrangement]
-) -> tuple[Traced, ...]:
+) -> Iterator[Traced]:
+    """Yield what a runner saw in each call of a pass. Raises FrameError for what cannot be."""
     candidate, facts = runnable.candidate, runnable.candidate.facts
-    values = [_values(step, len(calls)) for step in passed.steps]
     failure = None if passed.failure is None else _explain(passed.failure, candidate)
-    found = []
+    bindings = tuple(each.binding for each in passed.steps)
     for call, arrangement in enumerate(calls):
         function = candidate.capture.name if is_python(candidate) else arrangement.function
-        steps = tuple(
-            _observed(number, step, facts, function, values[number][call])
-            for number, step in enumerate(passed.steps)
+        yield Traced(
+            tuple(
+                _observed(number, step, facts, function, _value(step, call, len(calls)))
+                for number, step in enumerate(passed.steps)
+            ),
+            arguments_of(arrangement, runnable.oracle),
+            bindings=bindings,
+            failure=failure,
         )
-        arguments = arguments_of(arrangement, runnable.oracle)
-        bindings = tuple(each.binding for each in passed.steps)
-        found.append(Traced(steps, arguments, bindings=bindings, failure=failure))
-    return tuple(found)
 
 
 def _observed(
@@ -195,19 +195,18 @@ def _observed(
     )
 
 
-def _values(step: TracedStep, calls: int) -> list[Values | None]:
-    """Return the value of a step in each call, None in those that did not reach it.
+def _value(step: TracedStep, call: int, calls: int) -> Values | None:
+    """Return the value of a step in one of so many calls, None where that did not reach it.
 
     Raises FrameError.
     """
     if step.values is None:
-        return [None] * calls
+        return None
     values = unpack(step.values)
     if values.ndim == 0 or not 1 <= len(values) <= calls:
         raise FrameError("a step whose values are not those of the calls")
-    # Arrays of their own: a view of one call would keep the values of all.
-    found: list[Values | None] = [_plain(np.array(each)) for each in values]
-    return found + [None] * (calls - len(found))
+    # An array of its own: a view of one call would keep the values of all.
+    return _plain(np.array(values[call])) if call < len(values) else None
 
 
 def _plain(value: Values) -> Values:

@@ -7,6 +7,7 @@ for the tasks that are expected; a task that was not expected waits for a start 
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -168,11 +169,12 @@ class RunnerPool:
         for future in self._ready[needed]:
             future.result().await_start()
 
-    def request(self, kind: Kind, task: ToRunner) -> FromRunner:
+    def request(self, kind: Kind, task: ToRunner, seconds: float = math.inf) -> FromRunner:
         """Do one task in a runner of its own and end that runner; or return what is known already.
 
-        A runner that dies or takes too long answers with a TaskFailure. Raises SandboxError when no
-        runner can be started, ProtocolError when the answer is not a message.
+        It may take so many `seconds`, and no more than any task of its kind. A runner that dies or
+        takes too long answers with a TaskFailure. Raises SandboxError when no runner can be
+        started, ProtocolError when the answer is not a message.
         """
         digest = _digest(kind, task, self._within)
         found = self._known.find(digest) if digest is not None else None
@@ -180,7 +182,7 @@ class RunnerPool:
             return found
         with self._admit(kind) as stay:
             with self._take(kind) as runner:
-                answer = runner.request(task, timeout=self._seconds(task))
+                answer = runner.request(task, timeout=min(seconds, self._seconds(task)))
             stay.peak = runner.peak
         if digest is not None:
             self._known.learn(digest, answer)

@@ -152,7 +152,7 @@ class Runners:
         self._own = threading.local()
         self._all: list[Runner] = []
 
-    def request(self, kind: Kind, task: ToRunner) -> FromRunner:
+    def request(self, kind: Kind, task: ToRunner, *_: float) -> FromRunner:
         """Do one task, as `RunnerPool.request` does."""
         if kind != "pure":
             return self._once.request(kind, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from types import SimpleNamespace
@@ -17,8 +18,9 @@ from tvm import relax, topi
 from grader.assignment import OracleOptions
 from grader.data.dataset import no_data
 from grader.diagnosis import carrying
-from grader.diagnosis.carrying import CORRECTIONS, GUESSES, chain, judge_layers
+from grader.diagnosis.carrying import CORRECTIONS, GUESSES, SECONDS, judge_layers
 from grader.diagnosis.report import Diagnosed
+from grader.diagnosis.walk import chain
 from grader.errors import DisplacedError
 from grader.evidence.case import Candidate, Outputs
 from grader.evidence.oracle import ModelOracle
@@ -116,7 +118,7 @@ def made(**changed: Emit | None) -> Candidate:
     return candidate(save(modules.one_argument(build, (4, 8))))
 
 
-def judged(given: Candidate, runners: Any = None) -> str:
+def judged(given: Candidate, runners: Any = None, clock: Callable[[], float] = lambda: 0.0) -> str:
     """Return the layers, with a minus where one is lost."""
     options = OracleOptions(input_shape=(8,), output_shape=(3,), hidden_inputs=9)
     module: Any = SimpleNamespace(expected=expected)
@@ -124,7 +126,7 @@ def judged(given: Candidate, runners: Any = None) -> str:
     wrong = Outputs(np.zeros((7, 3), np.float32), oracle.desired[:7], oracle.from_test_set[:7])
     assignment: Any = None  # it is not asked for anything
     diagnosed = Diagnosed(given, PART, assignment, oracle)
-    found = judge_layers(diagnosed, wrong, runners or Runners(), np.random.default_rng(1))
+    found = judge_layers(diagnosed, wrong, runners or Runners(), np.random.default_rng(1), clock)
     assert not found or NAMES == tuple(each.name for each in found)
     return " ".join(each.name if each.is_right else f"-{each.name}" for each in found)
 
@@ -253,7 +255,7 @@ class Changed(Tasks):
         super().__init__()
         self._change = change
 
-    def request(self, kind: str, task: ToRunner) -> FromRunner:
+    def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
         answer = super().request(kind, task)
         assert isinstance(task, TraceModule)
         assert isinstance(answer, TraceResult)
@@ -307,15 +309,61 @@ class TestBuilds:
         assert passes[1 + GUESSES // 8 :][:1] != [8]
 
 
+class Slow(Tasks):
+    """Runners that take 10 seconds for a first run and `seconds` for others, by their own clock."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._each = seconds
+        self.now = 0.0
+        self.limits: list[float] = []
+
+    def request(self, kind: str, task: ToRunner, *limits: float) -> FromRunner:
+        self.limits += limits
+        needed = self._each if self.tasks else 10.0
+        self.now += min(needed, *limits)
+        answer = super().request(kind, task)
+        return answer if needed <= min(limits) else TaskFailure("run", "TimeLimit", "")
+
+
+class TestTime:
+    """A module may be quick on its own values and slow on those that are written over them."""
+
+    def test_guesses_take_two_minutes_together(self) -> None:
+        slow = Slow(30)
+        layers = judged(made(relu=doubled, square=doubled), slow, lambda: slow.now)
+        assert 10 + SECONDS == slow.now
+        assert layers.startswith("linear -relu")
+
+    def test_what_was_earned_before_the_mistake_stays_where_no_guess_can_be_run(self) -> None:
+        slow = Slow(SECONDS)
+        layers = judged(made(square=doubled), slow, lambda: slow.now)
+        assert "linear relu -linear -relu -linear -softmax" == layers
+
+    def test_a_task_of_guesses_takes_four_times_as_long_as_the_first_run(self) -> None:
+        slow = Slow(1)
+        judged(made(relu=doubled, square=doubled), slow, lambda: slow.now)
+        first, *others = slow.limits
+        assert (math.inf, {40.0}) == (first, set(others))
+
+    def test_as_many_run_together_as_there_is_time_for_twice(self) -> None:
+        slow = Slow(10)
+        judged(made(relu=doubled, square=doubled), slow, lambda: slow.now)
+        sizes = [len(task.passes) for _, task in slow.tasks]  # type: ignore[union-attr]
+        assert [1, 6] == sizes[:2]
+
+
 class TestDistrust:
     """A runner has run the submission's code."""
 
     def test_other_steps_than_before_are_no_answer(self) -> None:
-        assert "" == judged(made(relu=doubled), Changed(renamed))
+        """What the first run has earned stays."""
+        layers = judged(made(relu=doubled), Changed(renamed))
+        assert "linear -relu -linear -relu -linear -softmax" == layers
 
     def test_what_cannot_be_judged_costs_no_other_points(self) -> None:
         class Broken(Runners):
-            def request(self, kind: str, task: ToRunner) -> FromRunner:
+            def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
                 raise ZeroDivisionError
 
         with pytest.warns(RuntimeWarning, match="Layers could not be judged"):
@@ -323,7 +371,7 @@ class TestDistrust:
 
     def test_without_a_runner_nothing_is_judged(self) -> None:
         class NoRunners(Runners):
-            def request(self, kind: str, task: ToRunner) -> FromRunner:
+            def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
                 raise DisplacedError(foreign("no memory"))
 
         with pytest.raises(DisplacedError):

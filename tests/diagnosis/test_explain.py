@@ -59,7 +59,7 @@ class Says:
         self.make = make
         self.asked = 0
 
-    def request(self, _kind: str, task: Any) -> object:
+    def request(self, _kind: str, task: Any, *_: float) -> object:
         self.asked += 1
         answer = self.make(task)
         return decode_payload(encode_frame(answer)[8:], type(answer))

@@ -90,7 +90,7 @@ class Runners:
         self.instead = instead
         self.tasks: list[type] = []
 
-    def request(self, kind: str, task: Any) -> object:
+    def request(self, kind: str, task: Any, *_: float) -> object:
         assert "pure" == kind
         self.tasks.append(type(task))
         return self.instead(task) if isinstance(task, TraceModule) else perform(task)

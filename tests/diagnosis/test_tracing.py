@@ -71,7 +71,7 @@ class Runners:
         self.change = change
         self.tasks: list[tuple[str, ToRunner]] = []
 
-    def request(self, kind: str, task: ToRunner) -> FromRunner:
+    def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
         self.tasks.append((kind, task))
         return self.change(perform(task))
 
@@ -192,7 +192,7 @@ class TestDistrust:
 
     def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
         class Broken:
-            def request(self, kind: str, task: ToRunner) -> FromRunner:
+            def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
                 raise ProtocolError(foreign("no message"), NOTHING)
 
         result = gather(twice_and_more(1), model_oracle(), [0], Broken())
@@ -251,7 +251,7 @@ def test_a_python_function_goes_by_its_name() -> None:
     kinds = []
 
     class Evaluating:
-        def request(self, kind: str, task: ToRunner) -> FromRunner:
+        def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
             kinds.append(kind)
             return TraceResult((TracedPass((step,)),))
 
@@ -268,7 +268,7 @@ class TestPasses:
         told: list[tuple[str, int]] = []
 
         class Telling:
-            def request(self, kind: str, task: ToRunner) -> FromRunner:
+            def request(self, kind: str, task: ToRunner, *_: float) -> FromRunner:
                 assert isinstance(task, TraceModule)
                 told.append((kind, len(task.passes)))
                 return TraceResult((TracedPass(()),) * len(task.passes))
@@ -279,7 +279,7 @@ class TestPasses:
         assert isinstance(arrangement, Arrangement)
         runnable = Runnable(found, part, oracle, runners)
         most = most_passes(part)
-        found_passes = trace_passes(runnable, [arrangement.first(1)], [{}] * most)
+        found_passes = trace_passes(runnable, [arrangement.first(1)], [{}] * most, tuple)
         assert not isinstance(found_passes, Problem)
         assert most == len(found_passes)
         return told

@@ -1,0 +1,139 @@
+"""The steps of one call beside PyTorch's layers: which are earned, and what is wrong first.
+
+PyTorch's values may have been written over some of the steps (`carrying.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, numbers
+from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
+
+Lost = Mapping[int, int]
+"""The place of the layer whose values are written over a step, by the number of the step."""
+
+
+class LayerWalk(NamedTuple):
+    """One call beside PyTorch's layers, step by step.
+
+    `earned` are the places of layers that are right. `wrong` is the first step that has other
+    numbers, None where there is none; `choices` are steps with the places of layers, still ahead,
+    whose shape they have: of the wrong step, or of what it is computed from, where a layer that was
+    left out belongs. `is_over` says that steps come after the last layer and change its numbers.
+    """
+
+    earned: frozenset[int]
+    wrong: int | None = None
+    choices: tuple[tuple[int, int], ...] = ()
+    is_over: bool = False
+
+
+def walk(
+    steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost, tolerance: float = TOLERANCE
+) -> LayerWalk:
+    """Put the steps of one call beside PyTorch's layers, in the order of both.
+
+    `steps` have their own values, `lost` has the layers whose values were written over them. What
+    is lost is lost for all that comes after it, by whatever way a later step may have come to its
+    values: two variables may name one memory.
+    """
+    corrected = tuple(
+        each._replace(value=layers[lost[number]].value) if number in lost else each
+        for number, each in enumerate(steps)
+    )
+    program = Program(layers)
+    with one_thread():
+        own = Matching(steps, program, tolerance)
+        matching = Matching(corrected, program, tolerance) if lost else own
+    places = chain(layers)
+    earned: set[int] = set()
+    ahead = places
+    for number, step in enumerate(steps):
+        place = own.matched[number]
+        # By a step's own numbers: copies of what was written over another step earn nothing. So do
+        # constants of the right shapes (cheats carried_copies, carried_constants); zeros are
+        # anybody's.
+        if place in ahead and not own.known[place].is_trivial:
+            behind = _behind(ahead, place)
+            # Layers in one function have no values between them: they are earned, and lost,
+            # together.
+            earned |= set(ahead) - set(behind)
+            ahead = behind
+        elif number not in lost and step.value is not None and matching.departs(number):
+            choices = _choices(number, steps, layers, ahead, lost)
+            if choices:
+                return LayerWalk(frozenset(earned), number, choices)
+        # Behind a correction nothing before it can be earned, by whatever name its values are
+        # found: a view is written over with what it is a view of.
+        ahead = _behind(ahead, lost[number]) if number in lost else ahead
+    last = own.matched[-1] if own.matched else None
+    return LayerWalk(frozenset(earned), is_over=not ahead and last not in places[-1:])
+
+
+def _choices(
+    number: int,
+    steps: Sequence[Observed],
+    layers: Sequence[Layer],
+    ahead: Sequence[int],
+    lost: Lost,
+) -> tuple[tuple[int, int], ...]:
+    """Return over which steps the values of which layers may be written: those of one shape.
+
+    Where a layer was left out, the step that departs has the shape of the next one: the values
+    belong over what it takes.
+    """
+    near = (number, *(each for each in steps[number].takes if each not in lost))
+    return tuple(
+        (each, place)
+        for each in near
+        for place in ahead
+        if _shape(steps[each]) == layers[place].value.shape
+    )
+
+
+def _behind(places: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return tuple(each for each in places if each > place)
+
+
+def _shape(step: Observed) -> tuple[int, ...] | None:
+    return None if step.value is None else step.value.shape
+
+
+def chain(layers: Sequence[Layer]) -> tuple[int, ...]:
+    """Return the places of PyTorch's layers and their parts, nothing where they are no chain.
+
+    They are one where each is computed from the one before it and from parameters alone.
+    """
+    through = [place for place, each in enumerate(layers) if each.operation.kind not in SIDE_KINDS]
+    for before, place in pairwise(through):
+        running = [each for each in layers[place].operation.operands if each.is_running]
+        if [each.layer for each in running] != [before]:
+            return ()
+    return tuple(each for each in through if layers[each].name)
+
+
+def parts_of(layers: Sequence[Layer]) -> list[tuple[int, ...]]:
+    """Return the places of each layer of a chain: its parts, and itself as the last one.
+
+    What changes no number, such as flattening, is none: who leaves it out has the same numbers.
+    """
+    found: list[tuple[int, ...]] = []
+    parts: tuple[int, ...] = ()
+    for place in chain(layers):
+        parts = (*parts, place)
+        if not layers[place].is_partial:
+            found += [] if _is_idle(layers, parts) else [parts]
+            parts = ()
+    return found
+
+
+def _is_idle(layers: Sequence[Layer], parts: tuple[int, ...]) -> bool:
+    taken = layers[parts[0]].operation.operands[0].layer
+    if taken is None:
+        return False
+    return np.array_equal(numbers(layers[parts[-1]].value), numbers(layers[taken].value))
