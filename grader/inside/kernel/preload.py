@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import linecache
 import os
 import sys
 import tempfile
@@ -165,6 +166,7 @@ def remember_files_without_module() -> None:
 
     vars(inspect)["getmodule"] = getmodule
     inspect.stack()
+    linecache.clearcache()  # it has read files of the grader, which a sandbox does not show
 
 
 def detect_what_the_system_shows(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import linecache
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,10 @@ class TestFilesWithoutModule:
     def test_a_stack_is_what_it_was(self) -> None:
         before, again = inspect.stack(), inspect.stack()
         assert [each[1:4] for each in before[1:]] == [each[1:4] for each in again[1:]]
+
+    def test_no_source_of_the_grader_is_left_in_memory(self) -> None:
+        """At the levels that hide the grader's files, a notebook finds none here either."""
+        assert {} == linecache.cache
 
     def test_a_file_may_become_a_module(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
