@@ -106,7 +106,7 @@ def rescue(content: bytes, suffix: str) -> Text:
 
 def unwritable(path: Path, error: OSError, what: Text = REPORT) -> UsageError:
     """Return what is said of a place that cannot be written to."""
-    hint = say("Name a file in a folder that exists and can be written to.")
+    hint = say("Name another place, in a folder that exists and can be written to.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = say("Make room there, or name another place.")
     reason = error.strerror or type(error).__name__

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from grader.diagnosis.layers import TOLERANCE
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
-from grader.errors import IRError, ProtocolError
+from grader.errors import IRError, ProtocolError, SandboxError
 from grader.evidence.candidates import arrange, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
@@ -34,7 +34,7 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     """Return the case with a diagnosis and a test image where its outputs are not PyTorch's.
 
     It is the same case where they are, or where nothing was to be compared. What ran out of time
-    is not run again.
+    is not run again. Raises SandboxError where no runner can be had, as after Ctrl-C.
     """
     outputs = case.evidence.outputs
     if outputs is None or (isinstance(outputs, Problem) and outputs.code == "time_limit"):
@@ -43,6 +43,8 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
         return case
     try:
         return replace(case, evidence=_explained(case.evidence, outputs, diagnosed, runners))
+    except SandboxError:
+        raise
     except Exception as error:  # noqa: BLE001 - an explanation that fails must not cost a grade
         warnings.warn(f"A diagnosis failed: {error!r}.", RuntimeWarning, stacklevel=2)
         return case

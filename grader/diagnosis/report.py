@@ -165,7 +165,7 @@ def _diagnosis(
         steps=_steps(diagnosed, traced, layers, alignment),
         wrong=alignment.wrong,
         layer=name_layer(departure.layer),
-        wanted=departure.wanted,
+        wanted=departure.within or departure.wanted,
         mistake=kind,
         message=message,
         advice=advice,

@@ -79,14 +79,17 @@ def read_layout(
                 return found
     if demanded is None and (found := _folders(folder, None)).handed_in:
         return found
+    if demanded is None:
+        raise UsageError(
+            say("There is nothing in {name} that students have handed in.", name=folder.name),
+            say("Name the archive, or the folder in which the students' folders are."),
+        )
     raise UsageError(
         say(
             "There is nothing in {name} that is laid out as by {layout}.",
             name=folder.name,
             layout=demanded,
-        )
-        if demanded is not None
-        else say("There is nothing in {name} that is laid out as by anybody.", name=folder.name),
+        ),
         say("Leave --from out, or name the folder in which the students' folders are."),
     )
 

@@ -18,8 +18,10 @@ import pytest
 from grader.assignment import OracleOptions
 from grader.data.dataset import DataSet, no_data
 from grader.data.drawing import CLASS_NAMES
+from grader.diagnosis import explain
 from grader.diagnosis.explain import choose_sample, encode_png, find_step
 from grader.diagnosis.report import Diagnosed
+from grader.errors import SandboxError
 from grader.evidence.case import Outputs, Problem
 from grader.evidence.oracle import ModelOracle
 from grader.ir.read import read_module
@@ -274,3 +276,26 @@ def test_a_png_of_any_size_is_read_back() -> None:
     pixels = np.arange(35, dtype=np.uint8).reshape(5, 7) * 7
     shown = matplotlib.image.imread(io.BytesIO(encode_png(pixels)), format="png") * 255
     assert np.array_equal(pixels, shown.round())
+
+
+class TestFailures:
+    """What explains outputs is no grade: where it fails, the grade is what it was."""
+
+    def explained(self, error: Exception, monkeypatch: pytest.MonkeyPatch) -> bool:
+        def fail(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(explain, "diagnose", fail)
+        case: Any = SimpleNamespace(evidence=SimpleNamespace(outputs=Problem(foreign("wrong"))))
+        nothing: Any = None
+        return explain.explain_case(case, nothing, nothing) is case
+
+    def test_one_that_fails_changes_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.warns(RuntimeWarning, match="A diagnosis failed"):
+            assert self.explained(ZeroDivisionError(), monkeypatch)
+
+    def test_without_a_runner_as_after_ctrl_c_nothing_goes_on(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(SandboxError):
+            self.explained(SandboxError(foreign("interrupted")), monkeypatch)

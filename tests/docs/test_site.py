@@ -109,3 +109,13 @@ def test_make_site_builds_it() -> None:
     """What `make` would do; what it does is built above."""
     done = subprocess.run(["make", "-n", "site"], cwd=ROOT, capture_output=True, text=True)
     assert "-m mkdocs build --strict" in done.stdout
+
+
+def test_the_first_page_leads_to_every_other() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    links = {
+        path: path.removeprefix("docs/") if path.startswith("docs/") else f"../{path}"
+        for path in PAGES
+        if path != "docs/index.md"
+    }
+    assert [] == [path for path, link in links.items() if f"({link})" not in text]
