@@ -293,13 +293,23 @@ def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
 def _mend(name: str) -> Text:
     brings = IMPORTED[name]
     if brings == "torchvision":
-        command = "pip install --upgrade torchvision"
-        return say("Install the one that belongs to this PyTorch: {command}", command=command)
+        # A newer one brings another PyTorch along, and gigabytes of CUDA.
+        wanted = _demanded().get(brings)
+        which = brings if wanted is None else f"{brings}=={wanted}"
+        return say(
+            "Install the one that belongs to this PyTorch, from where that came: {command}",
+            command=f"pip install --force-reinstall --no-deps {which}",
+        )
     return foreign(f"pip install {brings}")
 
 
 def _pins() -> Iterator[tuple[str, str]]:
     """Yield the names of distributions of which one version is right, and that version."""
+    return ((name, version) for name, version in _demanded().items() if name in _PINNED)
+
+
+def _demanded() -> dict[str, str]:
+    """Return the versions of the distributions of which the grader takes but one."""
     lines = metadata.requires(DISTRIBUTION) or ()
     parts = (line.partition(";")[0].partition("==") for line in lines)
-    return ((name.strip(), version.strip()) for name, _, version in parts if name in _PINNED)
+    return {name.strip(): version.strip() for name, _, version in parts if version}

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -253,7 +254,9 @@ class TestFaults:
         (found,) = faults({"torchvision": NO_OPERATOR}, {})
         assert f"torchvision cannot be imported: {NO_OPERATOR.english}" in found.message.english
         assert "A grading here can import it; a student's own kernel fails" in found.message.english
-        assert found.hint.english.endswith("pip install --upgrade torchvision")
+        assert found.hint.english.endswith(
+            f"pip install --force-reinstall --no-deps torchvision=={version('torchvision').partition('+')[0]}"
+        )
 
     def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
         (found,) = faults({DETECTION: foreign("avx512f avx512bw")}, {})
