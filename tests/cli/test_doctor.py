@@ -254,9 +254,9 @@ class TestFaults:
         (found,) = faults({"torchvision": NO_OPERATOR}, {})
         assert f"torchvision cannot be imported: {NO_OPERATOR.english}" in found.message.english
         assert "A grading here can import it; a student's own kernel fails" in found.message.english
-        assert found.hint.english.endswith(
-            f"pip install --force-reinstall --no-deps torchvision=={version('torchvision').partition('+')[0]}"
-        )
+        wanted = version("torchvision").partition("+")[0]
+        command = f"pip install --force-reinstall --no-deps torchvision=={wanted}"
+        assert found.hint.english.endswith(command)
 
     def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
         (found,) = faults({DETECTION: foreign("avx512f avx512bw")}, {})
