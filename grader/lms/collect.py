@@ -30,7 +30,8 @@ from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
 from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
 from grader.lms.choices import Key, Layout
-from grader.lms.layouts import Delivery, read_layout
+from grader.lms.delivery import Delivery
+from grader.lms.layouts import read_layout
 from grader.lms.roster import Roster, RosterPerson
 from grader.reading.submission import absolute
 

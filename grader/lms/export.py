@@ -15,7 +15,7 @@ import msgspec
 from grader.errors import UsageError
 from grader.language import in_a_row, say
 from grader.lms.choices import Form, Key
-from grader.lms.layouts import Delivery
+from grader.lms.delivery import Delivery
 from grader.lms.roster import Roster, RosterPerson
 from grader.tables import ReadTable, harmless, write_table
 

@@ -29,37 +29,13 @@ from grader.errors import UsageError
 from grader.language import in_a_row, say
 from grader.lms.archives import is_archive
 from grader.lms.choices import LAYOUTS, Key, Layout
+from grader.lms.delivery import Delivery, FolderContents
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
 _TIMESTAMP = "timestamp.txt"
 _NOTEBOOK = ".ipynb"
 _TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
-
-
-class Delivery(msgspec.Struct, frozen=True):
-    """What somebody handed in at one time.
-
-    `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
-    the names that they had when they were handed in. `at` is ISO 8601, with an offset where it is
-    known; `late` is None where nothing says so. `given` is a name that the system itself has given:
-    it knows by it whose feedback is.
-    """
-
-    name: str
-    keys: Mapping[Key, str]
-    files: tuple[tuple[Path, str], ...]
-    late: bool | None = None
-    at: str = ""
-    given: str = ""
-
-
-class FolderContents(msgspec.Struct, frozen=True):
-    """What a folder holds by one layout, and the names that do not belong to it."""
-
-    layout: Layout
-    handed_in: tuple[Delivery, ...]
-    strangers: tuple[str, ...] = ()
 
 
 def read_layout(
@@ -77,9 +53,10 @@ def read_layout(
             found = _READERS[layout](place, assignment)
             if found is not None and _is_recognised(found, demanded):
                 return found
-    if demanded is None and (found := _folders(folder, None)).handed_in:
-        return found
     if demanded is None:
+        found = _folders(folder, None)
+        if found.handed_in:
+            return found
         raise UsageError(
             say("There is nothing in {name} that students have handed in.", name=folder.name),
             say("Name the archive, or the folder in which the students' folders are."),

@@ -16,7 +16,7 @@ import msgspec
 from grader.gradebook.entries import RosterEntry, folded
 from grader.gradebook.entries import read_roster as read_entries
 from grader.lms.choices import Key
-from grader.lms.layouts import Delivery
+from grader.lms.delivery import Delivery
 
 _KEYS: Mapping[str, Key] = {
     "sis login id": "user",

@@ -9,7 +9,8 @@ import pytest
 
 from grader.errors import UsageError
 from grader.lms.choices import Layout
-from grader.lms.layouts import Delivery, read_layout
+from grader.lms.delivery import Delivery
+from grader.lms.layouts import read_layout
 from tests.lms.archives import make_folder
 
 METADATA = """\

@@ -8,7 +8,7 @@ import pytest
 
 from grader.gradebook.entries import read_roster as read_entries
 from grader.lms.choices import Key
-from grader.lms.layouts import Delivery
+from grader.lms.delivery import Delivery
 from grader.lms.roster import Roster, read_roster
 
 CANVAS = """\

@@ -1,0 +1,35 @@
+"""What students have handed in, whichever system it was, before anybody knows who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from grader.lms.choices import Key, Layout
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """What somebody handed in at one time.
+
+    `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
+    the names that they had when they were handed in. `at` is ISO 8601, with an offset where it is
+    known; `late` is None where nothing says so. `given` is a name that the system itself has given:
+    it knows by it whose feedback is.
+    """
+
+    name: str
+    keys: Mapping[Key, str]
+    files: tuple[tuple[Path, str], ...]
+    late: bool | None = None
+    at: str = ""
+    given: str = ""
+
+
+class FolderContents(msgspec.Struct, frozen=True):
+    """What a folder holds by one layout, and the names that do not belong to it."""
+
+    layout: Layout
+    handed_in: tuple[Delivery, ...]
+    strangers: tuple[str, ...] = ()
