@@ -101,8 +101,7 @@ class _Calls:
         return walks[call] if walks else None
 
     def _earned(self, call: int, lost: Lost) -> int:
-        found = self.walk(call, lost)
-        return 0 if found is None else len(found.earned)
+        return len(self._walks[_known(lost)][call].earned)
 
     def _run(self, wanted: Sequence[Lost]) -> None:
         """Make the calls with each of some sets of corrections, unless that has been done."""

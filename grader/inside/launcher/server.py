@@ -9,7 +9,8 @@ import pkgutil
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -60,15 +61,22 @@ def main(arguments: Sequence[str]) -> None:
 
 def prepare(preload: Preload) -> None:
     """Import all that children will need: in a sandbox, the package's own files are not there."""
+    with _kept():
+        if preload != "bare":
+            importlib.import_module("grader.inside.common.preload").prepare(preload)
+        for name in _PACKAGES[preload]:
+            package = importlib.import_module(f"grader.inside.{name}")
+            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+                importlib.import_module(module.name)
+        if preload == "student":
+            importlib.import_module("grader.inside.kernel.preload").prepare()
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Keep what is imported meanwhile, for all children."""
     gc.disable()  # what is imported is no garbage: to look for some took a fifth of the time
-    if preload != "bare":
-        importlib.import_module("grader.inside.common.preload").prepare(preload)
-    for name in _PACKAGES[preload]:
-        package = importlib.import_module(f"grader.inside.{name}")
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
-    if preload == "student":
-        importlib.import_module("grader.inside.kernel.preload").prepare()
+    yield
     # Children then share these pages: the collector does not write to them. To look for garbage
     # first took 0.25 s, and found 8,000 objects among 440,000.
     gc.freeze()
@@ -83,8 +91,9 @@ def serve(requests: socket.socket) -> None:
             return
         request = msgspec.msgpack.decode(payload, type=prepared(_ASKED))
         if isinstance(request, Imports):
-            importlib.import_module("grader.inside.kernel.preload").import_besides(request.modules)
-            gc.freeze()
+            with _kept():
+                preload = importlib.import_module("grader.inside.kernel.preload")
+                preload.import_besides(request.modules)
             continue
         _refuse_threads()
         if os.fork() == 0:
