@@ -15,7 +15,15 @@ import numpy.typing as npt
 import torch
 
 from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
-from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
+from grader.diagnosis.mistakes import (
+    MISSING,
+    LikelyMistake,
+    explain,
+    last_output,
+    recognise,
+    seemingly_left_out,
+    swaps,
+)
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
 from grader.evidence.operations import Layer, one_thread
@@ -25,6 +33,7 @@ __all__ = ["Alignment", "Observed", "Status", "align"]
 Status = Literal["right", "unknown", "wrong", "follows"]
 
 _LEFT_OUT = frozenset({*MISSING.values(), "layer_left_out"})
+_PASSED_BY = frozenset({*_LEFT_OUT, "other_operand"})
 _TRIED = 3
 """Steps after an unexplained one that are looked at for a mistake."""
 
@@ -86,6 +95,9 @@ class _Search:
         candidates = candidates or [step for step in steps if self.matching.is_wrong_constant(step)]
         if candidates:
             wrong, mistake = self._explained(candidates)
+            passed_by = self._passed_by(wrong, mistake)
+            if passed_by is not None:
+                return self._alignment(wrong, passed_by)
             exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)
             if exchanged is not None:
                 return self._alignment(*exchanged)
@@ -144,6 +156,35 @@ class _Search:
             and expected is not None
             and (self.known[expected].shape == value.shape)
         )
+
+    def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
+        """Return that a layer which seems to be left out is there, and its result is not taken.
+
+        `lv1 = relu(lv0); lv2 = linear(lv0)`: to advise a ReLU would have the student write a second
+        one. Nothing is returned where no earlier step has the layer's value.
+        """
+        if mistake is None or mistake.place is None or mistake.kind not in _PASSED_BY:
+            return None
+        for place in seemingly_left_out(mistake, self.program):
+            there = [step for step in range(wrong) if self.matched[step] == place]
+            after = self.program.next_of(place)
+            if there and after is not None and not self.ancestors[wrong].intersection(there):
+                return self._other_taken(wrong, there[-1], after)
+        return None
+
+    def _other_taken(self, wrong: int, wanted: int, place: int) -> LikelyMistake:
+        """Return that a step does not take the one that is wanted for the layer at `place`."""
+        layer = self.matched[wanted]
+        assert layer is not None
+        before = self.program.takes[layer]
+        facts = {"wanted": self.program.layers[layer].name, "taken": ""}
+        for step in self.steps[wrong].takes:
+            taken = self.matched[step]
+            if taken in before and self.steps[step].variable and self.steps[wanted].variable:
+                facts["taken"] = self.program.layers[taken].name
+                facts["taken_step"] = self.steps[step].variable
+                facts["wanted_step"] = self.steps[wanted].variable
+        return LikelyMistake("other_operand", self.program.layers[place].name, facts, place)
 
     def _exchanged(
         self, wrong: int, mistake: LikelyMistake | None

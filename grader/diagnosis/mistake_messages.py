@@ -295,6 +295,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("it takes the result of {taken}, should take that of {wanted}"),
         say("Give it the result of {wanted}: check the variables of the call."),
     ),
+    "other_operand:steps": MistakeMessage(
+        say("it takes `{taken_step}`, should take `{wanted_step}`"),
+        say("Give it `{wanted_step}`, which is as in PyTorch."),
+    ),
     "outputs_swapped": MistakeMessage(
         say("the outputs are in another order than they should be"),
         say("Exchange the outputs."),

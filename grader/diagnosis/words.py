@@ -213,6 +213,8 @@ def _key(kind: str, facts: Facts) -> str:
     names = {facts.get("taken", ""), facts.get("wanted", "")}
     if kind == "other_operand" and len(names - {""}) > 1:
         variant = "layers"
+    if "wanted_step" in facts:
+        variant = "steps"
     key = f"{kind}:{variant}"
     return key if key in MISTAKE_MESSAGES else kind
 

@@ -181,6 +181,8 @@ class TestSayings:
         facts = {name: each for name, each in FACTS.items() if variant or name not in SPECIAL}
         if kind in DECIDES:
             facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
+        if variant == "steps":
+            facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
         message, advice = tell(DENSE, kind, facts)
         for text, told in zip(MISTAKE_MESSAGES[key], (message, advice), strict=True):
             fixed = max((part[0] for part in string.Formatter().parse(text.id)), key=len)
@@ -205,6 +207,12 @@ class TestSayings:
         assert (
             "takes another value than it should" in tell(DENSE, "other_operand", names)[0].english
         )
+
+    def test_steps_are_named_where_they_are_known(self) -> None:
+        facts = {"taken": "linear", "wanted": "relu", "taken_step": "lv1", "wanted_step": "lv2"}
+        what, advice = tell(DENSE, "other_operand", facts)
+        assert what.english.endswith("it takes `lv1`, should take `lv2`.")
+        assert "Give it `lv2`, which is as in PyTorch." == advice.english
 
 
 def test_the_page_on_diagnosis_lists_every_mistake() -> None:
