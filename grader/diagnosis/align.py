@@ -184,6 +184,9 @@ class _Search:
                 facts["taken"] = self.program.layers[taken].name
                 facts["taken_step"] = self.steps[step].variable
                 facts["wanted_step"] = self.steps[wanted].variable
+        if self.program.layers[place].is_partial:  # a product: its layer is the one with the bias
+            whole = self.program.next_of(place)
+            place = place if whole is None else whole
         return LikelyMistake("other_operand", self.program.layers[place].name, facts, place)
 
     def _exchanged(

@@ -309,6 +309,12 @@ class TestPassedBy:
         assert alignment.mistake is not None
         assert "relu_missing" == alignment.mistake.kind
 
+    def test_a_layer_with_a_bias_is_named_as_a_whole(self) -> None:
+        alignment = align(self.steps("relu2"), LAYERS)
+        assert alignment.expected is not None
+        assert "linear" == LAYERS[alignment.expected].name
+        assert not LAYERS[alignment.expected].is_partial
+
     def test_a_bias_that_is_added_for_nothing_is_not_missing(self) -> None:
         alignment = align(self.steps("add"), LAYERS)
         assert alignment.mistake is not None
