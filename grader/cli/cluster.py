@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
-from grader.cli.telling import tell
+from grader.cli.telling import LiveProgress, tell
 from grader.environment import need_cluster, usable_cores
 from grader.errors import UsageError
 from grader.language import say
 from grader.sandbox.interface import Level
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 cluster = typer.Typer(
     cls=CommandGroup,
@@ -58,25 +63,36 @@ def local(
 ) -> None:
     """Start a scheduler and workers on this machine, until Ctrl-C, to try what a cluster does."""
     need_cluster()
-    from grader.cluster.address import local_cluster
-
-    with local_cluster(workers or usable_cores(), port, sandbox) as started:
-        count = len(started.scheduler.workers)
-        if not count:
-            raise UsageError(
-                say("No worker could be started."), say("See what `grader doctor` says.")
-            )
+    with _started(workers or usable_cores(), port, sandbox) as cluster:
         tell(
             Console(emoji=False),
             say(
-                "{count} workers wait at {address}", count=count, address=started.scheduler_address
+                "{count} workers wait at {address}",
+                count=len(cluster.scheduler.workers),
+                address=cluster.scheduler_address,
             ),
-            say("What they do: {dashboard}", dashboard=started.dashboard_link),
+            say("What they do: {dashboard}", dashboard=cluster.dashboard_link),
             say("Ctrl-C ends them."),
         )
         sys.stdout.flush()  # who reads it from a file waits for the address
         while True:
             time.sleep(3600)
+
+
+@contextmanager
+def _started(workers: int, port: int, level: Level | None) -> Iterator[LocalCluster]:
+    """Start a cluster, and tell how far that is. Raises UsageError where it has no worker."""
+    with ExitStack() as cluster:
+        with LiveProgress(Console(stderr=True, emoji=False)) as progress:
+            progress.stage(say("starting the scheduler"))
+            from grader.cluster.local import local_cluster
+
+            started = cluster.enter_context(local_cluster(workers, port, level, progress))
+        if not started.scheduler.workers:
+            raise UsageError(
+                say("No worker could be started."), say("See what `grader doctor` says.")
+            )
+        yield started
 
 
 @cluster.command(

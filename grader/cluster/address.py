@@ -1,4 +1,4 @@
-"""Which scheduler is spoken to, whether anybody on the way could listen; and one of this machine.
+"""Which scheduler is spoken to, whether anybody on the way could listen; settings of Dask.
 
 Whoever reaches a scheduler without TLS can run any program on it and on its workers, and read
 hidden inputs. On the machine itself that is its users; on a network it is everybody.
@@ -7,13 +7,10 @@ hidden inputs. On the machine itself that is its users; on a network it is every
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import dask
-from distributed import LocalCluster
 from distributed.security import Security
 
 from grader.errors import UsageError
@@ -83,44 +80,15 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-# A cluster on this machine: a scheduler and some workers, for trying and for tests.
-#
-# Its workers are processes of one machine, and each grades one submission at a time. Where speed
-# counts, one worker with several threads times better: the others of its process are quiet then.
-
-
 PRELOAD = "grader.cluster.preload"
-LOOPBACK = "127.0.0.1"
 
 FEW_LOOKS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 """Settings of Dask. It would look a hundred times a second at which line each thread is, and fifty
 times whether the loop of events is held up: a tenth of what a worker of one thread has to give."""
 
 
-@contextmanager
-def local_cluster(workers: int, port: int, level: str | None = None) -> Iterator[LocalCluster]:
-    """Start a scheduler on loopback, on a free port if it is 0, and workers; end them at the end.
-
-    Raises UsageError where the port is taken, or no worker can grade.
-    """
-    try:
-        dask.config.set(FEW_LOOKS)
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host=LOOPBACK,
-            scheduler_port=port,
-            dashboard_address=f"{LOOPBACK}:0",
-            memory_limit=0,  # the grader has limits of its own, and knows what to do at them
-            preload=[PRELOAD],
-            preload_argv=[] if level is None else ["--level", level],
-            preload_nanny=[PRELOAD],
-        )
-    except (OSError, RuntimeError) as error:
-        raise UsageError(
-            say("The cluster cannot be started: {error}.", error=type(error).__name__),
-            say("Choose another port, and see what `grader doctor` says."),
-        ) from None
-    with cluster:
-        yield cluster
+def quieten() -> None:
+    """Leave it to a command to tell a person what has become of Dask's connections."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

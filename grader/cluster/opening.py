@@ -5,7 +5,6 @@ What is decided here once for all jobs: who may grade, the seed, and the course 
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 from collections import Counter
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 from distributed import Client
 
 from grader.batch.grading import Store
-from grader.cluster.address import checked, security_of
+from grader.cluster.address import checked, quieten, security_of
 from grader.cluster.dispatch import Dispatch, KnownWorker, workers_of
 from grader.cluster.gradings import ClusterBatch, Elsewhere, Tell
 from grader.cluster.jobs import ClusterOptions, Job, WantedWorker, WorkerFacts, digest_of, pack
@@ -96,7 +95,7 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
     """Connect to a scheduler. Raises UsageError where nothing answers there."""
     address = checked(cluster.address, insecure=cluster.insecure)
     security = security_of(address)
-    _quieten()
+    quieten()
     try:
         client = _Client(
             address,
@@ -143,13 +142,6 @@ def _close(client: Client) -> None:
         except AssertionError:
             client._handle_report_task = None
             client.close(timeout=2)
-
-
-def _quieten() -> None:
-    """Leave it to this command to tell a person what has become of the connection."""
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _wanted(options: GradingOptions, possible: Iterable[CourseAssignment]) -> WantedWorker:

@@ -1,0 +1,109 @@
+"""A cluster on this machine: a scheduler and some workers, for trying and for tests.
+
+Its workers are processes of one machine, and each grades one submission at a time. Where speed
+counts, one worker with several threads times better: the others of its process are quiet then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+
+import dask
+from distributed import LocalCluster
+
+from grader.cluster.address import FEW_LOOKS, PRELOAD, quieten
+from grader.errors import UsageError
+from grader.language import counted, say
+from grader.loopback import LOOPBACK
+from grader.progress import Progress
+
+_LOOK_SECONDS = 0.1
+_OF_THE_TERMINAL = {signal.SIGINT, signal.SIGHUP}
+
+
+@contextmanager
+def local_cluster(
+    workers: int, port: int, level: str | None, progress: Progress
+) -> Iterator[LocalCluster]:
+    """Start a scheduler on loopback, on a free port if it is 0, and workers; end them at the end.
+
+    Raises UsageError where the port is taken, or no worker can grade.
+    """
+    try:
+        cluster = _scheduler(port, level)
+        try:
+            _add_workers(cluster, workers, progress)
+            yield cluster
+        finally:
+            quieten()  # that its workers go is no news
+            cluster.close()
+    except (OSError, RuntimeError) as error:
+        raise UsageError(
+            say("The cluster cannot be started: {error}.", error=type(error).__name__),
+            say("Choose another port, and see what `grader doctor` says."),
+        ) from None
+
+
+def _scheduler(port: int, level: str | None) -> LocalCluster:
+    """Start a scheduler that has no workers yet.
+
+    Ctrl-C is for all of the terminal's group: workers would end by it wherever they are, with what
+    Python says of that. They are started by the threads of Dask that begin here, and are to end
+    when they are told to. What they start for submissions heeds signals again.
+    """
+    resource_tracker.ensure_running()  # it lets the thread heed signals again in which it is begun
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_THE_TERMINAL)
+    try:
+        dask.config.set(FEW_LOOKS)
+        return LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=True,
+            host=LOOPBACK,
+            scheduler_port=port,
+            dashboard_address=f"{LOOPBACK}:0",
+            memory_limit=0,  # the grader has limits of its own, and knows what to do at them
+            preload=[PRELOAD],
+            preload_argv=[] if level is None else ["--level", level],
+            preload_nanny=[PRELOAD],
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _add_workers(cluster: LocalCluster, count: int, progress: Progress) -> None:
+    """Start workers and wait until all have joined. Raises RuntimeError where one cannot."""
+    progress.stage(counted(count, say("starting {count} worker"), say("starting {count} workers")))
+    for _ in range(count):
+        cluster.worker_spec.update(cluster.new_worker_spec())
+    joining = asyncio.run_coroutine_threadsafe(_joined(cluster), cluster.loop.asyncio_loop)
+    try:
+        while not joining.done():
+            progress.step(len(cluster.scheduler.workers), count)
+            time.sleep(_LOOK_SECONDS)
+        joining.result()
+    finally:
+        if not joining.done():
+            _give_up(cluster, joining)
+
+
+async def _joined(cluster: LocalCluster) -> None:
+    await cluster
+
+
+def _give_up(cluster: LocalCluster, joining: Future[None]) -> None:
+    """End workers that are being started. To end them Dask would wait until they have joined."""
+    quieten()
+    while not joining.done():
+        for nanny in [*cluster._created]:
+            if nanny.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+        time.sleep(_LOOK_SECONDS)
