@@ -27,6 +27,7 @@ from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
 from grader.cluster.jobs import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
+from grader.data.resolve import check_folder
 from grader.decoding import prepared
 from grader.environment import describe_environment, need_cluster, usable_cores
 from grader.errors import UsageError
@@ -217,10 +218,17 @@ class OpenBatch(NamedTuple):
     def find_data(self, progress: Progress) -> None:
         """Find the data of the one assignment: if they are missing, that concerns all submissions.
 
+        So it does where they may be of several, and a folder was named that has no images.
         Raises DataError.
         """
         if self.demanded is not None:
             self.batch.prepare(self.demanded).data(progress)
+        elif self.elsewhere is None:
+            self._check_folder()
+
+    def _check_folder(self) -> None:
+        if any(each.assignment.data.dataset != "none" for each in self.possible):
+            check_folder(self.settings.data, self.settings.environment)
 
 
 @contextmanager

@@ -191,9 +191,8 @@ def _grade_all(
             _say_if_small(opened.settings.room.capacity, opened.possible, messages)
         else:
             _say_who_grades(opened.elsewhere, messages)
-        if opened.demanded is not None:
-            with LiveProgress(messages) as preparing:
-                opened.find_data(preparing)
+        with LiveProgress(messages) as preparing:
+            opened.find_data(preparing)
         if options.again:
             store.take_rules(each.assignment for each in opened.possible)
         else:

@@ -246,7 +246,7 @@ def resolve_data(
             ),
             say("Correct `parameters` under [data] in assignment.toml."),
         )
-    named = str(directory or environment.get("GRADER_DATA", ""))
+    named = _named(directory, environment)
     if named == BUILTIN:
         return builtin_data(needs.parameters, say("the built-in set was asked for"))
     if named:
@@ -257,6 +257,20 @@ def resolve_data(
         return _official(needs.parameters, cache, sources or Sources(), progress, offline)
     except UnavailableError as error:
         return builtin_data(needs.parameters, error.reason)
+
+
+def check_folder(directory: str | Path | None, environment: Mapping[str, str]) -> None:
+    """Raise DataError where a folder was named that no images can be had from.
+
+    Parameters are each assignment's own, and not looked for.
+    """
+    named = _named(directory, environment)
+    if named not in ("", BUILTIN):
+        _named_folder(Path(named), "")
+
+
+def _named(directory: str | Path | None, environment: Mapping[str, str]) -> str:
+    return str(directory or environment.get("GRADER_DATA", ""))
 
 
 def _named_folder(folder: Path, parameter_file: str) -> DataSet:

@@ -19,6 +19,7 @@ from tests.endtoend.command import heed_interrupts
 from tests.endtoend.warm import run_warm
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
+KINDS = COURSE.with_name("kinds")
 GRADER = Path(sys.executable).with_name("grader")
 SECONDS = 120
 
@@ -222,6 +223,38 @@ def test_what_is_wrong_for_all_is_said_once(
     assert 2 == done.returncode
     assert message in done.stderr
     assert [] == list((tmp_path / "reports").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("holds", "what_to_do"),
+    [
+        ("nothing", "Check --data"),
+        ("no images", "See docs/data.md for the files that it needs"),
+        ("half of them", "Replace the file"),
+    ],
+)
+def test_data_that_no_submission_can_be_graded_with_are_refused_once(
+    holds: str, what_to_do: str, tmp_path: Path
+) -> None:
+    write(tmp_path / "class" / "ada" / "hw.ipynb", *RIGHT, assignment="images")
+    data = tmp_path / "data"
+    images = data / "FashionMNIST" / "raw" / "t10k-images-idx3-ubyte"
+    if holds != "nothing":
+        images.parent.mkdir(parents=True)
+    if holds == "half of them":
+        images.write_bytes(b"\0\0\x08\x03")
+        images.with_name("t10k-labels-idx1-ubyte").write_bytes(b"")
+    completed = run(tmp_path, "--course", str(KINDS), "--data", str(data))
+    assert (2, "") == (completed.returncode, completed.stdout)
+    said, hint = completed.stderr.splitlines()
+    assert "grader: " in said
+    assert what_to_do in hint
+    assert not list((tmp_path / "reports").glob("**/*.json"))
+
+
+def test_data_that_a_course_has_no_use_for_are_not_looked_at(tmp_path: Path) -> None:
+    write(tmp_path / "class" / "ada" / "hw.ipynb", "x = 1")
+    assert 0 == run(tmp_path, "--data", str(tmp_path / "nowhere")).returncode
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_next_run_goes_on(tmp_path: Path) -> None:
