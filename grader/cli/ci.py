@@ -189,7 +189,10 @@ def leaderboard(
 
 @ci.command(cls=CommandWithExamples, epilog="grader ci fetch --output complete")
 def fetch(
-    output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for the course.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="DIR", help="A new folder for the course."),
+    ],
     course: Annotated[
         Path, typer.Option(metavar="DIR", help="The release, whose release.json has the SHA-256.")
     ] = Path(),

@@ -168,7 +168,7 @@ def render(
     rich_help_panel=_GRADE,
     epilog="""
     grader batch submissions/ --output reports/ --assignment e2e-conv
-    grader batch class/*/hw.ipynb --output reports/ --html
+    grader batch class/*/hw.ipynb -o reports/ --html
     """,
 )
 def batch(
@@ -180,7 +180,10 @@ def batch(
         ),
     ],
     output: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the reports are written, one for each.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where the reports are written, one for each."
+        ),
     ],
     assignment: AssignmentOption = None,
     data: DataOption = None,

@@ -7,10 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from grader.cli.commands import app
 from tests.cli.test_batch import GRADER
 
 COMMANDS = (
@@ -138,3 +142,23 @@ def test_shells_can_complete_commands() -> None:
         },
     )
     assert "batch" == done.stdout.strip(), done.stderr
+
+
+def test_where_something_is_written_has_the_same_short_name_everywhere() -> None:
+    places = {
+        name: option.opts
+        for name, command in commands_below(typer.main.get_command(app))
+        for option in command.params
+        if "--output" in option.opts
+    }
+    assert {"batch", "export", "template", "ci fetch"} <= places.keys()
+    assert not [name for name, called in places.items() if "-o" not in called]
+
+
+def commands_below(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all commands, each by what is typed for it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_below(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
