@@ -95,7 +95,7 @@ def test_every_command_has_an_example_and_plain_placeholders(words: tuple[str, .
         (("run", "hw.ipynb", "--fail-under", "x"), "'--fail-under'"),
         (("run", "hw.ipynb", "--seed", "-1"), "'--seed'"),
         (("run",), "Missing argument 'NOTEBOOK'."),
-        (("batch", "class"), "Missing option '--output'."),
+        (("batch", "class"), "Missing option '--output' / '-o'."),
         (("runn",), "Did you mean 'run'?"),
         ((), "Usage: grader"),
     ],
