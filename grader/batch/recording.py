@@ -77,7 +77,8 @@ class RecordingStore(Store):
     """A folder of reports, and a gradebook beside it.
 
     What the gradebook does not take is in the folder all the same: `unrecorded` names it, and
-    `troubles` says why. `strangers` are submissions that are nobody's in the roster, by name.
+    `troubles` says why. `taken` are submissions that it was given, by name, and `strangers` those
+    that are nobody's in the roster.
     """
 
     shares = True
@@ -92,6 +93,7 @@ class RecordingStore(Store):
         self.troubles: list[GraderError] = []
         self.unrecorded: list[str] = []
         self.strangers: list[str] = []
+        self.taken: set[str] = set()
 
     def find(self, entry: Entry) -> Report | None:
         """Return the report that is in the folder, or the newest that the gradebook has.
@@ -164,6 +166,7 @@ class RecordingStore(Store):
         if owner is None:
             self.note_stranger(entry)
             return
+        self.taken.add(entry.name)
         digest = hashlib.sha256(encode_report(report)).hexdigest()
         if (owner.id, digest) in self._recorded and self._handed_in is None:
             return
@@ -259,8 +262,12 @@ class _Answering:
             self._keep(file, grading, owner)
         else:
             self._take(file, grading, key, owner)
-        if owner is None and file.entry.name in self.rows:
+        if file.entry.name not in self.rows:
+            return
+        if owner is None:
             self._store.note_stranger(file.entry)
+        else:
+            self._store.taken.add(file.entry.name)
 
     def record(self) -> None:
         """Write into the gradebook what has come together."""

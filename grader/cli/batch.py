@@ -87,7 +87,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         except Interrupted as interruption:
             _say(messages, count_rows(interruption.summary))
             _say(messages, say("What was graded is kept: the same command goes on from here."))
-            tell_recorded(store, messages)
+            tell_recorded(store, messages, options.grading.course)
             store.write_summary(encode_summary(interruption.summary))
             forget(options.output)
             raise KeyboardInterrupt from None
@@ -104,7 +104,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
                 summary=SUMMARY,
             )
             _say(output, where)
-            tell_recorded(store, output)
+            tell_recorded(store, output, options.grading.course)
             forget(options.output)
         refuse_unrecorded(store)
     return summary

@@ -118,9 +118,18 @@ def init_course(course: Path | None, told: CommandOutput) -> None:
             if was_there
             else say("A new gradebook: {where}", where=book.where),
             say("Assignments: {names}", names=in_a_row(book.rules())),
-            say("Next: {command}", command="grader roster import FILE"),
+            say("Next: {command}", command=_next_step(book)),
         ]
         told.tell(found, lambda console: tell(console, *lines))
+
+
+def _next_step(book: Gradebook) -> str:
+    """Return the command for what a gradebook lacks: people, what they handed in, or nothing."""
+    if all(each.withdrawn for each in book.students()):
+        return "grader roster import FILE"
+    if not book.stored_attempts():
+        return "grader batch SUBMISSIONS --output reports"
+    return "grader grades list"
 
 
 def import_roster(
@@ -212,10 +221,15 @@ def secret_files(course: Path | None) -> tuple[Path, ...]:
     return (path,) if path is not None and path.exists() else ()
 
 
-def tell_recorded(store: Store, console: Console) -> None:
-    """Say what the gradebook did not take, and why."""
+def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
+    """Say what the gradebook took, what it did not take, and why."""
     if not isinstance(store, RecordingStore):
         return
+    if count := len(store.taken - {*store.unrecorded}):
+        one = say("{count} report is in the gradebook, too: {command}")
+        many = say("{count} reports are in the gradebook, too: {command}")
+        told = one if count == 1 else many
+        tell(console, say(told, count=count, command=_list_grades(course)))
     if store.strangers:
         tell(
             console,
@@ -228,6 +242,11 @@ def tell_recorded(store: Store, console: Console) -> None:
     reasons = dict.fromkeys(join(error.message, error.hint) for error in store.troubles)
     for reason in [*reasons][:_SHOWN]:  # one of a server that is gone stands for all
         tell(console, line(say("Not in the gradebook: {reason}", reason=reason)))
+
+
+def _list_grades(course: Path | None) -> str:
+    """Return the command that shows what a course's gradebook has."""
+    return "grader grades list" + ("" if course is None else f" --course {course}")
 
 
 def refuse_unrecorded(store: Store) -> None:

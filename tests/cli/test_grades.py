@@ -40,6 +40,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_next_step_is_what_the_gradebook_lacks(tmp_path: Path) -> None:
+    (tmp_path / "assignments").mkdir()
+    (tmp_path / "assignments" / SLUG).symlink_to(ROOT / "assignments" / SLUG)
+    (tmp_path / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    told = [said(tmp_path, "course", "init")]
+    said(tmp_path, "roster", "import", "roster.csv")
+    told.append(said(tmp_path, "course", "init"))
+    book = Gradebook(open_database(f"sqlite:///{tmp_path / 'gradebook.sqlite'}"))
+    hand_in(book, find_student(book.students(), "ada"), b"first", 60)
+    book.close()
+    told.append(said(tmp_path, "course", "init"))
+    (tmp_path / "roster.csv").write_text("id,name\n")
+    said(tmp_path, "roster", "import", "roster.csv", "--withdraw")
+    told.append(said(tmp_path, "course", "init"))
+    assert [
+        "Next: grader roster import FILE",
+        "Next: grader batch SUBMISSIONS --output reports",
+        "Next: grader grades list",
+        "Next: grader roster import FILE",
+    ] == [each.splitlines()[-1] for each in told]
+
+
 def call(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return run_warm(words, folder, {"COLUMNS": "100", **environment})
 
@@ -210,9 +232,12 @@ def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) ->
     assert "--handed-in" in done.stderr
     said(course, "course", "init")
     said(course, "roster", "import", "roster.csv")
-    said(course, *batch, "reports")
+    kept = "1 report is in the gradebook, too: grader grades list"
+    assert kept == said(course, *batch, "reports").splitlines()[-1]
     assert 10 == found(course, "grades", "explain", "ada", "small")["points"]
-    assert "1 graded, 1 of them before" in said(course, *batch, "other")
+    output = said(course, *batch, "other", "--course", str(course))
+    assert "1 graded, 1 of them before" in output
+    assert f"{kept} --course {course}" == output.splitlines()[-1]
     for folder in ("reports", "other"):
         assert (course / folder / "ada" / "hw.json").exists()
     _regrade_after_a_changed_rubric(course)
