@@ -198,6 +198,14 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     else:
         write_or_rescue(options.output, exported.content, say("the grades"))
         tell(messages, say("Written: {path}", path=str(options.output)))
+    for ours, theirs in exported.scaled:
+        scaled = say(
+            "Points out of {ours} here are out of {theirs} in {form}, and were scaled to that.",
+            ours=ours,
+            theirs=theirs,
+            form=form.capitalize(),
+        )
+        tell(messages, scaled)
     _list(
         messages,
         say("Not in the file, as the system does not know them ({count}): {names}."),

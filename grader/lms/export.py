@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
 
 import msgspec
 
@@ -35,14 +36,23 @@ class ExportedGrade(msgspec.Struct, frozen=True, gc=False):
     comment: str = ""
 
 
+class Scaled(NamedTuple):
+    """Points out of `ours` that became points out of `theirs`, as an export writes them."""
+
+    ours: str
+    theirs: str
+
+
 class Exported(msgspec.Struct, frozen=True):
     """A file, and what is not in it: students with a grade whom the system does not know, and its
-    students who have none, whose cells stay as they were.
+    students who have none, whose cells stay as they were. `scaled` are the maxima of the system
+    that are others than ours.
     """
 
     content: bytes
     unknown: tuple[str, ...] = ()
     ungraded: tuple[str, ...] = ()
+    scaled: tuple[Scaled, ...] = ()
 
 
 def export_grades(
@@ -96,16 +106,17 @@ def _canvas(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> 
     points_row = next((r for r in own.rows if r[name].strip().casefold() == _POINTS_ROW), None)
     rows = [row for row in own.rows if _is_student_of_canvas(row[name])]
     by_row, unknown = _matched(grades, rows, lambda row: _keys_of_canvas(header, row), name)
-    scale = _scale(grades, points_row[at] if points_row is not None else "")
+    scale = _Scale()
+    maximum = points_row[at] if points_row is not None else ""
     filled = [
-        [*_identifying(row, kept, name), _points(by_row[n].points * scale) if n in by_row else ""]
+        [*_identifying(row, kept, name), scale(by_row[n], maximum) if n in by_row else ""]
         for n, row in enumerate(rows)
     ]
     if points_row is not None:
         filled.insert(0, [*(points_row[each] for each in kept), points_row[at]])
     content = write_table([*(own.header[each] for each in kept), own.header[at]], filled)
     ungraded = tuple(row[name] for n, row in enumerate(rows) if n not in by_row)
-    return Exported(content, unknown, ungraded)
+    return Exported(content, unknown, ungraded, scale.scaled)
 
 
 def _identifying(row: list[str], kept: list[int], name: int) -> list[str]:
@@ -159,21 +170,20 @@ def _moodle(grades: list[ExportedGrade], own: ReadTable) -> Exported:
     maximum, frozen = _place(header, "Maximum Grade"), _place(header, "Grade can be changed")
     comments = _place(header, "Feedback comments")
     by_row, unknown = _matched(grades, own.rows, lambda row: _keys_of_moodle(header, row), name)
-    filled, ungraded = [], []
+    filled, ungraded, scale = [], [], _Scale()
     for number, row in enumerate(own.rows):
         grade, cells = by_row.get(number), list(row)
         label = row[name] if name is not None else row[header.index("Identifier")]
         if grade is None or (frozen is not None and row[frozen].strip().casefold() == _FROZEN):
             ungraded.append(label)
         else:
-            scale = _scale([grade], row[maximum] if maximum is not None else "")
-            cells[at] = _points(grade.points * scale)
+            cells[at] = scale(grade, row[maximum] if maximum is not None else "")
             if comments is not None and grade.comment:
                 cells[comments] = harmless(grade.comment)
         if name is not None:
             cells[name] = harmless(row[name])
         filled.append(cells)
-    return Exported(write_table(own.header, filled), unknown, tuple(ungraded))
+    return Exported(write_table(own.header, filled), unknown, tuple(ungraded), scale.scaled)
 
 
 def _place(header: list[str], name: str) -> int | None:
@@ -275,14 +285,28 @@ def _matched(
     return by_row, tuple(unknown)
 
 
-def _scale(grades: list[ExportedGrade], maximum: str) -> Decimal:
-    """Return what points are multiplied by where the system has another maximum than we."""
-    try:
-        wanted = Decimal(maximum.strip().replace(",", "."))
-    except ArithmeticError:
-        return Decimal(1)
-    ours = grades[0].max_points if grades else Decimal(0)
-    return wanted / ours if ours > 0 and wanted > 0 else Decimal(1)
+class _Scale:
+    """Writes points as they are where the system has another maximum than we, and knows which."""
+
+    def __init__(self) -> None:
+        self._met: dict[Scaled, None] = {}
+
+    @property
+    def scaled(self) -> tuple[Scaled, ...]:
+        """The maxima that were met and are not ours."""
+        return tuple(self._met)
+
+    def __call__(self, grade: ExportedGrade, maximum: str) -> str:
+        """Return a grade's points out of the maximum; without one, out of our own."""
+        try:
+            theirs = Decimal(maximum.strip().replace(",", "."))
+        except ArithmeticError:
+            return _points(grade.points)
+        ours = grade.max_points
+        if not (ours > 0 and theirs > 0 and ours != theirs):
+            return _points(grade.points)
+        self._met[Scaled(_points(ours), _points(theirs))] = None
+        return _points(grade.points * theirs / ours)
 
 
 def _points(points: Decimal) -> str:

@@ -8,6 +8,7 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader.errors import UsageError
@@ -73,6 +74,21 @@ def test_a_name_in_canvas_is_no_formula(tmp_path: Path) -> None:
 def test_points_are_those_of_the_other_maximum(tmp_path: Path) -> None:
     exported = export_grades("canvas", [ADA], table(tmp_path, CANVAS), "other")
     assert "8.25" == next(row["other (13)"] for row in rows(exported) if row["ID"] == "1234")
+    assert (("100", "10"),) == exported.scaled
+
+
+def test_each_grade_is_scaled_from_its_own_maximum(tmp_path: Path) -> None:
+    grace = msgspec.structs.replace(GRACE, points=Decimal(55), max_points=Decimal(110))
+    exported = export_grades("canvas", [ADA, grace], table(tmp_path, CANVAS), "other")
+    points = {row["ID"]: row["other (13)"] for row in rows(exported)}
+    assert ("8.25", "5") == (points["1234"], points["78"])
+    assert (("100", "10"), ("110", "10")) == exported.scaled
+
+
+def test_points_that_stay_as_they_are_are_not_told_as_scaled(tmp_path: Path) -> None:
+    assert () == export_grades("canvas", [ADA], table(tmp_path, CANVAS), "hw").scaled
+    own = table(tmp_path, CANVAS.replace(",100,10,", ",,10,"))
+    assert () == export_grades("canvas", [ADA], own, "hw").scaled
 
 
 def test_whom_canvas_does_not_know_is_named(tmp_path: Path) -> None:
@@ -98,6 +114,7 @@ def test_moodle_gets_its_worksheet_back_whole(tmp_path: Path) -> None:
     ]
     assert ["'=x", "old"] == [ada["Feedback comments"], kim["Feedback comments"]]
     assert ("Grace Hopper",) == exported.ungraded  # whose grade is locked
+    assert (("100", "10"),) == exported.scaled
 
 
 @pytest.mark.parametrize(("form", "text"), [("canvas", "a,b\n"), ("moodle", "Kennung,Note\n")])
