@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import getpass
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal, InvalidOperation
@@ -24,6 +24,7 @@ from grader.errors import GradebookError, UsageError
 from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
+from grader.gradebook.doubles import shared_emails
 from grader.gradebook.entries import plan, read_roster
 from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
@@ -138,7 +139,8 @@ def import_roster(
     """Read a roster into the gradebook, or say what that would change."""
     entries = read_roster(path)
     with open_book(course) as book:
-        changes = plan(book.students(), entries)
+        known = book.students()
+        changes, shared = plan(known, entries), shared_emails(known, entries)
         if not only_plan:
             book.change_students(changes, changes.missing if withdraw else ())
     lines = [
@@ -160,6 +162,7 @@ def import_roster(
         lines.append(
             join(missing, done if withdraws else say("With --withdraw they have withdrawn."))
         )
+    lines += _shared(shared)
     if only_plan:
         lines.append(say("Nothing was changed."))
     found = {
@@ -168,9 +171,24 @@ def import_roster(
         "returned": changes.returned,
         "missing": changes.missing,
         "unchanged": changes.unchanged,
+        "shared_emails": shared,
         "written": not only_plan,
     }
     told.tell(found, lambda console: tell(console, *lines))
+
+
+def _shared(emails: Mapping[str, Collection[str]]) -> list[Text]:
+    """Return what is said of e-mails that several have."""
+    lines = [
+        say("The e-mail {email} is that of several: {names}.", email=each, names=in_a_row(logins))
+        for each, logins in [*emails.items()][:_SHOWN]
+    ]
+    if len(emails) > _SHOWN:
+        more = len(emails) - _SHOWN
+        lines.append(say("So it is with {count} more e-mails.", count=more))
+    if lines:
+        lines.append(say("None of them is found by it: name folders by their ids, or correct it."))
+    return lines
 
 
 def _changed(login: str, fields: Mapping[str, tuple[str, str]]) -> Text:

@@ -165,6 +165,28 @@ def test_a_trial_with_withdraw_does_not_say_that_they_have(own: Path) -> None:
     assert "They have withdrawn." in said(own, *words)
 
 
+def test_an_e_mail_of_several_is_told(own: Path) -> None:
+    (own / "new.csv").write_text("id,email\nk,a@x.org\nzoe,A@x.org\n")
+    told = said(own, "roster", "import", "new.csv", "--dry-run").splitlines()
+    assert "The e-mail a@x.org is that of several: ada, k, zoe." in told
+    assert "None of them is found by it: name folders by their ids, or correct it." in told
+    written = found(own, "roster", "import", "new.csv")
+    assert {"a@x.org": ["ada", "k", "zoe"]} == written["shared_emails"]
+    assert "3 students are called 'a@x.org'" in refused(own, "grades", "show", "a@x.org")
+    (own / "new.csv").write_text("id,email\nk,k@x.org\nzoe,\n")
+    assert "several" not in said(own, "roster", "import", "new.csv")
+
+
+def test_many_e_mails_of_several_are_counted(own: Path) -> None:
+    lines = (f"{kind}{at},{at}@x.org" for at in range(12) for kind in "pq")
+    (own / "new.csv").write_text("\n".join(("id,email", *lines)))
+    told = said(own, "roster", "import", "new.csv")
+    assert (10, 1) == (
+        told.count("is that of several"),
+        told.count("So it is with 2 more e-mails."),
+    )
+
+
 def test_an_assignment_that_nobody_has_handed_in_takes_no_room(own: Path) -> None:
     (own / "assignments" / "e2e-mlp").symlink_to(ROOT / "assignments" / "e2e-mlp")
     table, _, rest = said(own, "grades", "list").partition("Nobody has handed in e2e-mlp.")
