@@ -123,7 +123,7 @@ class TestContent:
         )
         assert "On 4,443 of 4,443" in said
         assert "What to do: Add the bias" in said
-        assert "It brings up to 15 points. What is wrong comes before what is missing" in said
+        assert "It brings up to 15 points. A cell that failed comes first" in said
 
     def test_with_full_marks_nothing_is_first(self) -> None:
         assert "Fix this first" not in page(sample_reports.full_marks())
