@@ -16,6 +16,7 @@ from grader.insights import Person, ReportedAttempt
 from grader.insights.figures import Source
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.lms.collect import CollectedStudent, read_manifest
+from grader.render.final_grade import FinalGrade
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class ClassOptions(msgspec.Struct, frozen=True):
 class StudentWork(NamedTuple):
     """A student's work in an assignment. There is no report where nothing is graded: `why` not.
 
-    `points` of `possible` and the `lines` of the grade are a gradebook's, `number` says which
-    attempt it is. `file` is the report in a folder. What could not be graded has no slug in a
-    folder: nobody knows what it was to be.
+    `points` of `possible` and the `final` grade are a gradebook's, `number` says which attempt it
+    is. `file` is the report in a folder. What could not be graded has no slug in a folder: nobody
+    knows what it was to be.
     """
 
     slug: str
@@ -53,7 +54,7 @@ class StudentWork(NamedTuple):
     points: float | None = None
     possible: float | None = None
     attempts: tuple[ReportedAttempt, ...] = ()
-    lines: tuple[Text, ...] = ()
+    final: FinalGrade | None = None
     number: int | None = None
     file: Path | None = None
 
@@ -178,7 +179,7 @@ def _of_student(
                 points=None if grade.points is None else float(grade.points),
                 possible=float(grade.possible),
                 attempts=tuple(map(_attempt, attempts)),
-                lines=grade.lines,
+                final=grade.final,
                 number=grade.attempt,
             )
 

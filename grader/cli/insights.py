@@ -140,7 +140,7 @@ class StudentPages:
             key = work.file.relative_to(self._reports).with_suffix("").as_posix()
         (name,) = name_reports([key]).values()
         path = self._output / work.slug / f"{name}.html"
-        page = render_html(work.report, work.person.name or key, work.number, work.lines)
+        page = render_html(work.report, work.person.name or key, work.number, work.final)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from msgspec.structs import replace
 
 from grader.language import foreign
+from grader.render.final_grade import FinalGrade
 from grader.render.html import render_html
 from grader.render.html.page import MOST_SPANS, PageBudget, spans
 from grader.report import AssignmentId, Report, ungraded_report
@@ -97,6 +98,12 @@ class TestDocument:
         assert [] == read(document).values("style")
 
 
+def page_with(final: FinalGrade, report: Report | None = None) -> str:
+    """The text of a page of a report of which a gradebook has made a grade."""
+    report = sample_reports.typical() if report is None else report
+    return flat(read(render_html(report, final=final)).text)
+
+
 class TestContent:
     def test_the_score_is_in_the_title_and_in_the_head(self) -> None:
         text = page(sample_reports.typical())
@@ -113,6 +120,35 @@ class TestContent:
         html = render_html(sample_reports.typical(), "Ada Lovelace", 2).decode()
         assert "<title>Ada Lovelace, attempt 2 – 77.5 of 100 points – homework.ipynb" in html
         assert '<p class="file">Ada Lovelace, attempt 2 – homework.ipynb</p>' in html
+
+    def test_a_grade_is_the_one_score_and_the_reports_points_are_what_was_before(self) -> None:
+        final = FinalGrade(67.5, 100.0, 0.0, (foreign("Late."), foreign("The grade: 67.5 of 100.")))
+        html = render_html(sample_reports.typical(), "ada", 1, final)
+        text = flat(read(html).text)
+        assert text.startswith("ada, attempt 1 – 67.5 of 100 points – homework.ipynb")
+        assert "67.5 / 100 67.5 of 100 points 77.5 of 100 before adjustments and lateness" in text
+        assert 1 == text.count("77.5 ")
+        assert "Your grade The grade: 67.5 of 100. How it comes about Late." in text
+
+    def test_a_grade_that_is_the_reports_points_has_no_before(self) -> None:
+        final = FinalGrade(77.5, 100.0, 0.0, (foreign("The grade: 77.5 of 100."),))
+        assert "before" not in page_with(final)
+
+    def test_points_to_be_marked_are_those_that_the_grade_still_lacks(self) -> None:
+        report = sample_reports.typical()
+        marked = replace(report.parts[0], open=10.0)
+        report = replace(report, parts=(marked, *report.parts[1:]))
+        for open, is_told in ((10.0, True), (0.0, False)):
+            final = FinalGrade(77.5, 110.0 - open, open, (foreign("The grade."),))
+            head = page_with(final, report).partition("Your grade")[0]
+            assert is_told is ("10 not marked yet" in head)
+
+    def test_a_grade_that_would_tell_what_is_kept_back_is_said_to_be_not_in_the_score(self) -> None:
+        final = FinalGrade(67.5, 120.0, 0.0, (foreign("The grade: 67.5 of 120."),), is_told=False)
+        text = page_with(final)
+        assert "77.5 of 100 points before adjustments and lateness" in text
+        assert "67.5" not in text
+        assert "Your grade" not in text
 
     def test_what_to_mend_first_is_on_top_with_its_rule(self) -> None:
         text = page(wrong_and_missing())
