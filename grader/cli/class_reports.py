@@ -60,11 +60,15 @@ class StudentWork(NamedTuple):
 
 
 class ClassOfReports(NamedTuple):
-    """The work of a class, read as one goes through it, and who handed in nothing, by slug."""
+    """The work of a class, read as one goes through it, and who handed in nothing, by slug.
+
+    `people` are those whose names are known before any work is read.
+    """
 
     source: Source
     works: Iterator[StudentWork]
     missing: dict[str, tuple[Person, ...]]
+    people: tuple[Person, ...] = ()
 
 
 def open_class(options: ClassOptions) -> AbstractContextManager[ClassOfReports]:
@@ -88,7 +92,8 @@ def _open_folder(
             say("Name the folder that was --output of `grader batch`."),
         )
     students = read_manifest(collected).students if collected is not None else ()
-    yield ClassOfReports("folder", _in_folder(folder, students, slug), {})
+    people = tuple(Person(each.folder, each.name) for each in students)
+    yield ClassOfReports("folder", _in_folder(folder, students, slug), {}, people)
 
 
 def _in_folder(
@@ -148,7 +153,7 @@ def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
             for work in _of_student(book, student, accounts.get(student.id, {}), options.every)
             if work.slug in slugs
         )
-        yield ClassOfReports("gradebook", every, missing)
+        yield ClassOfReports("gradebook", every, missing, tuple(map(_person, students)))
 
 
 def _given(accounts: Mapping[str, Account]) -> list[str]:
