@@ -134,3 +134,23 @@ class TestPlain:
 
     def test_one_line_has_no_line_ends(self) -> None:
         assert wording.one_line(" a\n\n b\tc \r\n") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("plain", [(False, "plain")]),
+        ("a `b` c", [(False, "a "), (True, "b"), (False, " c")]),
+        ("`b`", [(True, "b")]),
+        ("a ` b", [(False, "a ` b")]),
+        ("``", [(False, "``")]),
+        ("`a\nb`", [(False, "`a\nb`")]),
+        ("", []),
+    ],
+)
+def test_what_stands_between_backquotes_is_code(text: str, pieces: list[tuple[bool, str]]) -> None:
+    assert pieces == wording.spans(text)
+
+
+def test_a_text_of_backquotes_has_few_pieces() -> None:
+    assert 2 * wording.MOST_SPANS + 1 >= len(wording.spans("`a`" * 1000))

@@ -130,18 +130,7 @@ def problem_rows(report: Report) -> Iterator[ProblemRow]:
         )
 
 
-_CODE = re.compile(r"`([^`\n]+)`")
-
-MOST_SPANS = 20
-"""Pieces of code that are set as such in one text."""
-
 _ROOT_SIZE = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
-
-
-def spans(text: str) -> list[tuple[bool, str]]:
-    """Return the pieces of a sentence, and whether each is code: it stands between backquotes."""
-    pieces = _CODE.split(text, maxsplit=MOST_SPANS)
-    return [(place % 2 == 1, piece) for place, piece in enumerate(pieces) if piece]
 
 
 def template(name: str) -> Template:
@@ -166,7 +155,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["spans"] = spans
+    environment.filters["spans"] = wording.spans
     environment.filters["resized"] = _resized
     return environment
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from grader.language import foreign
 from grader.render.final_grade import FinalGrade
 from grader.render.html import render_html
-from grader.render.html.page import MOST_SPANS, PageBudget, spans
+from grader.render.html.page import PageBudget
 from grader.report import AssignmentId, Report, ungraded_report
 from tests import sample_reports
 from tests.render.html.filled import Filler
@@ -263,26 +263,6 @@ class TestLanguage:
     def test_without_an_assignment_the_file_is_the_title(self) -> None:
         report = replace(sample_reports.typical(), assignment=AssignmentId("", foreign(""), 0))
         assert b"<h1>homework.ipynb</h1>" in render_html(report)
-
-
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("plain", [(False, "plain")]),
-        ("a `b` c", [(False, "a "), (True, "b"), (False, " c")]),
-        ("`b`", [(True, "b")]),
-        ("a ` b", [(False, "a ` b")]),
-        ("``", [(False, "``")]),
-        ("`a\nb`", [(False, "`a\nb`")]),
-        ("", []),
-    ],
-)
-def test_what_stands_between_backquotes_is_code(text: str, pieces: list[tuple[bool, str]]) -> None:
-    assert pieces == spans(text)
-
-
-def test_a_text_of_backquotes_has_few_pieces() -> None:
-    assert 2 * MOST_SPANS + 1 >= len(spans("`a`" * 1000))
 
 
 def of(size: int):
