@@ -32,7 +32,7 @@ from grader.render.wording import built, is_told, one_line, plain
 from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$#]")
-_AT_LINE_START = re.compile(r"^(?:[-+=]|\d+(?=[.)](?:\s|$)))")
+_AT_LINE_START = re.compile(r"^(?:[-+=]|:(?=-)|\d+(?=[.)](?:\s|$)))")
 _REFERENCE = re.compile(r"(?:(?<=[@#])|(?<=GH-))(?=\w)|(?<=www)(?=\.)|(?<=:)(?=//)", re.IGNORECASE)
 _EMOJI = re.compile(r"(?<=:)(?=[\w+-]+:)")
 _BACKTICKS = re.compile(r"`+")
@@ -67,7 +67,7 @@ def _escape_words(words: str) -> str:
 
 
 def _escape_start(found: str) -> str:
-    """Escape what would begin a list or a heading: its sign, or what follows its number."""
+    """Escape what would begin a list, a heading or a table: a sign, or what follows a number."""
     return found + "\\" if found.isdigit() else "\\" + found
 
 

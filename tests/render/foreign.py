@@ -40,6 +40,8 @@ HARMFUL = (
     "|a\n|---",
     "a\n===",
     "a\n---",
+    "a\n:-",
+    "a\n:--:",
     "    code\n    code",
     "\n::error::mine\n  ::add-mask::a\n::stop-commands::x\n##[error]mine ::set-output name=a::b",
     "a%0A::error::mine,line=1:x%25",
