@@ -40,7 +40,7 @@ HARMFUL = (
     "|a\n|---",
     "a\n===",
     "a\n---",
-    "a\n:-",
+    "a | b\n:-",
     "a\n:--:",
     "    code\n    code",
     "\n::error::mine\n  ::add-mask::a\n::stop-commands::x\n##[error]mine ::set-output name=a::b",
