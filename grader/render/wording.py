@@ -117,13 +117,13 @@ def counted(number: int, one: Text, many: Text) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a wall time: 0.42 s, 12.3 s, 2 min 5 s."""
+    """Say a wall time: 0.42 s, 12.3 s, 2 min 5 s."""
     if value < 1:
-        return f"{value:.2f} s"
+        return tell("{seconds:.2f} s", seconds=value)
     if value < 59.95:
-        return f"{value:.1f} s"
+        return tell("{seconds:.1f} s", seconds=value)
     minutes, rest = divmod(round(value), 60)
-    return f"{minutes} min {rest} s"
+    return tell("{minutes} min {seconds} s", minutes=minutes, seconds=rest)
 
 
 def microseconds(value: float) -> str:
