@@ -90,21 +90,23 @@ class TimeLeft:
             return say("{done} of {total}", done=done, total=total)
         return say("{done} of {total}, about {left} left", done=done, total=total, left=left)
 
-    def left(self, done: int, total: int) -> str:
-        """Return about how long the others will take, such as "12 min"; "" if unknown."""
+    def left(self, done: int, total: int) -> Text:
+        """Return about how long the others will take, such as "12 min"; nothing if unknown."""
         return time_left(self._clock() - self._began, done - self._before, total - done)
 
 
-def time_left(seconds: float, finished: int, rest: int) -> str:
-    """Return about how long the rest will take where so many took `seconds`; "" if unknown."""
+def time_left(seconds: float, finished: int, rest: int) -> Text:
+    """Return about how long the rest will take where so many took `seconds`; nothing if unknown."""
     if finished < FEWEST or rest <= 0:
-        return ""
+        return NOTHING
     return duration(seconds / finished * rest)
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float) -> Text:
     """Return a rough duration, such as "40 s", "12 min" or "2 h 5 min"."""
     if seconds < 60:
-        return f"{math.ceil(seconds / 10) * 10} s"
+        return say("{seconds} s", seconds=math.ceil(seconds / 10) * 10)
     hours, minutes = divmod(math.ceil(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    if hours:
+        return say("{hours} h {minutes} min", hours=hours, minutes=minutes)
+    return say("{minutes} min", minutes=minutes)

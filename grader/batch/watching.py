@@ -70,7 +70,7 @@ class BatchState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: int = 0
     put_back: int = 0
     began: datetime | None = None
-    left: str = ""
+    left: Text = NOTHING
     at_work: tuple[AtWork, ...] = ()
     latest: tuple[FinishedFile, ...] = ()
 

@@ -32,7 +32,7 @@ from grader.course import CourseAssignment
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
-from grader.language import ENGLISH, Text, as_text, say
+from grader.language import ENGLISH, NOTHING, Text, as_text, say
 from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
@@ -283,7 +283,8 @@ def run_watch(
     elif options.once or not can_redraw(console):
         last = None
         for state in seen:
-            counts = replace(state, left="", at_work=(), latest=())  # a guess changes by itself
+            # How long the rest takes is a guess, which changes by itself.
+            counts = replace(state, left=NOTHING, at_work=(), latest=())
             if counts != last:
                 tell(console, _counted(state))
             last = counts
@@ -336,7 +337,8 @@ def _display(state: BatchState, now: datetime) -> Group:
         table = _table(say("Graded now"), say("What is done"), say("For"))
         for each in state.at_work:
             seconds = max((now - each.since).total_seconds(), 0.0)
-            table.add_row(Styled(one_line(each.name)), Styled(line(each.stage)), duration(seconds))
+            columns = one_line(each.name), line(each.stage), line(duration(seconds))
+            table.add_row(*map(Styled, columns))
         shown.append(table)
     if state.latest:
         table = _table(say("Done last"), say("What came out"))

@@ -16,6 +16,7 @@ from grader.insights import Person, ReportedAttempt
 from grader.insights.figures import Source
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.lms.collect import CollectedStudent, read_manifest
+from grader.render.final_grade import FinalGrade
 from grader.report import Report, decode_report
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class ClassOptions(msgspec.Struct, frozen=True):
 class StudentWork(NamedTuple):
     """A student's work in an assignment. There is no report where nothing is graded: `why` not.
 
-    `points` of `possible` and the `lines` of the grade are a gradebook's, `number` says which
-    attempt it is. `file` is the report in a folder. What could not be graded has no slug in a
-    folder: nobody knows what it was to be.
+    `points` of `possible` and the `final` grade are a gradebook's, `number` says which attempt it
+    is. `file` is the report in a folder. What could not be graded has no slug in a folder: nobody
+    knows what it was to be.
     """
 
     slug: str
@@ -53,17 +54,21 @@ class StudentWork(NamedTuple):
     points: float | None = None
     possible: float | None = None
     attempts: tuple[ReportedAttempt, ...] = ()
-    lines: tuple[Text, ...] = ()
+    final: FinalGrade | None = None
     number: int | None = None
     file: Path | None = None
 
 
 class ClassOfReports(NamedTuple):
-    """The work of a class, read as one goes through it, and who handed in nothing, by slug."""
+    """The work of a class, read as one goes through it, and who handed in nothing, by slug.
+
+    `people` are those whose names are known before any work is read.
+    """
 
     source: Source
     works: Iterator[StudentWork]
     missing: dict[str, tuple[Person, ...]]
+    people: tuple[Person, ...] = ()
 
 
 def open_class(options: ClassOptions) -> AbstractContextManager[ClassOfReports]:
@@ -87,7 +92,8 @@ def _open_folder(
             say("Name the folder that was --output of `grader batch`."),
         )
     students = read_manifest(collected).students if collected is not None else ()
-    yield ClassOfReports("folder", _in_folder(folder, students, slug), {})
+    people = tuple(Person(each.folder, each.name) for each in students)
+    yield ClassOfReports("folder", _in_folder(folder, students, slug), {}, people)
 
 
 def _in_folder(
@@ -147,7 +153,7 @@ def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
             for work in _of_student(book, student, accounts.get(student.id, {}), options.every)
             if work.slug in slugs
         )
-        yield ClassOfReports("gradebook", every, missing)
+        yield ClassOfReports("gradebook", every, missing, tuple(map(_person, students)))
 
 
 def _given(accounts: Mapping[str, Account]) -> list[str]:
@@ -178,7 +184,7 @@ def _of_student(
                 points=None if grade.points is None else float(grade.points),
                 possible=float(grade.possible),
                 attempts=tuple(map(_attempt, attempts)),
-                lines=grade.lines,
+                final=grade.final,
                 number=grade.attempt,
             )
 

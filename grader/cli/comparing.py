@@ -14,7 +14,7 @@ from rich.console import Console
 from grader import __version__
 from grader.cli.class_reports import ClassOptions, open_class
 from grader.cli.ending import command_language
-from grader.cli.insights import StudentPages
+from grader.cli.insights import StudentPages, names_of
 from grader.cli.telling import tell
 from grader.course_folder import course_folder
 from grader.errors import UsageError
@@ -216,8 +216,9 @@ def _pages(
         return {}
     pages = StudentPages(options.output, options.found.reports, write=options.pages)
     with open_class(options.found) as opened:
+        called = names_of(opened.people)
         return {
-            key: pages.page_of(work)
+            key: pages.page_of(work, called.get(work.person.id, ""))
             for work in opened.works
             if (key := (work.slug, work.person.id)) in wanted
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -19,11 +19,20 @@ from grader.cli.ending import command_language
 from grader.cli.telling import students, tell
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
-from grader.insights import Insights, Observation, best_of, insights_of, observe, unobserved
+from grader.insights import (
+    Insights,
+    Observation,
+    Person,
+    best_of,
+    insights_of,
+    observe,
+    unobserved,
+)
 from grader.insights.exports import encode_insights, insights_table
 from grader.language import say
 from grader.render.audience import utc_now
 from grader.render.html import render_html
+from grader.render.html.class_charts import names_on_page
 from grader.render.html.class_page import render_insights
 from grader.render.wording import MISTAKE_NAMES
 
@@ -79,8 +88,9 @@ def class_insights(
     seen: dict[str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
     nobodys: list[Observation] = []
     with open_class(found) as opened:
+        called = names_of(opened.people)
         for work in opened.works:
-            each = _observed(work, passing, pages)
+            each = _observed(work, passing, pages, called.get(work.person.id, ""))
             if work.slug:
                 seen[work.slug][work.person.id].append(each)
             else:
@@ -101,10 +111,17 @@ def class_insights(
         }
 
 
-def _observed(work: StudentWork, passing: float | None, pages: StudentPages | None) -> Observation:
+def names_of(people: Iterable[Person]) -> dict[str, str]:
+    """Return what students' pages call them, by their ids: what the page of the class does."""
+    return names_on_page({each.id: each.name for each in people})
+
+
+def _observed(
+    work: StudentWork, passing: float | None, pages: StudentPages | None, called: str
+) -> Observation:
     person = work.person
     if pages is not None:
-        person = replace(person, page=pages.page_of(work))
+        person = replace(person, page=pages.page_of(work, called))
     if work.report is None:
         return unobserved(person, work.why, work.attempts)
     return observe(
@@ -128,8 +145,11 @@ class StudentPages:
         except OSError as error:
             raise unwritable(output, error, say("the pages")) from None
 
-    def page_of(self, work: StudentWork) -> str:
-        """Return the address of a student's page below the output; empty where there is none."""
+    def page_of(self, work: StudentWork, called: str) -> str:
+        """Return the address of a student's page below the output; empty where there is none.
+
+        `called` is what the class's page calls the student, empty where nobody knows a name.
+        """
         beside = None if work.file is None else work.file.with_suffix(".html")
         if beside is not None and beside.is_file():
             return self._address(beside)
@@ -140,7 +160,7 @@ class StudentPages:
             key = work.file.relative_to(self._reports).with_suffix("").as_posix()
         (name,) = name_reports([key]).values()
         path = self._output / work.slug / f"{name}.html"
-        page = render_html(work.report, work.person.name or key, work.number, work.lines)
+        page = render_html(work.report, called or key, work.number, work.final)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)

@@ -334,7 +334,7 @@ def _found_works(options: FeedbackOptions) -> Iterator[Works]:
                 ungraded.append(student.login)
                 continue
             theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
-            words = (student.login, read, theirs, grade.attempt, student.name, grade.lines)
+            words = (student.login, read, theirs, grade.attempt, student.name, grade.final)
             found.append(GradedWork(*words))
         yield Works(tuple(found), tuple(ungraded))
 

@@ -25,6 +25,7 @@ from grader.gradebook.entries import (
 )
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
+from grader.render.final_grade import FinalGrade
 
 
 class Rules(Value, frozen=True):
@@ -77,6 +78,14 @@ class Grade(Value, frozen=True):
     parts: tuple[PartPoints, ...]
     lines: tuple[Text, ...]
     open: Decimal = NONE
+
+    @property
+    def final(self) -> FinalGrade | None:
+        """The grade as a page shows it, None where nothing has been graded."""
+        if self.points is None:
+            return None
+        numbers = float(self.points), float(self.possible), float(self.open)
+        return FinalGrade(*numbers, self.lines)
 
 
 class _Total(NamedTuple):

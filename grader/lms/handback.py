@@ -21,11 +21,12 @@ from grader.api import REPORT_LIMIT
 from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
-from grader.language import Text, say
+from grader.language import say
 from grader.lms.choices import Packed
 from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
 from grader.lms.export import ExportedGrade
 from grader.render.audience import shown
+from grader.render.final_grade import FinalGrade
 from grader.report import Report, decode_report
 
 # Whose a report is, and which attempt of theirs it grades, by what was collected.
@@ -88,8 +89,8 @@ class GradedWork(msgspec.Struct, frozen=True):
 
     `folder` is the student's, or what the gradebook calls the student. `read` returns the report:
     those of a large class are not to be in memory at once. `attempt` is which of the student's it
-    is, counted from 1; None where that is not known. `grade` says how the gradebook makes a grade
-    of it, line by line; a folder of reports says nothing of that.
+    is, counted from 1; None where that is not known. `final` is the grade that the gradebook makes
+    of it; a folder of reports says nothing of that.
     """
 
     folder: str
@@ -97,7 +98,7 @@ class GradedWork(msgspec.Struct, frozen=True):
     student: CollectedStudent | None
     attempt: int | None = None
     name: str = ""
-    grade: tuple[Text, ...] = ()
+    final: FinalGrade | None = None
 
     @property
     def whose(self) -> str:
@@ -198,15 +199,17 @@ def _grade(work: GradedWork, report: Report) -> ExportedGrade:
 def student_page(work: GradedWork, now: datetime) -> bytes:
     """Return a student's page: what students may see at this time, as HTML.
 
-    How the grade comes about is part of it as soon as no check's points are kept back: its sums
-    would tell them.
+    The grade is part of it, with how it comes about, as soon as no check's points are kept back:
+    its sums would tell them.
     """
     from grader.render.html import render_html  # not to know whose a report is, and slow
 
     whole = work.read()
     report = shown(whole, "student", now)
-    is_whole = report.max_score == whole.max_score
-    return render_html(report, work.whose, work.attempt, work.grade if is_whole else ())
+    final = work.final
+    if final is not None and report.max_score != whole.max_score:
+        final = final._replace(is_told=False)
+    return render_html(report, work.whose, work.attempt, final)
 
 
 def pack_pages(

@@ -260,30 +260,29 @@ def _duration(report: Report) -> str:
 
 
 # What to mend first: the one cause of lost points that a student is told of before all others.
-#
-# The rule: what is wrong comes before what is missing, and that before what could be better; of
-# these, what brings the most points; of equals, what comes first in the assignment. Nothing is
-# advised but what a check itself says, and nothing that the submission does not decide: a check
-# that waits for the instructor, for a free machine, or of which students see the points alone is no
-# cause.
 
+
+_FAILED: Final[frozenset[CheckCode]] = frozenset({"unfinished_cell"})
+"""Codes of a cell that did not run to its end: nothing after the error was done."""
 
 _MISSING: Final[frozenset[CheckCode]] = frozenset({"absent", "unsolved"})
 """Codes of what is not there yet. So is what a cell of the handout was to make that failed, as it
 does where the cells before it are not solved: nobody is told to mend the handout."""
 
-_BETTER: Final[frozenset[CheckCode]] = frozenset({"incomplete", "slower"})
-"""Codes of what is right and does not do all that was asked for."""
+_BETTER: Final[frozenset[CheckCode]] = frozenset({"slower"})
+"""Codes of what is right, and no faster than nothing; so is all that a check of speed took."""
 
 _WRONG: Final[frozenset[CheckCode]] = frozenset(
     {
-        "unmet", "values", "shape", "dtype", "not_finite", "unwritten", "raised", "unfinished_cell",
+        "unmet", "incomplete", "values", "shape", "dtype", "not_finite", "unwritten", "raised",
         "needs_arguments", "not_captured", "given", "refused", "signature", "not_built",
         "run_failed", "extern_failed", "out_of_bounds", "not_deterministic", "changed_inputs",
         "other_computation", "time_limit", "crashed",
     }
 )  # fmt: skip
-_ORDER: Final = (_WRONG, _MISSING, _BETTER)
+"""Codes of what is there and not as it was asked for, though it may have earned some points."""
+
+_ORDER: Final = (_FAILED, _WRONG, _MISSING, _BETTER)
 
 _DEPENDENT: Final[frozenset[CheckCode]] = frozenset({"waits", "not_run", "untimed"})
 """Codes of checks that cannot be made before another one of their part holds."""
@@ -304,7 +303,17 @@ class Cause(NamedTuple):
 
 
 def first_cause(report: Report) -> Cause | None:
-    """Return what to mend first, None where nothing is to be mended that anybody knows of."""
+    """Return what to mend first, None where nothing is to be mended that anybody knows of.
+
+    A cell that failed comes first, as the rest of it was not run. Then comes what is wrong in what
+    the student built, also where it has some of its points: nothing is nearer to more of them. Then
+    what is missing, and at last what is right and could be faster. Of these, what brings the most
+    points; of equals, what comes first in the assignment.
+
+    Nothing is advised but what a check itself says, and nothing that the submission does not
+    decide: a check that waits for the instructor, for a free machine, or of which students see the
+    points alone is no cause.
+    """
     given = _given_cells(report)
     causes: dict[object, Cause] = {}
     for key, cause in _lost(report):
@@ -374,4 +383,6 @@ def _cell(check: Check) -> object:
 def _rank(check: Check, given: frozenset[int]) -> int:
     if _is_absent(check, given):
         return _ORDER.index(_MISSING)
+    if check.code == "incomplete" and _kind(check) == _TIMING:
+        return _ORDER.index(_BETTER)
     return next(rank for rank, codes in enumerate(_ORDER) if check.code in codes)

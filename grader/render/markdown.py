@@ -3,6 +3,10 @@
 Escapes are those of CommonMark 0.31, section 2.4: a backslash before ASCII punctuation. What GitHub
 makes of text beyond that (mentions, references to issues, emoji, addresses without brackets) has no
 escape; a space without width breaks it up.
+
+What stands between backquotes in a sentence is code, as on a page (`wording.spans`). Who wrote it
+does not matter: a span is closed where it is written, and what a text with backquotes of its own
+leaves outside of it is escaped like any other. In code nothing has a meaning, to GitHub either.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from grader.render.wording import built, is_told, one_line, plain
 from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$#]")
-_AT_LINE_START = re.compile(r"^(?:[-+=]|\d+(?=[.)](?:\s|$)))")
+_AT_LINE_START = re.compile(r"^(?:[-+=]|:(?=-)|\d+(?=[.)](?:\s|$)))")
 _REFERENCE = re.compile(r"(?:(?<=[@#])|(?<=GH-))(?=\w)|(?<=www)(?=\.)|(?<=:)(?=//)", re.IGNORECASE)
 _EMOJI = re.compile(r"(?<=:)(?=[\w+-]+:)")
 _BACKTICKS = re.compile(r"`+")
@@ -49,13 +53,21 @@ def lines(foreign: str | Text) -> str:
 
 
 def _escape(row: str) -> str:
-    broken = _EMOJI.sub(_BREAK, _REFERENCE.sub(_BREAK, row))
-    escaped = _MARKUP.sub(r"\\\g<0>", broken)
-    return _AT_LINE_START.sub(lambda found: _escape_start(found.group()), escaped)
+    written = ""
+    for is_code, piece in wording.spans(row):
+        # A backquote that is next to another one would make one fence of the two.
+        apart = _BREAK if is_code and written.endswith("`") else ""
+        written += apart + (f"`{piece}`" if is_code else _escape_words(piece))
+    return _AT_LINE_START.sub(lambda found: _escape_start(found.group()), written)
+
+
+def _escape_words(words: str) -> str:
+    broken = _EMOJI.sub(_BREAK, _REFERENCE.sub(_BREAK, words))
+    return _MARKUP.sub(r"\\\g<0>", broken)
 
 
 def _escape_start(found: str) -> str:
-    """Escape what would begin a list or a heading: its sign, or what follows its number."""
+    """Escape what would begin a list, a heading or a table: a sign, or what follows a number."""
     return found + "\\" if found.isdigit() else "\\" + found
 
 

@@ -67,6 +67,18 @@ def one_line(text: str | Text) -> str:
     return " ".join(plain(text).split())
 
 
+_CODE = re.compile(r"`([^`\n]+)`")
+
+MOST_SPANS = 20
+"""Pieces of code that are set as such in one text."""
+
+
+def spans(text: str) -> list[tuple[bool, str]]:
+    """Return the pieces of a sentence, and whether each is code: it stands between backquotes."""
+    pieces = _CODE.split(text, maxsplit=MOST_SPANS)
+    return [(place % 2 == 1, piece) for place, piece in enumerate(pieces) if piece]
+
+
 def points(value: float) -> str:
     """Return points with at most two decimals and no trailing zeros: 40, 37.5, 33.33."""
     return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
@@ -105,13 +117,13 @@ def counted(number: int, one: Text, many: Text) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a wall time: 0.42 s, 12.3 s, 2 min 5 s."""
+    """Say a wall time: 0.42 s, 12.3 s, 2 min 5 s."""
     if value < 1:
-        return f"{value:.2f} s"
+        return tell("{seconds:.2f} s", seconds=value)
     if value < 59.95:
-        return f"{value:.1f} s"
+        return tell("{seconds:.1f} s", seconds=value)
     minutes, rest = divmod(round(value), 60)
-    return f"{minutes} min {rest} s"
+    return tell("{minutes} min {seconds} s", minutes=minutes, seconds=rest)
 
 
 def microseconds(value: float) -> str:

@@ -11,6 +11,7 @@ import pytest
 from grader.assignment import CheckTable
 from grader.checks.kinds.graph import GraphOptions, call_tir_graph, pure_tir
 from grader.checks.kinds.measured import (
+    EquivalenceOptions,
     ExternOptions,
     equivalence,
     extern_call,
@@ -30,6 +31,7 @@ from grader.checks.kinds.schedule import (
 from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
 from grader.evidence.case import (
+    JudgedLayer,
     Problem,
     Replay,
     Search,
@@ -276,6 +278,14 @@ class TestEquivalence:
     def test_nan_fails_and_is_called_so(self):
         outcome = self.judge(np.full((6, 10), np.nan, np.float32))
         assert ("failed", True) == (outcome.verdict, "NaN" in outcome.reason.english)
+
+    @pytest.mark.parametrize(("right", "verdict"), [(True, "partial"), (False, "failed")])
+    def test_wrong_values_are_called_so_whether_or_not_layers_earn_points(self, right, verdict):
+        layers = (JudgedLayer("linear1", right), JudgedLayer("linear2", False))
+        actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
+        options = EquivalenceOptions(partial="steps")
+        outcome = equivalence(case(module(CONV), outputs=actual, layers=layers), options)
+        assert (verdict, "values") == (outcome.verdict, outcome.code)
 
     def test_a_diagnosis_says_where_and_what_to_do(self):
         actual = outputs(np.zeros((6, 10), np.float32), softmax(6))

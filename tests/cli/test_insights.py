@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from plant_class import make_class
@@ -15,6 +16,7 @@ from grader.cli.comparing import SimilarOptions, run_similar
 from grader.cli.insights import InsightsOptions, run_insights
 from grader.errors import UsageError
 from grader.language import foreign
+from grader.lms.collect import MANIFEST, Collected, CollectedStudent
 from grader.report import Cell, encode_report, ungraded_report
 from tests.cli.test_grades import folder as folder
 from tests.cli.test_grades import found, refused, said
@@ -60,6 +62,26 @@ def test_a_folder_becomes_a_page_json_a_table_and_pages(reports: Path, tmp_path:
     assert ["e2e-conv/ada/hw.html", "e2e-conv/olga/hw.html"] == pages
     assert all((tmp_path / "out" / each).is_file() for each in pages)
     assert (tmp_path / "out" / "e2e-conv.csv").read_bytes().startswith(b"figure,")
+
+
+def test_pages_of_students_of_one_name_have_their_ids_as_the_class_page_has(
+    reports: Path, tmp_path: Path
+) -> None:
+    """What is collected says who they are; who was not collected is called by the folder."""
+    names = {"ada": "Wei Chen", "kim": "Wei Chen", "olga": "Olga Kim"}
+    students = tuple(CollectedStudent(id, id, name, {}, ()) for id, name in names.items())
+    (tmp_path / MANIFEST).write_bytes(msgspec.json.encode(Collected(students)))
+    found = ClassOptions(reports=reports, collected=tmp_path)
+    (reports / "min.json").write_bytes(encode_report(report(score=50.0)))
+    run_insights(InsightsOptions(found, tmp_path / "out", "en"), Console(quiet=True))
+    folder = tmp_path / "out" / "e2e-conv"
+    for page, name in (
+        ("ada/hw", "Wei Chen (ada)"),
+        ("olga/hw", "Olga Kim"),
+        ("min", "min"),
+    ):
+        assert f"<title>{name} – " in (folder / f"{page}.html").read_text()
+    assert "Wei Chen (ada)" in (tmp_path / "out" / "e2e-conv.html").read_text()
 
 
 def test_pages_that_a_batch_wrote_are_linked_and_none_is_written(

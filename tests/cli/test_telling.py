@@ -227,7 +227,14 @@ class TestBatch:
         ("seconds", "said"), [(1, "10 s"), (59, "60 s"), (61, "2 min"), (7500, "2 h 5 min")]
     )
     def test_durations_are_rough(self, seconds: float, said: str) -> None:
-        assert said == duration(seconds)
+        assert said == duration(seconds).english
+
+    @pytest.mark.parametrize(
+        ("language", "said"),
+        [("zh", ["40 秒", "12 分钟", "2 小时 5 分钟"]), ("ko", ["40초", "12분", "2시간 5분"])],
+    )
+    def test_durations_are_said_in_every_language(self, language: str, said: list[str]) -> None:
+        assert said == [duration(each).in_(language) for each in (31, 700, 7500)]
 
     def test_elsewhere_there_is_a_line_for_each_that_is_finished(self) -> None:
         file = io.StringIO()

@@ -78,7 +78,7 @@ def test_who_is_at_work_and_what_is_done_is_seen_with_the_time_that_is_left(
     assert [("mia", "running the notebook")] == [(e.name, e.stage.english) for e in seen.at_work]
     assert BEGAN + timedelta(seconds=60) == seen.at_work[0].since
     assert [("lee", False), ("kim", True)] == [(each.name, each.graded) for each in seen.latest]
-    assert "3 min" == seen.left  # 45 s for each of two, and four are left
+    assert "3 min" == seen.left.english  # 45 s for each of two, and four are left
 
 
 def test_who_is_graded_once_more_is_counted_until_that_is_done(

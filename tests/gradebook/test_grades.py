@@ -23,6 +23,7 @@ from grader.gradebook.grades import (
     show,
 )
 from grader.lateness import LatePolicy
+from grader.render.final_grade import FinalGrade
 
 DUE = datetime(2026, 12, 1, 23, 59, tzinfo=timezone.utc)
 NOW = datetime(2026, 12, 9, tzinfo=timezone.utc)
@@ -162,6 +163,13 @@ def test_an_attempt_that_does_not_count_uses_no_free_days() -> None:
     bad = attempt(2, "10", late=timedelta(days=2))
     found = derive(account(attempt(1, "50", late=timedelta(0)), bad, late=policy), 3)
     assert (1, 0) == (found.attempt, found.lateness.free_days)
+
+
+def test_a_page_is_given_the_grade_with_its_lines_and_nothing_where_there_is_none() -> None:
+    changes = (change(1, points=Decimal("-2.5")),)
+    grade = derive(account(attempt(1, "20", "30", changes=changes)))
+    assert grade.final == FinalGrade(47.5, 100.0, 0.0, grade.lines)
+    assert None is derive(account()).final
 
 
 def test_every_step_has_its_line() -> None:

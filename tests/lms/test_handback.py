@@ -26,6 +26,7 @@ from grader.lms.handback import (
     read_works,
     student_page,
 )
+from grader.render.final_grade import FinalGrade
 from grader.report import Report, encode_report
 from tests.sample_reports import nothing_to_grade, typical
 
@@ -193,8 +194,11 @@ def test_a_page_says_how_the_grade_comes_about_unless_that_tells_what_is_kept_ba
         check = msgspec.structs.replace(part.checks[0], visibility=visibility)
         parts = (msgspec.structs.replace(part, checks=(check, *part.checks[1:])), *report.parts[1:])
         own = msgspec.structs.replace(report, parts=parts)
-        work = GradedWork("ada", lambda own=own: own, None, grade=lines)
+        final = FinalGrade(3.0, 4.0, 0.0, lines)
+        work = GradedWork("ada", lambda own=own: own, None, final=final)
         page = student_page(work, NOW).decode()
+        assert is_told is ("<title>ada – 3 of 4 points" in page)
+        assert "before adjustments and lateness" in page
         assert is_told is ("Part a: 3 of 4" in page)
         assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;" in page)
 

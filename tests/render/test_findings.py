@@ -236,15 +236,28 @@ class TestOrder:
     def test_of_equals_the_first_in_the_assignment(self) -> None:
         assert (0, "values", 10) == first(part_with(graded("values")), part_with(graded("shape")))
 
-    def test_wrong_comes_before_missing_and_missing_before_better(self) -> None:
-        wrong, missing, better = (
-            part_with(graded("values", 0, 1)),
+    def test_failed_comes_before_wrong_that_before_missing_and_missing_before_better(self) -> None:
+        reason = say("{name} is not there: cell {cell}", name="a", cell=5)
+        failed, wrong, missing, better = (
+            part_with(graded("unfinished_cell", 0, 1, reason)),
+            part_with(graded("values", 0, 2)),
             part_with(graded("absent", 0, 40)),
-            part_with(graded("incomplete", 1, 90)),
+            part_with(graded("incomplete", 1, 90, kind="speed")),
         )
-        assert (2, "values", 1) == first(missing, better, wrong)
+        assert (3, "unfinished_cell", 1) == first(missing, better, wrong, failed)
+        assert (2, "values", 2) == first(missing, better, wrong)
         assert (1, "absent", 40) == first(better, missing)
         assert (0, "incomplete", 89) == first(better, FULL)
+
+    @pytest.mark.parametrize("kind", ["equivalence", "graph", "steps"])
+    def test_wrong_that_has_some_of_its_points_comes_before_missing(self, kind: str) -> None:
+        """Only of speed there is too little in what is right."""
+        partly = part_with(graded("incomplete", 11, 18, kind=kind))
+        assert (1, "incomplete", 7) == first(part_with(graded("absent", 0, 20)), partly)
+
+    def test_slower_than_nothing_could_be_better(self) -> None:
+        slower = part_with(graded("slower", 0, 30, kind="speed"))
+        assert (1, "absent", 20) == first(slower, part_with(graded("absent", 0, 20)))
 
     def test_points_that_are_partly_there_count_by_what_is_missing(self) -> None:
         assert (1, "shape", 6) == first(

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from grader.language import LANGUAGES, foreign
 from grader.render.markdown import MOST_PROBLEMS, block, code, lines, render_markdown, text
-from grader.render.wording import one_line, plain
+from grader.render.wording import one_line, plain, spans
 from grader.report import CellProblem, Diagnosis, Report, Step
 from tests import sample_reports
 from tests.render.foreign import CONTROLS, HARMFUL, everywhere, with_cells
@@ -167,22 +167,49 @@ class TestForeignText:
     def test_a_page_is_made_of_what_the_renderer_writes(self, foreign: str, language: str) -> None:
         assert set(shape(rendered(everywhere(foreign, language)))) <= OWN
 
+    @pytest.mark.parametrize(
+        ("words", "markdown"),
+        [
+            ("Give it `lv1`.", "Give it `lv1`."),
+            ("`a*b` is *it*", "`a*b` is \\*it\\*"),
+            ("`a``b`", "`a`\u200b`b`"),
+            ("`x`` @everyone", "`x`\\` @\u200beveryone"),
+            ("no ` code", "no \\` code"),
+        ],
+    )
+    def test_code_in_a_sentence_is_code_and_ends_where_it_began(
+        self, words: str, markdown: str
+    ) -> None:
+        assert [markdown, markdown] == [text(words), lines(words)]
+
+    @pytest.mark.parametrize("foreign", HARMFUL)
+    def test_code_is_what_the_page_has_as_code(self, foreign: str) -> None:
+        found = [each.content for each in tokens(text(foreign)) if each.type == "code_inline"]
+        pieces = [piece for is_code, piece in spans(one_line(foreign)) if is_code]
+        assert [each.strip() for each in pieces] == [each.strip() for each in found]
+
     @pytest.mark.parametrize("foreign", HARMFUL)
     def test_a_page_has_the_shape_that_it_has_with_harmless_text(self, foreign: str) -> None:
         """Nothing closes a block, begins another, or is lost; lines are as many as there were."""
         harmless = "\n".join("word" for row in plain(foreign).split("\n") if row.strip())
-        assert shape(rendered(everywhere(harmless))) == shape(rendered(everywhere(foreign)))
+        shapes = [
+            [each for each in shape(rendered(everywhere(words))) if each != "code_inline"]
+            for words in (harmless, foreign)
+        ]
+        assert shapes[0] == shapes[1]
 
     @pytest.mark.parametrize("foreign", HARMFUL)
     def test_what_is_read_is_what_was_written(self, foreign: str) -> None:
-        assert one_line(foreign) == read(text(foreign))
-        assert one_line(foreign) == " ".join(read(lines(foreign)).split())
+        """Of code in a sentence without the backquotes around it, and the spaces beside them."""
+        assert squeezed(without_quotes(one_line(foreign))) == squeezed(read(text(foreign)))
+        rows = "\n".join(map(without_quotes, plain(foreign).split("\n")))
+        assert squeezed(rows) == squeezed(read(lines(foreign)))
         assert one_line(foreign) == read(code(foreign)).strip()
         assert plain(foreign, 800, 12) + "\n" == read(block(foreign, 800, 12))
 
     @pytest.mark.parametrize("foreign", HARMFUL)
     def test_nothing_is_there_that_github_makes_a_link_of(self, foreign: str) -> None:
-        for markdown in (text(foreign), lines(foreign)):
+        for markdown in map(without_code, (text(foreign), lines(foreign))):
             assert not re.search(r"://|www\.|@\w|#\w|GH-\d|:\w+:", markdown, re.IGNORECASE)
             assert not re.search(r"(?<!\\)\$", markdown)  # mathematics
 
@@ -193,6 +220,20 @@ class TestForeignText:
     def test_text_of_nothing_leaves_a_mark(self) -> None:
         """So that stars around it are no rule across the page."""
         assert ["–", "–", "–"] == [text("\x00"), lines(" \n "), code("")]
+
+
+def without_code(markdown: str) -> str:
+    """Return what is left of Markdown without its code, in which GitHub makes no links."""
+    return re.sub(r"(?<![`\\])`[^`\n]+`(?!`)", "", markdown)
+
+
+def without_quotes(row: str) -> str:
+    """Return a line as it is read where what stands between backquotes is code."""
+    return "".join(piece for _, piece in spans(row))
+
+
+def squeezed(words: str) -> str:
+    return "".join(words.split())
 
 
 def read(markdown: str) -> str:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.render import wording
+from grader.render.speech import speaking
 
 
 class TestPoints:
@@ -61,6 +62,16 @@ class TestNumbers:
     )
     def test_seconds_become_minutes_when_there_are_enough(self, value: float, text: str) -> None:
         assert wording.seconds(value) == text
+
+    @pytest.mark.parametrize(
+        ("language", "said"),
+        [("zh", ["0.42 秒", "12.3 秒", "2 分 5 秒"]), ("ko", ["0.42초", "12.3초", "2분 5초"])],
+    )
+    def test_seconds_are_said_in_the_language_that_is_spoken(
+        self, language: str, said: list[str]
+    ) -> None:
+        with speaking(language):
+            assert said == [wording.seconds(each) for each in (0.42, 12.34, 125.2)]
 
     @pytest.mark.parametrize(
         ("value", "text"),
@@ -134,3 +145,23 @@ class TestPlain:
 
     def test_one_line_has_no_line_ends(self) -> None:
         assert wording.one_line(" a\n\n b\tc \r\n") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("plain", [(False, "plain")]),
+        ("a `b` c", [(False, "a "), (True, "b"), (False, " c")]),
+        ("`b`", [(True, "b")]),
+        ("a ` b", [(False, "a ` b")]),
+        ("``", [(False, "``")]),
+        ("`a\nb`", [(False, "`a\nb`")]),
+        ("", []),
+    ],
+)
+def test_what_stands_between_backquotes_is_code(text: str, pieces: list[tuple[bool, str]]) -> None:
+    assert pieces == wording.spans(text)
+
+
+def test_a_text_of_backquotes_has_few_pieces() -> None:
+    assert 2 * wording.MOST_SPANS + 1 >= len(wording.spans("`a`" * 1000))

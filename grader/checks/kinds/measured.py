@@ -89,7 +89,8 @@ def _carried(
     right = sum(share for share, each in zip(shares, layers, strict=True) if each.is_right)
     right = min(right, sum(shares) - min(each for each in shares if each > 0))
     said = _told(layers)
-    return partial(right / sum(shares), join(problem.reason, said), problem.hint)
+    # Some points or none, it is the same that is wrong.
+    return partial(right / sum(shares), join(problem.reason, said), problem.hint, problem.code)
 
 
 def _told(layers: tuple[JudgedLayer, ...]) -> Text:

@@ -6,15 +6,16 @@ import base64
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from grader.language import Text, say
+from grader.language import say
 from grader.render import wording
+from grader.render.final_grade import FinalGrade
 from grader.render.findings import cells_run, circumstances, first_cause, missing_parts, place_of
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
@@ -35,12 +36,14 @@ from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
 _POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
+_BEFORE = say("{score} of {maximum} before adjustments and lateness")
 
 
 class Score(NamedTuple):
     """The score: its numbers, a sentence that says them, and its share in percent.
 
-    `open` says how many points are not marked yet, empty where none are.
+    `open` says how many points are not marked yet, `before` what the report alone comes to where
+    the score is another one; each is empty where there is nothing to say.
     """
 
     number: str
@@ -49,6 +52,7 @@ class Score(NamedTuple):
     share: float
     verdict: str
     open: str
+    before: str = ""
 
 
 class OverviewRow(NamedTuple):
@@ -71,17 +75,28 @@ class ProblemRow(NamedTuple):
     hint: str
 
 
-def score(report: Report) -> Score:
-    """Return the score of a report."""
-    number, maximum = wording.points(report.score), wording.points(report.max_score)
-    unit = _POINT if report.max_score == 1 else _POINTS
+def score(report: Report, final: FinalGrade | None = None) -> Score:
+    """Return the one score of a page: the grade, where somebody made one of the report's points."""
+    own = _score(report.score, report.max_score, report.open)
+    if final is None:
+        return own
+    if not final.is_told:
+        return own._replace(before=tell("before adjustments and lateness"))
+    graded = _score(final.points, final.possible, final.open)
+    if (graded.number, graded.maximum) == (own.number, own.maximum):
+        return graded
+    return graded._replace(before=tell(_BEFORE, score=own.number, maximum=own.maximum))
+
+
+def _score(reached: float, most: float, open: float) -> Score:
+    number, maximum = wording.points(reached), wording.points(most)
     return Score(
         number=number,
         maximum=maximum,
-        sentence=tell(unit, score=number, maximum=maximum),
-        share=share(report.score, report.max_score),
-        verdict=standing(report.score, report.max_score),
-        open=wording.not_marked(report.open),
+        sentence=tell(_POINT if most == 1 else _POINTS, score=number, maximum=maximum),
+        share=share(reached, most),
+        verdict=standing(reached, most),
+        open=wording.not_marked(open),
     )
 
 
@@ -115,18 +130,7 @@ def problem_rows(report: Report) -> Iterator[ProblemRow]:
         )
 
 
-_CODE = re.compile(r"`([^`\n]+)`")
-
-MOST_SPANS = 20
-"""Pieces of code that are set as such in one text."""
-
 _ROOT_SIZE = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
-
-
-def spans(text: str) -> list[tuple[bool, str]]:
-    """Return the pieces of a sentence, and whether each is code: it stands between backquotes."""
-    pieces = _CODE.split(text, maxsplit=MOST_SPANS)
-    return [(place % 2 == 1, piece) for place, piece in enumerate(pieces) if piece]
 
 
 def template(name: str) -> Template:
@@ -151,7 +155,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["spans"] = spans
+    environment.filters["spans"] = wording.spans
     environment.filters["resized"] = _resized
     return environment
 
@@ -220,20 +224,27 @@ Row = TypeVar("Row", bound=tuple[object, ...])
 
 
 def render_html(
-    report: Report, whose: str = "", attempt: int | None = None, grade: Sequence[Text] = ()
+    report: Report, whose: str = "", attempt: int | None = None, final: FinalGrade | None = None
 ) -> bytes:
     """Return a report as one HTML page, in its own language, of at most SIZE bytes.
 
     `whose` stands in its title, the name or the folder of whoever handed it in, and which `attempt`
-    of theirs it is, counted from 1, where somebody knows that. `grade` says how a grade comes about
-    of it: a line for each step, the grade itself in the last.
+    of theirs it is, counted from 1, where somebody knows that. `final` is what a gradebook makes of
+    it: that is the page's score then, and the report's own points are told as what was before.
 
     It loads nothing and has no script. All text is escaped by the templates; what nobody can see is
     taken out of it, and images are PNGs. Where it would become too large, the notebook's images
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        return _Page(report, _heading(whose, attempt), grade).render().encode("utf-8", "replace")
+        return _Page(report, _heading(whose, attempt), final).render().encode("utf-8", "replace")
+
+
+def _steps(final: FinalGrade | None) -> Iterator[tuple[str]]:
+    """Yield the lines of a grade, as far as the page's reader may know it."""
+    if final is not None and final.is_told:
+        for line in final.lines:
+            yield (wording.one_line(line)[:_GRADE_LINE],)
 
 
 def _heading(whose: str, attempt: int | None) -> str:
@@ -245,10 +256,10 @@ def _heading(whose: str, attempt: int | None) -> str:
 class _Page:
     """A report's page, while it is made."""
 
-    def __init__(self, report: Report, whose: str, grade: Sequence[Text]) -> None:
+    def __init__(self, report: Report, whose: str, final: FinalGrade | None) -> None:
         self._report = cleaned(report)
         self._whose = whose
-        self._grade = grade
+        self._final = final
         self._cell_count = len(report.cells)
         self._shown, self._is_full = 0, False
         self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
@@ -271,10 +282,10 @@ class _Page:
             report=report,
             title=tell(report.assignment.title),
             whose=self._whose,
-            score=score(report),
+            score=score(report, self._final),
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
-            grade=_some((wording.one_line(line)[:_GRADE_LINE],) for line in self._grade),
+            grade=_some(_steps(self._final)),
             first=self._first,
             own_cells=_some(self._notebook.own_cells(report.cells[: self._shown]), _LINKS, _LINK),
             notes=_some((tell(note),) for note in report.notes),

@@ -34,8 +34,8 @@ _WORDS: Mapping[str, Text] = {
     "findings": say("Findings"),
     "first": say("Fix this first"),
     "first_rule": say(
-        "What is wrong comes before what is missing, that before what could be better; of"
-        " these, what brings the most points."
+        "A cell that failed comes first, then what is wrong in what you built, then what is"
+        " missing, then what could be better; of these, what brings the most points."
     ),
     "function": say("Function"),
     "grade": say("Your grade"),
