@@ -21,7 +21,6 @@ from grader.diagnosis.mistakes import (
     explain,
     last_output,
     recognise,
-    seemingly_left_out,
     swaps,
 )
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
@@ -33,7 +32,6 @@ __all__ = ["Alignment", "Observed", "Status", "align"]
 Status = Literal["right", "unknown", "wrong", "follows"]
 
 _LEFT_OUT = frozenset({*MISSING.values(), "layer_left_out"})
-_PASSED_BY = frozenset({*_LEFT_OUT, "other_operand"})
 _TRIED = 3
 """Steps after an unexplained one that are looked at for a mistake."""
 
@@ -163,14 +161,13 @@ class _Search:
         `lv1 = relu(lv0); lv2 = linear(lv0)`: to advise a ReLU would have the student write a second
         one. Nothing is returned where no earlier step has the layer's value.
         """
-        if mistake is None or mistake.place is None or mistake.kind not in _PASSED_BY:
+        if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
-        for place in seemingly_left_out(mistake, self.program):
-            there = [step for step in range(wrong) if self.matched[step] == place]
-            after = self.program.next_of(place)
-            if there and after is not None and not self.ancestors[wrong].intersection(there):
-                return self._other_taken(wrong, there[-1], after)
-        return None
+        there = [step for step in range(wrong) if self.matched[step] == mistake.place]
+        after = self.program.next_of(mistake.place)
+        if not there or after is None or self.ancestors[wrong].intersection(there):
+            return None
+        return self._other_taken(wrong, there[-1], after)
 
     def _other_taken(self, wrong: int, wanted: int, place: int) -> LikelyMistake:
         """Return that a step does not take the one that is wanted for the layer at `place`."""

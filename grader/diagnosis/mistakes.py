@@ -193,7 +193,7 @@ def swaps(
     order: a ReLU of a ReLU's values is the one that seemed to be left out.
     """
     value = numbers(following.value)
-    for at in seemingly_left_out(mistake, program):
+    for at in _seemingly_left_out(mistake, program):
         left_out = change("layer_left_out", at, same)
         is_explained = any(
             is_equal(value, known(other), tolerance)
@@ -210,7 +210,7 @@ def swaps(
     return None
 
 
-def seemingly_left_out(mistake: LikelyMistake, program: Program) -> tuple[int, ...]:
+def _seemingly_left_out(mistake: LikelyMistake, program: Program) -> tuple[int, ...]:
     """Return the layer that a mistake says is left out, or those whose result is not taken."""
     if mistake.place is None:
         return ()
