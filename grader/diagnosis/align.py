@@ -22,6 +22,7 @@ from grader.diagnosis.mistakes import (
     last_output,
     recognise,
     swaps,
+    whole_of,
 )
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
@@ -167,24 +168,23 @@ class _Search:
         after = self.program.next_of(mistake.place)
         if not there or after is None or self.ancestors[wrong].intersection(there):
             return None
-        return self._other_taken(wrong, there[-1], after)
+        facts = self._taken_instead(wrong, there[-1], mistake.place)
+        place = whole_of(after, self.program)
+        return LikelyMistake("other_operand", self.program.layers[place].name, facts, place)
 
-    def _other_taken(self, wrong: int, wanted: int, place: int) -> LikelyMistake:
-        """Return that a step does not take the one that is wanted for the layer at `place`."""
-        layer = self.matched[wanted]
-        assert layer is not None
-        before = self.program.takes[layer]
+    def _taken_instead(self, wrong: int, wanted: int, layer: int) -> dict[str, str]:
+        """Return what a step takes in place of the wanted one, which gives a layer: both by name.
+
+        Their variables are named where the step takes what that layer is computed from directly.
+        """
         facts = {"wanted": self.program.layers[layer].name, "taken": ""}
         for step in self.steps[wrong].takes:
             taken = self.matched[step]
-            if taken in before and self.steps[step].variable and self.steps[wanted].variable:
+            variables = self.steps[step].variable, self.steps[wanted].variable
+            if taken in self.program.takes[layer] and all(variables):
                 facts["taken"] = self.program.layers[taken].name
-                facts["taken_step"] = self.steps[step].variable
-                facts["wanted_step"] = self.steps[wanted].variable
-        if self.program.layers[place].is_partial:  # a product: its layer is the one with the bias
-            whole = self.program.next_of(place)
-            place = place if whole is None else whole
-        return LikelyMistake("other_operand", self.program.layers[place].name, facts, place)
+                facts["taken_step"], facts["wanted_step"] = variables
+        return facts
 
     def _exchanged(
         self, wrong: int, mistake: LikelyMistake | None

@@ -112,10 +112,14 @@ def _seen(sight: Sight, program: Program) -> LikelyMistake:
     return LikelyMistake(sight.kind, name, sight.facts, sight.place)
 
 
-def _whole_name(place: int, program: Program) -> str:
-    """Return the name of the layer that an operation is a part of."""
+def whole_of(place: int, program: Program) -> int:
+    """Return the layer that an operation is a part of: of a product, the one with its bias."""
     whole = program.next_of(place) if program.layers[place].is_partial else None
-    return program.layers[place if whole is None else whole].name
+    return place if whole is None else whole
+
+
+def _whole_name(place: int, program: Program) -> str:
+    return program.layers[whole_of(place, program)].name
 
 
 def explain(
