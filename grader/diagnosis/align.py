@@ -12,20 +12,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
-from grader.diagnosis.mistakes import (
-    MISSING,
-    LikelyMistake,
-    explain,
-    last_output,
-    recognise,
-    swaps,
-    whole_of,
-)
+from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
+from grader.diagnosis.passed_by import is_idle, passed_by
 from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align"]
@@ -157,34 +149,10 @@ class _Search:
         )
 
     def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
-        """Return that a layer which seems to be left out is there, and its result is not taken.
-
-        `lv1 = relu(lv0); lv2 = linear(lv0)`: to advise a ReLU would have the student write a second
-        one. Nothing is returned where no earlier step has the layer's value.
-        """
+        """Return that a layer which seems to be left out is there, and another step is taken."""
         if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
-        there = [step for step in range(wrong) if self.matched[step] == mistake.place]
-        after = self.program.next_of(mistake.place)
-        if not there or after is None or self.ancestors[wrong].intersection(there):
-            return None
-        facts = self._taken_instead(wrong, there[-1], mistake.place)
-        place = whole_of(after, self.program)
-        return LikelyMistake("other_operand", self.program.layers[place].name, facts, place)
-
-    def _taken_instead(self, wrong: int, wanted: int, layer: int) -> dict[str, str]:
-        """Return what a step takes in place of the wanted one, which gives a layer: both by name.
-
-        Their variables are named where the step takes what that layer is computed from directly.
-        """
-        facts = {"wanted": self.program.layers[layer].name, "taken": ""}
-        for step in self.steps[wrong].takes:
-            taken = self.matched[step]
-            variables = self.steps[step].variable, self.steps[wanted].variable
-            if taken in self.program.takes[layer] and all(variables):
-                facts["taken"] = self.program.layers[taken].name
-                facts["taken_step"], facts["wanted_step"] = variables
-        return facts
+        return passed_by(self.matching, wrong, mistake.place)
 
     def _exchanged(
         self, wrong: int, mistake: LikelyMistake | None
@@ -231,20 +199,11 @@ class _Search:
                 continue
             # relu(relu(x)) + b in place of relu(relu(x) + b): both steps are right, and the second
             # should come after the sum.
-            if self.matching.gives_what_it_takes(step) and self._is_idle(step, mistake.place):
+            matching = self.matching
+            if matching.gives_what_it_takes(step) and is_idle(matching, step, mistake.place):
                 names = tuple(self.program.layers[each].name for each in (between, mistake.place))
                 return step, LikelyMistake("order_swapped", names[0], {"layers": names}, between)
         return None
-
-    def _is_idle(self, step: int, place: int) -> bool:
-        """Say whether a layer changes nothing of a step's value."""
-        matched = self.matched[step]
-        operation = self.program.layers[place].operation
-        if matched is None or len(operation.operands) > 1:
-            return False
-        value = self.known[matched]
-        given = torch.from_numpy(self.program.layers[matched].value)
-        return is_equal(numbers(operation.compute(given)), value, self.tolerance)
 
     def _blamed(self, wrong: int, mistake: LikelyMistake | None) -> int:
         """Return the step that should have given the layer that was left out, if there is one.

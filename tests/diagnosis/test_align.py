@@ -276,67 +276,6 @@ class TestWrong:
         assert Alignment(("unknown", "unknown"), (None, None)) == alignment
 
 
-class TestPassedBy:
-    """A layer is there and right, and what should take it takes what came before it."""
-
-    def steps(self, *names: str) -> list[Observed]:
-        """Return steps of which those called `names` are computed, and taken by nobody."""
-        steps: list[Observed] = []
-        value, last = IMAGES, ()
-        for place, (callee, compute) in enumerate(network.RIGHT):
-            given = compute(value)
-            steps.append(Observed(f"lv{place}", callee, given, last, takes_input=not last))
-            if callee not in names:
-                value, last = given, (place,)
-        return steps
-
-    def test_the_step_is_told_what_it_should_take(self) -> None:
-        steps = self.steps("relu1")
-        alignment = align(steps, LAYERS)
-        assert ("dense1", "lv6") == (callee(steps, alignment), steps[6].variable)
-        assert alignment.mistake is not None
-        assert ("other_operand", "linear") == alignment.mistake[:2]
-        assert {
-            "taken": "linear",
-            "wanted": "relu",
-            "taken_step": "lv5",
-            "wanted_step": "lv6",
-        } == alignment.mistake.facts
-        assert alignment.expected == alignment.mistake.place
-
-    def test_a_layer_that_is_nowhere_is_left_out(self) -> None:
-        alignment = align(run(but(relu1=None)), LAYERS)
-        assert alignment.mistake is not None
-        assert "relu_missing" == alignment.mistake.kind
-
-    def test_a_layer_with_a_bias_is_named_as_a_whole(self) -> None:
-        alignment = align(self.steps("relu2"), LAYERS)
-        assert alignment.expected is not None
-        assert "linear" == LAYERS[alignment.expected].name
-        assert not LAYERS[alignment.expected].is_partial
-
-    def test_a_bias_that_is_added_for_nothing_is_not_missing(self) -> None:
-        alignment = align(self.steps("add"), LAYERS)
-        assert alignment.mistake is not None
-        assert "other_operand" == alignment.mistake.kind
-        assert ("lv0", "lv1") == (
-            alignment.mistake.facts["taken_step"],
-            alignment.mistake.facts["wanted_step"],
-        )
-
-    def test_a_step_between_is_not_named(self) -> None:
-        """`lv3 = copy(lv1)` takes the wrong one, and `lv4` is where it shows."""
-        steps = self.steps("relu1")
-        wrong = align(steps, LAYERS).wrong
-        assert wrong is not None
-        (taken,) = steps[wrong].takes
-        copied = Observed("copied", "copy", steps[taken].value, (taken,))
-        moved = steps[wrong]._replace(takes=(wrong,))
-        alignment = align([*steps[:wrong], copied, moved], LAYERS)
-        assert alignment.mistake is not None
-        assert "copied" == alignment.mistake.facts["taken_step"]
-
-
 def garbage(value: Any) -> Any:
     return np.asarray(np.random.default_rng(1).standard_normal(value.shape), np.float32)
 

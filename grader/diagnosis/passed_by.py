@@ -1,0 +1,95 @@
+"""A layer that seems to be left out and is there: what should take its result takes another step.
+
+`lv1 = relu(lv0); lv2 = linear(lv0)`: to advise a ReLU would have the student write a second one.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from grader.diagnosis.layers import Matching, is_equal, numbers
+from grader.diagnosis.mistakes import LikelyMistake, whole_of
+
+__all__ = ["is_idle", "passed_by"]
+
+
+def passed_by(matching: Matching, wrong: int, left_out: int) -> LikelyMistake | None:
+    """Return which step the wrong one takes and which it should take; None where neither is known.
+
+    `left_out` is the place of the layer without which PyTorch has the wrong step's value.
+    """
+    for taken in matching.steps[wrong].takes:
+        # What is taken must be for that layer alone: a step that does `x + linear(relu(x))` takes
+        # `x` for both, and should take another one for one of them.
+        if matching.matched[taken] is None or _takers(matching, taken) != [left_out]:
+            continue
+        wanted = _wanted(matching, taken, wrong, left_out)
+        if wanted is not None:
+            return _mistake(matching, taken, wanted)
+    return None
+
+
+def _takers(matching: Matching, step: int) -> list[int]:
+    """Return the layers that take the one that a step has."""
+    program, place = matching.program, matching.matched[step]
+    return [
+        after
+        for after, taken in enumerate(program.takes)
+        if place in taken and not program.is_side(after)
+    ]
+
+
+def _wanted(matching: Matching, taken: int, wrong: int, place: int) -> int | None:
+    """Return the step with a layer's value that the wrong step could take, of several the furthest.
+
+    Where `relu(dense(x))` is there and an `x` is taken that a ReLU changes nothing of, the dense
+    layer alone seems to be left out. To take its result would leave out the ReLU.
+    """
+    after = matching.program.next_of(place)
+    if after is not None and is_idle(matching, taken, after):
+        further = _wanted(matching, taken, wrong, after)
+        if further is not None:
+            return further
+    return next((e for e in range(wrong) if _fits(matching, e, taken, wrong, place)), None)
+
+
+def _fits(matching: Matching, step: int, taken: int, wrong: int, place: int) -> bool:
+    """Say whether a step has the layer's value, is computed from what the taken one has (zeros that
+    lie about are nobody's ReLU), and lies as PyTorch has it, as the taken one does."""
+    before = matching.ancestors[step]
+    return (
+        matching.matched[step] == place
+        and step not in matching.ancestors[wrong]
+        and matching.matched[taken] in {matching.matched[each] for each in before}
+        and all(_lies_as_its_layer(matching, each) for each in (step, taken))
+    )
+
+
+def _lies_as_its_layer(matching: Matching, step: int) -> bool:
+    place, value = matching.matched[step], matching.steps[step].value
+    return place is not None and value is not None and matching.known[place].shape == value.shape
+
+
+def _mistake(matching: Matching, taken: int, wanted: int) -> LikelyMistake | None:
+    """Return the mistake, None where a step has no name or no layer comes after it."""
+    program, places = matching.program, (matching.matched[taken], matching.matched[wanted])
+    variables = matching.steps[taken].variable, matching.steps[wanted].variable
+    names = ["" if place is None else program.layers[place].name for place in places]
+    after = None if places[1] is None else program.next_of(places[1])
+    if after is None or not all(variables):
+        return None
+    facts = dict(zip(("taken", "wanted"), names, strict=True))
+    facts |= dict(zip(("taken_step", "wanted_step"), variables, strict=True))
+    whole = whole_of(after, program)
+    return LikelyMistake("other_operand", program.layers[whole].name, facts, whole)
+
+
+def is_idle(matching: Matching, step: int, place: int) -> bool:
+    """Say whether a layer changes nothing of a step's value."""
+    matched = matching.matched[step]
+    operation = matching.program.layers[place].operation
+    if matched is None or len(operation.operands) > 1:
+        return False
+    value = matching.known[matched]
+    given = torch.from_numpy(matching.program.layers[matched].value)
+    return is_equal(numbers(operation.compute(given)), value, matching.tolerance)
