@@ -95,7 +95,9 @@ def grade_file(
     chosen, note = choose_assignment(course, submission, options.assignment)
     own = [path, *(each.absolute().parent for each in written)]
     with open_settings(options, course, [chosen], own, launcher) as settings:
-        prepared = Preparation(chosen, settings)
+        # beside a batch there is no processor that does nothing
+        alone = msgspec.structs.replace(settings, builds_ahead=usable_cores() > 1)
+        prepared = Preparation(chosen, alone)
         return grade_submission(submission, prepared, progress, (note,) if note else ())
 
 

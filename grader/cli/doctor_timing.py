@@ -20,7 +20,7 @@ from grader.evidence.case import Problem
 from grader.evidence.runner_client import start_timing_runner
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
-from grader.grading.referee import speed_options
+from grader.grading.needs import speed_options
 from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
 from grader.machine.cpus import quiet_cpus
 from grader.machine.quiet import LockError, TimingLock

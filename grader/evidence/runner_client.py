@@ -25,6 +25,7 @@ from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
+    BuildAhead,
     CompareTarget,
     DrawnTrials,
     DrawTrials,
@@ -199,6 +200,16 @@ class Runner:
         if self._evaluator is not None and _tells_of_the_end_of_an_extern(answer):
             return self._extern_died(answer, self._evaluator)
         return answer
+
+    def build_ahead(self, task: RunModule | TimeSchedule) -> None:
+        """Have it build what a task to come will run, and return at once.
+
+        Whatever comes of it, that task finds out. Raises SandboxError when it never became ready.
+        """
+        self.await_start()
+        with contextlib.suppress(TimeoutError, ConnectionError):  # it has ended: asked, it says so
+            frame = encode_frame(BuildAhead(task))
+            _Deadline(self._connection, self._start_seconds).send(frame)
 
     @property
     def peak(self) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,7 @@ from grader.messages import (
     ReplayTrace,
     RunModule,
     TaskFailure,
+    TimeSchedule,
     ToRunner,
     TraceModule,
     TraceResult,
@@ -127,6 +128,19 @@ def _digest(kind: Kind, task: ToRunner, within: bytes) -> bytes | None:
     return digest.digest()
 
 
+class _BuiltFor(NamedTuple):
+    """The task that a runner has built for. Whether all is built, that runner sees."""
+
+    kind: Kind
+    module: bytes
+    function: str
+
+
+def _built_for(kind: Kind, task: RunModule | TimeSchedule) -> _BuiltFor:
+    first = task if isinstance(task, RunModule) else task.shapes[0]
+    return _BuiltFor(kind, first.module, first.function)
+
+
 class RunnerPool:
     """Hands out runners. `start` starts one; it is called in threads of the pool.
 
@@ -151,6 +165,7 @@ class RunnerPool:
         self._task_seconds = task_seconds
         self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
         self._ready: defaultdict[Kind, list[Future[Runner]]] = defaultdict(list)
+        self._ahead: dict[_BuiltFor, Runner] = {}
         self._lock = Lock()
 
     def expect(self, kinds: Iterable[Kind]) -> None:
@@ -159,11 +174,27 @@ class RunnerPool:
             for kind in kinds:
                 self._ready[kind].append(self._executor.submit(self._start, kind))
 
+    def build_ahead(self, kind: Kind, task: RunModule | TimeSchedule) -> None:
+        """Have a runner build what a task to come will run; its arrays are of those forms.
+
+        The runner is kept for that task, the newest for each. Nothing waits for room here: what is
+        built belongs to one grading that runs alone. Raises SandboxError.
+        """
+        runner = self._take(kind)
+        runner.build_ahead(task)
+        with self._lock:
+            earlier = self._ahead.pop(_built_for(kind, task), None)
+            self._ahead[_built_for(kind, task)] = runner
+        if earlier is not None:
+            earlier.close()
+
     def settle(self, needed: Kind) -> None:
         """Keep the processors free: wait for runners of one kind that start, end unused others.
 
         Raises SandboxError when one of those that are needed cannot be started.
         """
+        for key in [key for key in self._ahead if key.kind != needed]:
+            self._ahead.pop(key).close()
         for kind in [kind for kind in self._ready if kind != needed]:
             self._end(self._ready.pop(kind))
         for future in self._ready[needed]:
@@ -180,13 +211,34 @@ class RunnerPool:
         found = self._known.find(digest) if digest is not None else None
         if found is not None:
             return found
+        most = min(seconds, self._seconds(task))
         with self._admit(kind) as stay:
-            with self._take(kind) as runner:
-                answer = runner.request(task, timeout=min(seconds, self._seconds(task)))
-            stay.peak = runner.peak
+            answer, stay.peak = self._ask_prepared(kind, task, most)
+            if answer is None:
+                with self._take(kind) as runner:
+                    answer = runner.request(task, timeout=most)
+                stay.peak = runner.peak
         if digest is not None:
             self._known.learn(digest, answer)
         return answer
+
+    def _ask_prepared(
+        self, kind: Kind, task: ToRunner, seconds: float
+    ) -> tuple[FromRunner | None, int]:
+        """Return the answer of the runner that has built for a task, and its peak.
+
+        None without one, and where that has died: another one shall say of what.
+        """
+        if not isinstance(task, RunModule | TimeSchedule):
+            return None, 0
+        with self._lock:
+            prepared = self._ahead.pop(_built_for(kind, task), None)
+        if prepared is None:
+            return None, 0
+        with prepared as runner:
+            answer = runner.request(task, timeout=seconds)
+        has_died = isinstance(answer, TaskFailure) and answer.code == "Died"
+        return (None if has_died else answer), runner.peak
 
     def _seconds(self, task: ToRunner) -> float:
         """Return how long a task may take: what only explains is not waited for long."""
@@ -204,6 +256,8 @@ class RunnerPool:
 
     def __exit__(self, *_error: object) -> None:
         """End the runners that nobody used."""
+        for runner in self._ahead.values():
+            runner.close()
         for futures in self._ready.values():
             self._end(futures)
         self._executor.shutdown()

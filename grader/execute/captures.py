@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from typing import cast
 
 from grader.messages import (
@@ -29,6 +30,10 @@ NOTE_LIMIT = 1000
 """Largest number of different notes that are kept."""
 
 
+Taken = Callable[[Capture | CaptureFailure], None]
+"""Is called with each capture as it arrives, in the reader's thread."""
+
+
 class CaptureReader:
     """Reads captures from its end of a socket pair until the other end is closed, in a thread.
 
@@ -38,9 +43,14 @@ class CaptureReader:
     """
 
     def __init__(
-        self, stream: socket.socket, total_limit: int = TOTAL_LIMIT, count_limit: int = COUNT_LIMIT
+        self,
+        stream: socket.socket,
+        total_limit: int = TOTAL_LIMIT,
+        count_limit: int = COUNT_LIMIT,
+        taken: Taken | None = None,
     ) -> None:
         self._stream = stream
+        self._taken = taken
         self._total_left = total_limit
         self._count_limit = count_limit
         self._captures: list[Capture | CaptureFailure] = []
@@ -88,5 +98,7 @@ class CaptureReader:
             message = decode_payload(payload, expected)
             if not isinstance(message, KernelNote):
                 self._captures.append(message)
+                if self._taken is not None:
+                    self._taken(message)
             elif len(self.notes) < NOTE_LIMIT:
                 self.notes.setdefault((message.kind, message.cell), message.loop_variable)

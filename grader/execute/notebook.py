@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 
 from grader.assignment import Limits
 from grader.execute.advice import Given
+from grader.execute.captures import Taken
 from grader.execute.client import CellClient
 from grader.execute.kernel import KernelOrder
 from grader.execute.manager import ChannelLimitError
@@ -51,13 +52,15 @@ def execute_notebook(
     compatibility: bool = False,
     preamble: str = "",
     is_preamble_run: bool = False,
+    taken: Taken | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
     """Run every code cell in order and go on after errors; return what came out.
 
     `files` are put into the working folder, `entries` say what is captured after each cell.
     `compatibility` has the kernel supply old names of TVM. `preamble` are imports that are offered
-    to whoever lacks them, and run before the first cell if `is_preamble_run`.
+    to whoever lacks them, and run before the first cell if `is_preamble_run`. `taken` is called
+    with each capture as it arrives, in a thread.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
     Call it from synchronous code. Raises SandboxError when no kernel can be started, DisplacedError
     when it was ended for memory that others may have taken.
@@ -74,7 +77,8 @@ def execute_notebook(
     found: list[Execution] = []
 
     async def run() -> None:
-        found.append(await _execute(_without_results(notebook), order, progress, clock))
+        session = KernelSession(order, taken)
+        found.append(await _execute(_without_results(notebook), session, order, progress, clock))
 
     # `asyncio.run` has its handler of signals made a string where it looks whether it is still
     # there, and a task's result with it: 0.15 s for a notebook.
@@ -83,10 +87,13 @@ def execute_notebook(
 
 
 async def _execute(
-    notebook: NotebookNode, order: KernelOrder, progress: Progress, clock: Callable[[], float]
+    notebook: NotebookNode,
+    session: KernelSession,
+    order: KernelOrder,
+    progress: Progress,
+    clock: Callable[[], float],
 ) -> Execution:
     asyncio.get_running_loop().set_exception_handler(_tell)
-    session = KernelSession(order)
     async with session:
         given = Given(tuple(order.files), order.preamble)
         run = _Run(notebook, session, order.limits, given, clock)

@@ -9,7 +9,7 @@ from typing import Any
 from zmq.constants import Event, SocketOption
 
 from grader.errors import SandboxError
-from grader.execute.captures import CaptureReader
+from grader.execute.captures import CaptureReader, Taken
 from grader.execute.kernel import KernelOrder
 from grader.execute.manager import MeteredChannel, SandboxKernelManager
 from grader.language import say
@@ -35,9 +35,11 @@ class KernelSession:
     """A running kernel: an async context manager, at whose end everything of it is gone.
 
     Inside, `client` is connected, `captures` receives, and `process` is the sandboxed process.
+    `taken` is called with what is captured as it arrives.
     """
 
-    def __init__(self, order: KernelOrder) -> None:
+    def __init__(self, order: KernelOrder, taken: Taken | None = None) -> None:
+        self._taken = taken
         output_limit = int(order.limits.output_mb * 2**20)
         self._manager = SandboxKernelManager(order, output_limit + _MESSAGE_EXCESS)
         self._breaks: list[asyncio.Future[Any]] = []
@@ -107,7 +109,7 @@ class KernelSession:
             await self._manager.start_kernel()
         finally:
             if self._manager.captures is not None:
-                self.captures = CaptureReader(self._manager.captures)
+                self.captures = CaptureReader(self._manager.captures, taken=self._taken)
 
     def _watch(self, channel: Any) -> asyncio.Future[Any]:
         monitor = channel.socket.get_monitor_socket(Event.DISCONNECTED)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
 from typing import Literal
 
 import msgspec
@@ -14,8 +15,11 @@ from grader.evidence.answers import Answers
 from grader.evidence.case import Problem
 from grader.evidence.runner_client import Runner, start_runner, start_timing_runner
 from grader.evidence.runners import Kind, RunnerPool
+from grader.execute.captures import Taken
+from grader.grading.ahead import BuiltAhead
+from grader.grading.needs import timing_threads
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.referee import Referee, timing_threads
+from grader.grading.referee import Referee
 from grader.measurement.library import Arrays, LibraryTime, measure_library
 from grader.measurement.measure import Machine, measuring_cpus
 from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
@@ -52,6 +56,20 @@ def make_referee(
         _machine(prepared.settings, prepared.course_assignment),
         progress,
     )
+
+
+@contextmanager
+def building_ahead(
+    prepared: Preparation, answers: Future[Answers], runners: RunnerPool
+) -> Iterator[Taken | None]:
+    """Build captures while the notebook runs, where nothing else does; enter what takes them."""
+    if not prepared.settings.builds_ahead:
+        yield None
+        return
+    course_assignment = prepared.course_assignment
+    machine = _machine(prepared.settings, course_assignment)
+    with BuiltAhead(course_assignment, answers, runners, machine) as built:
+        yield built.take
 
 
 def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine:

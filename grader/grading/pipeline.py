@@ -27,6 +27,7 @@ from grader.reading.submission import SubmissionFile
 from grader.report import Duration, Report
 
 if TYPE_CHECKING:
+    from grader.execute.captures import Taken
     from grader.grading.referee import Compared
 
 
@@ -95,8 +96,9 @@ def run_parts(
     """
     settings, course_assignment = prepared.settings, prepared.course_assignment
     settings.sandbox.expect("kernel", "runner")  # they import while this process does
-    from grader.grading.assembly import make_referee, open_runners
-    from grader.grading.referee import expected_runners, has_timing
+    from grader.grading.assembly import building_ahead, make_referee, open_runners
+    from grader.grading.needs import expected_runners
+    from grader.grading.referee import has_timing
 
     with stages.measure("notebook"):  # nobody waits for the spelling of a long one
         notebook, starts = submission.notebook, submission.starts
@@ -105,9 +107,9 @@ def run_parts(
         with settings.quiet.shared():
             runners.expect(expected_runners(course_assignment))
             answers = prepared.answers(prepared.data(progress))
-            with stages.measure("notebook"):
+            with stages.measure("notebook"), building_ahead(prepared, answers, runners) as taken:
                 progress.stage(say("running the notebook"))
-                execution = _run(spelling, prepared, progress)
+                execution = _run(spelling, prepared, progress, taken)
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures, execution.lost)
@@ -131,7 +133,9 @@ def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progre
     return _run(spelling, prepared, progress)
 
 
-def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execution:
+def _run(
+    spelling: Spelling, prepared: Preparation, progress: Progress, taken: Taken | None = None
+) -> Execution:
     from grader.execute.notebook import execute_notebook
     from grader.grading.assembly import entries_of
 
@@ -148,6 +152,7 @@ def _run(spelling: Spelling, prepared: Preparation, progress: Progress) -> Execu
             compatibility=spelling.is_old,
             preamble=assignment.preamble,
             is_preamble_run=prepared.settings.preamble,
+            taken=taken,
         )
         stay.peak = execution.peak
     return spelling.own_words(execution)

@@ -172,7 +172,7 @@ class Settings(msgspec.Struct, frozen=True):
     measurements, one `timing_lock`, which gradings of other processes share too, one `pace` and one
     `limits`, so that they know how fast this machine can be, and one `library_times`. They share
     one `room` as well: the memory that is there for all; and `known`, what runners have answered
-    before.
+    before. `builds_ahead`: what a notebook has handed over is built while it goes on.
     """
 
     sandbox: Sandbox
@@ -191,6 +191,7 @@ class Settings(msgspec.Struct, frozen=True):
     library_times: LibraryTimes = msgspec.field(default_factory=LibraryTimes)
     room: Room = msgspec.field(default_factory=Room)
     known: KnownAnswers = msgspec.field(default_factory=KnownAnswers)
+    builds_ahead: bool = False
 
 
 class Preparation:

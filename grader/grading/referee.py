@@ -17,11 +17,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from grader.assignment import Assignment, PartTable
-from grader.checks import kinds as registered
+from grader.assignment import PartTable
 from grader.checks.kinds.measured import EquivalenceOptions
-from grader.checks.kinds.schedule import SpaceOptions, StepOptions
-from grader.checks.registry import Need, find_check
+from grader.checks.registry import find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
 from grader.diagnosis.explain import explain_case
@@ -37,12 +35,11 @@ from grader.evidence.candidates import (
     inspect,
     is_given,
     is_meant,
-    runner_kind,
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
 from grader.evidence.problems import wrong_samples
 from grader.evidence.replay import gather_replay, gather_target
-from grader.evidence.runners import Kind, RunnerPool
+from grader.evidence.runners import RunnerPool
 from grader.evidence.search import Searched, gather_search
 from grader.evidence.subject import Subject
 from grader.execute.result import LostCell
@@ -56,21 +53,22 @@ from grader.grading.judge import (
     judge_problem,
     select,
 )
+from grader.grading.needs import (
+    part_needs,
+    replayed,
+    timing_setup,
+    trials_of,
+)
 from grader.grading.rescoring import outdoes
 from grader.language import foreign, say
 from grader.measurement.measure import (
     Machine,
     Measured,
-    MeasurementSetup,
-    measuring_threads,
 )
-from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import compare_timed, gather_timing
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.report import Origin, Part, Timing
-
-assert registered.__all__  # importing the package registers the checks
 
 TIMED_LIMIT = 3
 """Most candidates of one part that are timed, when several earn the same otherwise."""
@@ -95,34 +93,9 @@ class TimedPart(NamedTuple):
     taken: list[MeasuredCandidate]
 
 
-def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
-    """Return the runners that a complete submission will need, one for each first task."""
-    kinds: list[Kind] = []
-    for part in course_assignment.assignment.part:
-        needs = part_needs(part)
-        if "outputs" in needs:
-            kinds.append(runner_kind(part))
-        kinds += ["pure" for need in ("stubs", "replay", "target") if need in needs]
-        kinds += ["pure", "pure", "pure"] if "search" in needs else []
-        kinds += ["timing"] if "timing" in needs else []
-    return kinds
-
-
 def has_timing(compared: Compared) -> bool:
     """Say whether a candidate of any part is to be timed."""
     return any(_is_timed(part, graded) for part, graded in compared)
-
-
-def part_needs(part: PartTable) -> frozenset[Need]:
-    """Return what evidence the checks of a part ask for."""
-    made = [table for table in part.check if not table.withheld]
-    return frozenset(need for table in made for need in find_check(table).needs)
-
-
-def timing_threads(assignment: Assignment) -> int:
-    """Return how many threads a timed schedule may use here; 1 when nothing is timed."""
-    timed = [part for part in assignment.part if "timing" in part_needs(part)]
-    return max((measuring_threads(speed_options(part)[0].threads) for part in timed), default=1)
 
 
 class Referee:
@@ -272,13 +245,13 @@ class Referee:
 
     def _search(self, part: PartTable, candidate: Candidate) -> Searched:
         """Return the best schedule of a space in a candidate's place, where a check asks for it."""
-        trials, oracle = _trials(part), self._answers.of(part)
+        trials, oracle = trials_of(part), self._answers.of(part)
         if not trials:
             return Searched(None, candidate)
         arrangement = arrange(candidate, part, oracle)
         if isinstance(arrangement, Problem):
             return Searched(arrangement, candidate)
-        subject = self._subject(part, _replayed(part)[0])
+        subject = self._subject(part, replayed(part)[0])
         generator = np.random.default_rng(self._seeds[part.id])
         found = gather_search(candidate, arrangement, subject, trials, self._runners, generator)
         return found._replace(candidate=found.candidate.taking(oracle.shapes(part)))
@@ -294,7 +267,7 @@ class Referee:
             compared = self._course_assignment.assignment.comparison(part)
             outputs = gather_outputs(candidate, part, oracle, self._runners, compared)
         if "replay" in needs and not isinstance(outputs, Problem):
-            weight, batches = _replayed(part)
+            weight, batches = replayed(part)
             subject = self._subject(part, weight)
             replay = gather_replay(candidate, subject, batches, self._runners)
         if "target" in needs:
@@ -308,15 +281,7 @@ class Referee:
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[MeasuredCandidate]:
         """Time the best candidates."""
-        options, points = speed_options(part)
-        setup = MeasurementSetup(
-            workload=self._course_assignment.workload(),
-            options=options,
-            subject=self._subject(part, options.weight),
-            points=points,
-            runners=self._runners,
-            machine=self._machine,
-        )
+        setup = timing_setup(self._course_assignment, part, self._runners, self._machine)
         taken: list[MeasuredCandidate] = []
         for each in _best_of(graded):
             assert each.case is not None
@@ -348,29 +313,6 @@ def _to_share_out(part: PartTable, case: Case) -> Outputs | None:
     options = [find_check(table).parse(table) for table in part.check if not table.withheld]
     shares = (isinstance(each, EquivalenceOptions) and each.partial == "steps" for each in options)
     return outputs if any(shares) else None
-
-
-def _replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the weight's shape and the larger batches that the checks of a part ask for."""
-    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
-    weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
-    batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
-    return next(filter(None, weights), ()), batches[0] if batches else ()
-
-
-def _trials(part: PartTable) -> int:
-    """Return how many schedules are drawn where the checks of a part ask for that, else 0."""
-    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
-    return max((each.trials for each in parsed if isinstance(each, SpaceOptions)), default=0)
-
-
-def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
-    """Return the options of a part's check of speed, and its points."""
-    for table in part.check:
-        options = find_check(table).parse(table)
-        if isinstance(options, SpeedOptions):
-            return options, table.points
-    raise AssertionError(f"part {part.id} is timed without a speed check")
 
 
 def _best_of(graded: list[Graded]) -> list[Graded]:

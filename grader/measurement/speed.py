@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -19,7 +19,7 @@ from grader.evidence.subject import Subject
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, join, say
 from grader.measurement.library import LibraryTimer
-from grader.measurement.measure import Measured, MeasurementSetup, Version, measure
+from grader.measurement.measure import Measured, MeasurementSetup, Version, measure, task_ahead
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import MICRO
 from grader.messages import Array, ShapeResult, TimeSchedule, view_array
@@ -73,6 +73,27 @@ def gather_timing(
     timing = with_library(measured, setup.machine.time_library)
     notes = (*timing.notes, *_alone(timing, setup.options, replay))
     return replace(measured, timing=msgspec.structs.replace(timing, notes=notes))
+
+
+def timing_ahead(
+    candidate: Candidate, setup: MeasurementSetup, batches: Sequence[int]
+) -> TimeSchedule | None:
+    """Return what `gather_timing` will ask for, as far as it can be built before: None for nothing.
+
+    At larger batches these are the course's own functions: a schedule must be proven to be there.
+    """
+    function = setup.subject.find(candidate.facts)
+    if function is None:
+        return None
+    version = _version(candidate.capture.module, function, setup.subject)
+    if isinstance(version, Problem):
+        return None
+    first, *fixed = version.arrays.items()
+    larger = [
+        replace(version, module=b"", arrays={first[0]: (batch, *first[1][1:]), **dict(fixed)})
+        for batch in batches
+    ]
+    return task_ahead([version, *larger], setup)
 
 
 def compare_timed(measured: Measured, oracle: Workload) -> TimedSchedule:

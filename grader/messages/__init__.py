@@ -6,6 +6,7 @@ Which process writes what:
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
     referee ──MeasureLimits | MeasurePace──▶ runner ──MachineLimits | MachinePace──▶ referee
+    referee ──BuildAhead──▶ runner
     referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
@@ -67,6 +68,7 @@ from grader.messages.kernel import (
     ModelSpec,
     NoteKind,
 )
+from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
 from grader.messages.runner import (
     EXTERN_DIED,
     OUT_OF_BOUNDS,
@@ -103,13 +105,13 @@ from grader.messages.tasks import (
     TRIAL_LIMIT,
     Block,
     BlockGroup,
+    BuildAhead,
     ControlRound,
     DrawnTrial,
     DrawnTrials,
     DrawTrials,
-    FromLibrary,
+    FromReferee,
     FromRunner,
-    LibraryTiming,
     MachineLimits,
     MachinePace,
     MeasureLimits,
@@ -124,7 +126,6 @@ from grader.messages.tasks import (
     ShapeResult,
     Slots,
     TimedFunction,
-    TimeLibrary,
     TimeSchedule,
     TimingResult,
     TimingRound,
@@ -155,6 +156,7 @@ __all__ = [
     "Array",
     "Block",
     "BlockGroup",
+    "BuildAhead",
     "Capture",
     "CaptureFailure",
     "CompareTarget",
@@ -180,6 +182,7 @@ __all__ = [
     "FromEvaluator",
     "FromKernel",
     "FromLibrary",
+    "FromReferee",
     "FromRunner",
     "Kept",
     "KernelConfig",

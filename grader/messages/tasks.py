@@ -1,4 +1,4 @@
-"""All that is asked of runners and of their like: mutants, trials, PyTorch's time, the rest."""
+"""All that is asked of runners and of their like: schedules timed, mutants, trials, the rest."""
 
 from __future__ import annotations
 
@@ -119,6 +119,16 @@ class TimeSchedule(Message, frozen=True):
     cpus: tuple[int, ...]
     seed: int
     rules: TimingRules
+
+
+class BuildAhead(Message, frozen=True):
+    """Build what a task to come will run. There is no answer: that task has one.
+
+    The arrays of `task` have the shapes and dtypes of those to come, and zeros in them. It may be
+    told while the notebook still runs, so nothing is called, and no input is in it.
+    """
+
+    task: RunModule | TimeSchedule
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -346,6 +356,9 @@ ToRunner = (
     | DrawTrials
     | RankTrials
 )
+FromReferee = ToRunner | BuildAhead
+"""What a runner may be told."""
+
 FromRunner = (
     RunResult
     | TraceResult
@@ -360,39 +373,3 @@ FromRunner = (
     | TrialTimes
     | TaskFailure
 )
-
-
-class TimeLibrary(Message, frozen=True):
-    """Time the function that PyTorch has for what an assignment times.
-
-    `library` is the text of the assignment's `library.py`; its `library(variant)` returns what is
-    called with tensors of the `arrays`. It runs on `cpus` with `threads` threads.
-    Blocks last about `block_seconds`; they are measured until `blocks` of them were undisturbed or
-    `budget_seconds` are spent.
-    """
-
-    library: str
-    variant: str
-    arrays: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=ARRAY_LIMIT)]
-    cpus: tuple[int, ...]
-    threads: int
-    block_seconds: float
-    blocks: int
-    budget_seconds: float
-
-
-class LibraryTiming(Message, frozen=True):
-    """Median seconds of a call over the undisturbed blocks, of which there were `blocks`.
-
-    `rejected` counts those that were disturbed. With no block undisturbed the median is that of all
-    of them. `calls` is how many calls a block had, `output` what the last one returned.
-    """
-
-    seconds: Seconds
-    blocks: Count
-    rejected: Count
-    calls: Count
-    output: Array
-
-
-FromLibrary = LibraryTiming | TaskFailure

@@ -29,8 +29,9 @@ from grader.data.parameters import (
 from grader.errors import DataError, GraderError, SandboxError, UsageError
 from grader.evidence.runners import RunnerPool
 from grader.grading.assembly import entries_of, runner_starter
+from grader.grading.needs import expected_runners
 from grader.grading.preparation import Preparation, Settings
-from grader.grading.referee import Referee, expected_runners
+from grader.grading.referee import Referee
 from grader.inside.launcher.protocol import Program
 from grader.language import Text, join, one_of_ours, say
 from grader.measurement.measure import Machine, measuring_cpus

@@ -51,6 +51,9 @@ class FakeRunner:
         self.events.append("request")
         return self.answer
 
+    def build_ahead(self, task: object) -> None:
+        self.events.append("build_ahead")
+
     def await_start(self) -> None:
         self.events.append("await_start")
         if self.fails:
@@ -135,6 +138,70 @@ def test_a_runner_that_never_becomes_ready_is_said_when_settling() -> None:
         pool.expect(["timing"])
         with pytest.raises(SandboxError, match="could not be started"):
             pool.settle("timing")
+
+
+class TestBuiltAhead:
+    """A runner that has built for a task does it; any other task has another one."""
+
+    MODULE = replace(RUN, module=b"a module")
+
+    def events(self, *tasks: RunModule, answer: FromRunner = RESULT) -> list[list[str]]:
+        factory = Factory(answer=answer)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("pure", self.MODULE)
+            for task in tasks:
+                assert answer is pool.request("pure", task)
+        return factory.events("pure")
+
+    def test_it_does_the_task_and_ends(self) -> None:
+        inputs = RunArgument(pack_array(np.ones((9, 1), "float32")))
+        assert [["build_ahead", "request", "close"]] == self.events(
+            replace(self.MODULE, arguments=(inputs,))
+        )
+
+    def test_another_module_has_another_one(self) -> None:
+        assert [["build_ahead", "close"], ["request", "close"]] == self.events(RUN)
+
+    def test_another_kind_has_another_one(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("pure", self.MODULE)
+            pool.request("extern", self.MODULE)
+        assert [["request", "close"]] == factory.events("extern")
+
+    def test_the_newest_for_a_task_does_it(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("pure", self.MODULE)
+            pool.build_ahead("pure", self.MODULE)
+            pool.request("pure", self.MODULE)
+        assert [["build_ahead", "close"], ["build_ahead", "request", "close"]] == factory.events(
+            "pure"
+        )
+
+    def test_one_that_has_died_says_nothing_another_one_is_asked(self) -> None:
+        """It may have been ended for what it held while the notebook ran."""
+        assert [["build_ahead", "request", "close"], ["request", "close"]] == self.events(
+            self.MODULE, answer=ANSWER
+        )
+
+    def test_one_that_takes_too_long_is_not_waited_for_twice(self) -> None:
+        late = TaskFailure("run", "TimeLimit", "A fake.")
+        assert [["build_ahead", "request", "close"]] == self.events(self.MODULE, answer=late)
+
+    def test_settling_ends_those_that_are_not_needed(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("pure", self.MODULE)
+            pool.settle("timing")
+            assert [["build_ahead", "close"]] == factory.events("pure")
+
+    def test_it_is_one_of_those_that_were_expected(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.expect(["pure"])
+            pool.build_ahead("pure", self.MODULE)
+        assert 1 == len(factory.runners)
 
 
 class TestKnown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ CAPTURE = Capture(part="model", name="create_model", cell=2, by_name=True, modul
 FAILURE = CaptureFailure(part="model", name="create_model", cell=3, reason="raised")
 
 
-def read(written: bytes, **limits: int) -> CaptureReader:
+def read(written: bytes, **limits: Any) -> CaptureReader:
     """Write bytes to one end of a pair and close it; return the finished reader of the other."""
     inner, outer = socket.socketpair()
     reader = CaptureReader(outer, **limits)
@@ -36,6 +37,12 @@ def test_captures_are_in_order_of_arrival() -> None:
     reader = read(encode_frame(CAPTURE) + encode_frame(FAILURE) + encode_frame(CAPTURE))
     assert reader.received == (CAPTURE, FAILURE, CAPTURE)
     assert reader.damage == ""
+
+
+def test_each_is_told_as_it_arrives() -> None:
+    told: list[Capture | CaptureFailure] = []
+    reader = read(encode_frame(CAPTURE) + encode_frame(FAILURE), taken=told.append)
+    assert reader.received == (CAPTURE, FAILURE) == tuple(told)
 
 
 @pytest.mark.parametrize(

@@ -15,18 +15,20 @@ from grader.inside.common.machine import prepare_environment, silence
 from grader.inside.runner import limits
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.find_step import find_step
-from grader.inside.runner.model import run_module
+from grader.inside.runner.model import build_ahead, run_module
 from grader.inside.runner.replay import compare_target, replay_trace
-from grader.inside.runner.timing import time_schedule
+from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.inside.runner.trace import trace_module
 from grader.inside.runner.trials import draw_trials, rank_trials
 from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
+    BuildAhead,
     CompareTarget,
     DrawTrials,
     FindStep,
     FrameError,
+    FromReferee,
     FromRunner,
     MeasureLimits,
     MeasurePace,
@@ -35,6 +37,7 @@ from grader.messages import (
     ReplayTrace,
     RunModule,
     TaskFailure,
+    TimeSchedule,
     ToRunner,
     TraceModule,
     decode_payload,
@@ -50,6 +53,18 @@ def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
     beside it.
     """
     return answering_for_errors(lambda: _perform(task, evaluator))
+
+
+def build(task: RunModule | TimeSchedule) -> None:
+    """Build what a task to come will run. Its own attempt tells what cannot be built."""
+    answering_for_errors(lambda: _build(task))
+
+
+def _build(task: RunModule | TimeSchedule) -> None:
+    if isinstance(task, RunModule):
+        build_ahead(task)
+    else:
+        compile_ahead(task)
 
 
 def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
@@ -104,9 +119,12 @@ def serve(connection: socket.socket, perform: Callable[[ToRunner], FromRunner]) 
     """Answer every task until the other side closes the connection."""
     while (payload := read_frame(connection, RUNNER_FRAME_LIMIT)) is not None:
         try:
-            task: ToRunner = decode_payload(payload, ToRunner)  # type: ignore[arg-type]
+            task: FromReferee = decode_payload(payload, FromReferee)  # type: ignore[arg-type]
         except FrameError as error:
             answer: FromRunner = TaskError("decode", "FrameError", str(error)).as_failure()
         else:
+            if isinstance(task, BuildAhead):
+                build(task.task)
+                continue
             answer = perform(task)
         connection.sendall(encode_frame(answer))

@@ -11,16 +11,30 @@ call is in `grader.inside.runner.arena`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 import tvm
+import tvm_ffi
+from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.inside.runner.allocations import PIPELINE
 from grader.inside.runner.arena import TABLE, Arena
 from grader.inside.runner.guards import Guards
-from grader.inside.runner.signature import OUTPUT, Signature
+from grader.inside.runner.signature import (
+    OUTPUT,
+    Arrays,
+    Form,
+    Signature,
+    parameter_forms,
+    read_signature,
+    wrong_parameters,
+)
+
+Made = TypeVar("Made")
 
 _PREFIX = "grader.timed."
 MAIN, BLOCK = "main", "block"
@@ -44,15 +58,14 @@ class Kernel:
         target: Any,
         guards: Guards | None = None,
     ) -> None:
-        function = function.with_attr("global_symbol", MAIN)
-        block = _block(_PREFIX + name, signature, arena)
+        functions = _functions(name, function, signature, arena)
         if guards is None:
-            compiled = _compile({MAIN: function, BLOCK: block}, target)
+            compiled = _take_compiled(functions, target)
             self._block = compiled[BLOCK]
         else:
             with guards.building() as pipeline:
-                compiled = _compile({MAIN: function}, target, pipeline)
-            self._block = _compile({BLOCK: block}, target)[BLOCK]
+                compiled = _compile({MAIN: functions[MAIN]}, target, pipeline)
+            self._block = _compile({BLOCK: functions[BLOCK]}, target)[BLOCK]
         tvm.register_global_func(_PREFIX + name, compiled[MAIN], override=True)
         self._arena = arena
 
@@ -61,6 +74,40 @@ class Kernel:
         pointers = (self._arena.pointers[role] for role in self._arena.shapes)
         ledger = self._arena.ledger
         self._block(ledger.count, *pointers, *ledger.pointers, first, calls)
+
+
+_compiled_ahead: dict[str, Any] = {}
+"""What was compiled before it was asked for, by what it was compiled from. Each is taken once: the
+control is the baseline compiled twice."""
+
+
+def compile_ahead(
+    name: str, function: Any, signature: Signature, arena: Arena, target: Any
+) -> None:
+    """Compile what a `Kernel` of these arguments will need, without guards; it is then there.
+
+    Of the arena only the shapes matter. Raises whatever TVM raises.
+    """
+    functions = _functions(name, function, signature, arena)
+    _compiled_ahead[_described(functions, target)] = _compile(functions, target)
+
+
+def _take_compiled(functions: dict[str, Any], target: Any) -> Any:
+    found = None
+    if _compiled_ahead:
+        found = _compiled_ahead.pop(_described(functions, target), None)
+    return _compile(functions, target) if found is None else found
+
+
+def _described(functions: dict[str, Any], target: Any) -> str:
+    return f"{target} {tvm.ir.save_json(tvm.IRModule(functions))}"
+
+
+def _functions(name: str, function: Any, signature: Signature, arena: Arena) -> dict[str, Any]:
+    return {
+        MAIN: function.with_attr("global_symbol", MAIN),
+        BLOCK: _block(_PREFIX + name, signature, arena),
+    }
 
 
 def _compile(functions: dict[str, Any], target: Any, pipeline: str = PIPELINE) -> Any:
@@ -119,3 +166,94 @@ def _array(address: Any, shape: tuple[int, ...], dtype: str) -> Any:
     return T.tvm_stack_make_array(
         address, extents, no_strides, len(shape), item, no_offset, dtype="handle"
     )
+
+
+def as_timed(function: Any, threads: int) -> Any:
+    """Return a function as it is timed: with one thread, its parallel loops are plain ones.
+
+    That is what they mean then. TVM makes a task of each round all the same and calls it through
+    its pool: the schedule of e2e-conv, whose `parallel` the handout asks for, lost 13 %
+    by it on one processor and nothing on another.
+    """
+    if threads > 1:
+        return function
+    return tvm_ffi.structural_map(function, (tirx.For, _in_turn))
+
+
+def _in_turn(loop: Any) -> Any:
+    if loop.kind != tirx.ForKind.PARALLEL:
+        return loop
+    return tirx.For(
+        loop.loop_var,
+        loop.min,
+        loop.extent,
+        tirx.ForKind.SERIAL,
+        loop.body,
+        None,
+        loop.annotations,
+        loop.step,
+    )
+
+
+class CourseFunctions(Generic[Made]):
+    """Compiles the course's functions for one shape: `make` is `Kernel`, or compiles ahead."""
+
+    def __init__(
+        self,
+        number: int,
+        arrays: Arrays,
+        workload: ModuleType,
+        target: Any,
+        threads: int,
+        make: Callable[[str, Any, Signature, Arena, Any], Made],
+    ) -> None:
+        self._make = make
+        self._number = number
+        self._arrays = arrays
+        self._workload = workload
+        self._target = target
+        self._threads = threads
+
+    def plain(self) -> Any:
+        """Return the unscheduled function of the first variant."""
+        first = next(iter(self._workload.VARIANTS))
+        return self._workload.baseline(first, self._arrays.shapes())["main"]
+
+    def output(self) -> Form:
+        """Return the form of what it computes."""
+        return parameter_forms(self.plain())[-1]
+
+    def variants(self, signature: Signature) -> list[str]:
+        """Return the variants that take the same arrays. Raises TaskError if there are none."""
+        variants: dict[str, tuple[str, ...]] = self._workload.VARIANTS
+        alike = [name for name, taken in variants.items() if {*taken} == signature.inputs]
+        if not alike:
+            raise wrong_parameters(signature.roles, (*next(iter(variants.values())), OUTPUT))
+        return alike
+
+    def baseline(self, variant: str, arena: Arena) -> Made:
+        """Make the unscheduled function of a variant."""
+        return self._compile(
+            f"baseline_{variant}", self._workload.baseline(variant, _inputs(arena)), arena
+        )
+
+    def control(self, variant: str, arena: Arena) -> Made:
+        """Make the baseline once more."""
+        return self._compile("control", self._workload.baseline(variant, _inputs(arena)), arena)
+
+    def reference(self, variant: str, arena: Arena) -> Made:
+        """Make the course's schedule of a variant."""
+        with self._target:  # which vectors it has, a schedule may ask
+            module = self._workload.reference(variant, _inputs(arena), self._threads)
+        return self._compile("reference", module, arena)
+
+    def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Made:
+        function = as_timed(module["main"], self._threads)
+        output = Form(arena.shapes[OUTPUT], arena.dtypes[OUTPUT])
+        signature = read_signature(function, self._arrays, output)
+        return self._make(f"{name}_{self._number}", function, signature, arena, self._target)
+
+
+def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays as the submission's function takes them."""
+    return {name: shape for name, shape in arena.shapes.items() if name != OUTPUT}

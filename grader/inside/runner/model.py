@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import tvm
@@ -109,14 +110,13 @@ def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult
     """
     with stage("decode"):
         arguments = unpack_arguments(task)
-    with stage("load"):
-        given = load_module(task.module) if task.module else None
-    module = module_to_run(given, task)
+    built = _built_ahead.pop(_described(task), None) if _built_ahead else None
+    module = _load(task) if built is None else built.module
     check_signature(module, arguments)
-    poison = Poison()
+    poison = Poison() if built is None else built.poison
     externs = load_externs(module, task.externs, task.stubs, evaluator, poison)
     with externs.registered():
-        main = build_main(module, task, externs, poison)
+        main = build_main(module, task, externs, poison, built)
         outputs = run_calls(main, arguments)
         calls = dict(externs.calls)
         externs.reset()
@@ -133,6 +133,38 @@ def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult
         packed = pack_array(outputs)
     unwritten = () if is_clean else tuple(poison.unwritten)
     return RunResult(packed, unwritten=unwritten, calls=calls, stale=stale)
+
+
+class Built(NamedTuple):
+    """A module as it is run, built, with the guards and the poison that its code writes to."""
+
+    module: tvm.IRModule
+    executable: Any
+    guards: Guards
+    poison: Poison
+
+
+_built_ahead: dict[bytes, Built] = {}
+"""What was built before it was asked for, by what it was built from; it is run once."""
+
+
+def build_ahead(task: RunModule) -> None:
+    """Build what a task to come will run; externs need not be there for it. Raises TaskError."""
+    _built_ahead[_described(task)] = _build(_load(task), task, Poison())
+
+
+def _described(task: RunModule) -> bytes:
+    """Return all that a build depends on: of the arguments, what each call sees of their form."""
+    forms = [
+        (each.array.dtype, each.array.shape[1 if each.varies else 0 :]) for each in task.arguments
+    ]
+    return msgspec.msgpack.encode((task.module, task.function, task.outputs, task.target, forms))
+
+
+def _load(task: RunModule) -> tvm.IRModule:
+    with stage("load"):
+        given = load_module(task.module) if task.module else None
+    return module_to_run(given, task)
 
 
 class Arguments(NamedTuple):
@@ -205,16 +237,29 @@ def _fits(expected: Any, value: Values) -> bool:
     return all(int(a) == b for a, b in pairs if isinstance(a, tvm.tirx.IntImm))
 
 
-def build_main(module: tvm.IRModule, task: RunModule, externs: Externs, poison: Poison) -> Main:
-    """Build the module, guarded; return its `main` as a function of one call's arrays, which
-    returns a new array."""
+def _build(module: tvm.IRModule, task: RunModule, poison: Poison) -> Built:
     with stage("build"):
-        use_threads(task.threads)
         target, _ = find_target(task.target)
         guards = Guards(fill=poison.own)
         with guards.building() as pipeline:
             executable = relax.build(module, for_one_run(target), tir_pipeline=pipeline)
-        machine = relax.VirtualMachine(executable, tvm.cpu())
+    return Built(module, executable, guards, poison)
+
+
+def build_main(
+    module: tvm.IRModule,
+    task: RunModule,
+    externs: Externs,
+    poison: Poison,
+    built: Built | None = None,
+) -> Main:
+    """Build the module, guarded, unless it is; return its `main` as a function of one call's
+    arrays, which returns a new array."""
+    with stage("build"):
+        use_threads(task.threads)
+        built = built or _build(module, task, poison)
+        guards = built.guards
+        machine = relax.VirtualMachine(built.executable, tvm.cpu())
         machine.set_instrument(poison)
         function = machine["main"]
     expected = max(1, len(task.outputs))

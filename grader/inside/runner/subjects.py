@@ -10,23 +10,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tvm
-import tvm_ffi
-from tvm import tirx
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.runner.arena import Arena, ArenaSlots
 from grader.inside.runner.guards import Guards
-from grader.inside.runner.kernels import Kernel
+from grader.inside.runner.kernels import CourseFunctions, Kernel, as_timed, compile_ahead
 from grader.inside.runner.model import load_module
 from grader.inside.runner.signature import (
     OUTPUT,
-    Arrays,
-    Form,
     Signature,
-    parameter_forms,
     read_signature,
     unpack_arrays,
-    wrong_parameters,
 )
 from grader.messages import ShapeResult, TimedFunction, TimeSchedule, number_type, pack_array
 from grader.messages import Slots as SlotArrays
@@ -208,11 +202,11 @@ def prepare_shape(
     with stage("decode"):
         arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
     threads = len(task.cpus)
-    builder = _Builder(number, arrays, workload, target, threads)
-    function = _load_function(shape) if shape.module else builder.plain()
+    course = CourseFunctions(number, arrays, workload, target, threads, Kernel)
+    function = _load_function(shape) if shape.module else course.plain()
     function = as_timed(function, threads)
     with stage("time"):
-        output = builder.output()
+        output = course.output()
     signature = read_signature(function, arrays, output)
     shapes = {**signature.shapes, OUTPUT: output.shape}
     arena = Arena(arrays, task.ring, shapes, output.dtype)
@@ -224,9 +218,9 @@ def prepare_shape(
         computed = _one_call(submission, arena)
     outputs = TimedOutputs(output.shape, generator, output.dtype)
     with stage("time"):
-        variant, baseline = builder.find_variant(computed, signature, arena)
-        control = builder.baseline(variant, "control", arena) if number == 0 else baseline
-        reference = builder.reference(variant, arena)
+        variant, baseline = _find_variant(course, computed, signature, arena)
+        control = course.control(variant, arena) if number == 0 else baseline
+        reference = course.reference(variant, arena)
     return ShapeSubjects(
         variant=variant,
         arena=arena,
@@ -236,6 +230,29 @@ def prepare_shape(
         reference=CourseSubject(reference, arena),
         outputs=outputs,
     )
+
+
+def compile_shape_ahead(
+    number: int, shape: TimedFunction, task: TimeSchedule, workload: ModuleType, target: Any
+) -> None:
+    """Compile what `prepare_shape` will for the first variant that may be it, and call nothing.
+
+    What has guards is not among it, nor is the function of an empty module. Raises TaskError.
+    """
+    arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
+    threads = len(task.cpus)
+    course = CourseFunctions(number, arrays, workload, target, threads, compile_ahead)
+    function = as_timed(_load_function(shape) if shape.module else course.plain(), threads)
+    output = course.output()
+    signature = read_signature(function, arrays, output)
+    arena = Arena(arrays, task.ring, {**signature.shapes, OUTPUT: output.shape}, output.dtype)
+    if shape.module:
+        compile_ahead(f"submission_{number}", function, signature, arena, target)
+    variant, *_ = course.variants(signature)
+    course.baseline(variant, arena)
+    course.reference(variant, arena)
+    if number == 0:
+        course.control(variant, arena)
 
 
 def call_guarded(name: str, function: Any, signature: Signature, arena: Arena, target: Any) -> None:
@@ -268,86 +285,16 @@ def take_function(module: tvm.IRModule, name: str) -> Any:
     return function
 
 
-def as_timed(function: Any, threads: int) -> Any:
-    """Return a function as it is timed: with one thread, its parallel loops are plain ones.
-
-    That is what they mean then. TVM makes a task of each round all the same and calls it through
-    its pool: the schedule of e2e-conv, whose `parallel` the handout asks for, lost 13 %
-    by it on one processor and nothing on another.
-    """
-    if threads > 1:
-        return function
-    return tvm_ffi.structural_map(function, (tirx.For, _in_turn))
-
-
-def _in_turn(loop: Any) -> Any:
-    if loop.kind != tirx.ForKind.PARALLEL:
-        return loop
-    return tirx.For(
-        loop.loop_var,
-        loop.min,
-        loop.extent,
-        tirx.ForKind.SERIAL,
-        loop.body,
-        None,
-        loop.annotations,
-        loop.step,
-    )
-
-
-class _Builder:
-    """Compiles the course's functions for one shape."""
-
-    def __init__(
-        self, number: int, arrays: Arrays, workload: ModuleType, target: Any, threads: int
-    ) -> None:
-        self._number = number
-        self._arrays = arrays
-        self._workload = workload
-        self._target = target
-        self._threads = threads
-
-    def plain(self) -> Any:
-        first = next(iter(self._workload.VARIANTS))
-        return self._workload.baseline(first, self._arrays.shapes())["main"]
-
-    def output(self) -> Form:
-        return parameter_forms(self.plain())[-1]
-
-    def find_variant(
-        self, computed: Values, signature: Signature, arena: Arena
-    ) -> tuple[str, Kernel]:
-        """Return the first variant whose baseline computes the same, and that baseline."""
-        variants: dict[str, tuple[str, ...]] = self._workload.VARIANTS
-        alike = [name for name, taken in variants.items() if {*taken} == signature.inputs]
-        if not alike:
-            raise wrong_parameters(signature.roles, (*next(iter(variants.values())), OUTPUT))
-        for variant in alike:
-            baseline = self.baseline(variant, f"baseline_{variant}", arena)
-            expected = _one_call(baseline, arena)
-            if _is_same(computed, expected):
-                return variant, baseline
-        message = "The function computes something else than the workload."
-        raise TaskError("signature", "UnknownWorkload", message)
-
-    def baseline(self, variant: str, name: str, arena: Arena) -> Kernel:
-        return self._compile(name, self._workload.baseline(variant, _inputs(arena)), arena)
-
-    def reference(self, variant: str, arena: Arena) -> Kernel:
-        with self._target:  # which vectors it has, a schedule may ask
-            module = self._workload.reference(variant, _inputs(arena), self._threads)
-        return self._compile("reference", module, arena)
-
-    def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Kernel:
-        function = as_timed(module["main"], self._threads)
-        output = Form(arena.shapes[OUTPUT], arena.dtypes[OUTPUT])
-        signature = read_signature(function, self._arrays, output)
-        return Kernel(f"{name}_{self._number}", function, signature, arena, self._target)
-
-
-def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays as the submission's function takes them."""
-    return {name: shape for name, shape in arena.shapes.items() if name != OUTPUT}
+def _find_variant(
+    course: CourseFunctions[Kernel], computed: Values, signature: Signature, arena: Arena
+) -> tuple[str, Kernel]:
+    """Return the first variant whose baseline computes the same, and that baseline."""
+    for variant in course.variants(signature):
+        baseline = course.baseline(variant, arena)
+        if _is_same(computed, _one_call(baseline, arena)):
+            return variant, baseline
+    message = "The function computes something else than the workload."
+    raise TaskError("signature", "UnknownWorkload", message)
 
 
 def _is_same(computed: Values, expected: Values) -> bool:

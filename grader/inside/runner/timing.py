@@ -17,7 +17,7 @@ import numpy as np
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
-from grader.inside.runner.subjects import ShapeSubjects, prepare_shape
+from grader.inside.runner.subjects import ShapeSubjects, compile_shape_ahead, prepare_shape
 from grader.messages import ControlRound, TimeSchedule, TimingResult, TimingRound
 from grader.timing.estimate import Stopping
 from grader.timing.rounds import (
@@ -61,6 +61,17 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
             control=measured.control,
             rounds=measured.rounds,
         )
+
+
+def compile_ahead(task: TimeSchedule) -> None:
+    """Compile the functions of a task to come, as it will be done with so many processors.
+
+    Nothing is called, and this process is not confined to them. Raises TaskError.
+    """
+    target, _ = find_target(task.target)
+    workload = load_workload(task.workload)
+    for number, shape in enumerate(task.shapes):
+        compile_shape_ahead(number, shape, task, workload, target)
 
 
 def _settle(cpus: tuple[int, ...]) -> None:

@@ -33,8 +33,8 @@ from grader.inside.common.failure import TaskError, shorten, stage
 from grader.inside.common.machine import find_target, use_threads
 from grader.inside.runner.allocations import PIPELINE
 from grader.inside.runner.find_step import block_places
+from grader.inside.runner.kernels import as_timed
 from grader.inside.runner.model import check_signature, load_module, module_to_run, unpack_arguments
-from grader.inside.runner.subjects import as_timed
 from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, RunModule, TrialTimes
 
 POSTPROCESSORS = (DisallowDynamicLoop, RewriteParallelVectorizeUnroll, RewriteReductionBlock)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -19,6 +20,7 @@ from grader.inside.runner.evaluation import Evaluator
 from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
+    BuildAhead,
     FromRunner,
     RunResult,
     TaskFailure,
@@ -71,6 +73,24 @@ class TestServe:
             for _ in range(2)
         ]
         assert names == ["a", "b"]
+
+    @pytest.mark.parametrize("module", [modules.document(modules.classifier()[0]), b"no module"])
+    def test_what_is_built_ahead_has_no_answer_the_task_has(self, pair, module: bytes) -> None:
+        ours, theirs = pair
+        task = modules.task(module, np.zeros((2, *modules.SHAPE)))
+        threading.Thread(
+            target=lambda: (
+                ours.sendall(encode_frame(BuildAhead(task))),
+                ours.sendall(encode_frame(task)),
+                ours.shutdown(socket.SHUT_WR),
+            )
+        ).start()
+        answered = threading.Thread(target=lambda: (serve(theirs, perform), theirs.close()))
+        answered.start()
+        payload = read_frame(ours, RUNNER_FRAME_LIMIT)
+        assert perform(task) == decode_payload(payload, RunResult | TaskFailure)
+        assert read_frame(ours, RUNNER_FRAME_LIMIT) is None
+        answered.join()
 
     def test_what_is_no_task_is_a_failure(self, pair) -> None:
         ours, theirs = pair

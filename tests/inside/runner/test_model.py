@@ -12,8 +12,18 @@ from tvm import relax, topi
 
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import model
-from grader.inside.runner.model import repeats, run_module, unpack_arguments
-from grader.messages import Array, FrameError, RunArgument, RunModule, RunResult, unpack_array
+from grader.inside.runner.entry import perform
+from grader.inside.runner.model import build_ahead, repeats, run_module, unpack_arguments
+from grader.messages import (
+    OUT_OF_BOUNDS,
+    Array,
+    FrameError,
+    RunArgument,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    unpack_array,
+)
 from tests.inside.runner import modules
 
 
@@ -37,6 +47,61 @@ def expected(inputs: np.ndarray, dense: np.ndarray) -> np.ndarray:
     x = torch.conv2d(torch.from_numpy(inputs), torch.from_numpy(modules.WEIGHT))
     x = torch.nn.functional.max_pool2d(torch.relu(x), 2).flatten(1)
     return torch.softmax(x @ torch.from_numpy(dense).T, dim=1).numpy()
+
+
+@tvm.instrument.pass_instrument
+class Passes:
+    """Counts the passes of TVM that are run."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def run_before_pass(self, _module: object, _info: object) -> None:
+        self.count += 1
+
+
+class TestBuiltAhead:
+    """What is built before it is asked for is the same, and is not built again."""
+
+    @staticmethod
+    def passes(task: RunModule) -> tuple[RunResult, int]:
+        passes = Passes()
+        with tvm.transform.PassContext(instruments=[passes]):
+            return run_module(task), passes.count
+
+    def test_a_task_finds_it_once(self) -> None:
+        module, _ = modules.classifier()
+        task = modules.task(module, images(2, 4))
+        anew, _ = self.passes(task)
+        build_ahead(modules.task(module, np.zeros((1, *modules.SHAPE))))
+        (ahead, none), (again, some) = self.passes(task), self.passes(task)
+        assert anew == ahead == again
+        assert 0 == none < some
+
+    def test_arguments_of_another_form_find_none(self) -> None:
+        """`main` of a symbolic batch, or one that is put around a function, is another one."""
+        size = tvm.tirx.Var("n", "int64")
+        module = modules.one_argument(lambda b, x: b.emit_te(topi.add, x, x), (size, 2))
+        build_ahead(modules.task(module, np.zeros((1, 7, 2))))
+        _, passes = self.passes(modules.task(module, np.zeros((1, 3, 2))))
+        assert passes > 0
+        _, passes = self.passes(modules.task(module, np.ones((2, 7, 2))))
+        assert 0 == passes
+
+    def test_its_guards_are_those_of_the_calls(self) -> None:
+        """Its code writes to them where it was told that they lie: another task's see nothing."""
+        task = modules.task(modules.FarStore, np.ones((2, 4)))
+        build_ahead(task)
+        answer = perform(task)
+        assert isinstance(answer, TaskFailure)
+        assert OUT_OF_BOUNDS == answer.code
+
+    @pytest.mark.parametrize("module", [modules.MaximumWithoutInit, modules.OwnMaximumWithoutInit])
+    def test_its_poison_is_that_of_the_calls(self, module: tvm.IRModule) -> None:
+        task = modules.task(module, np.ones((2, 4, 8)))
+        anew = perform(task)
+        build_ahead(task)
+        assert anew == perform(task)
 
 
 class TestOutputs:

@@ -15,7 +15,7 @@ from tvm import te, topi
 
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import arena as arenas
-from grader.inside.runner import subjects
+from grader.inside.runner import kernels, subjects
 from grader.inside.runner.arena import ArenaSlots
 from grader.inside.runner.subjects import CourseSubject, ShapeSubjects, TimedOutputs
 from grader.inside.runner.timing import load_workload
@@ -460,7 +460,7 @@ class TestOneThread:
 
     def test_parallel_loops_are_timed_as_plain_ones(self) -> None:
         assert "T.parallel" in str(self.marked())
-        assert "T.parallel" not in str(subjects.as_timed(self.marked(), threads=1))
+        assert "T.parallel" not in str(kernels.as_timed(self.marked(), threads=1))
 
     def test_with_several_threads_they_stay(self) -> None:
-        assert "T.parallel" in str(subjects.as_timed(self.marked(), threads=2))
+        assert "T.parallel" in str(kernels.as_timed(self.marked(), threads=2))

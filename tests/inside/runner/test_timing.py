@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.timing import load_workload, time_schedule
+from grader.inside.runner import kernels
+from grader.inside.runner.timing import compile_ahead, load_workload, time_schedule
 from grader.messages import TimedFunction, TimingResult, unpack_array
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (
@@ -146,3 +148,45 @@ class TestRefusals:
 
 def test_a_workload_is_executed_by_itself() -> None:
     assert {"a": ()} == load_workload("VARIANTS = {'a': ()}").VARIANTS
+
+
+class TestCompiledAhead:
+    """What is compiled before it is asked for is taken, each thing once."""
+
+    @pytest.fixture(autouse=True)
+    def nothing(self) -> Iterator[None]:
+        kernels._compiled_ahead.clear()
+        yield
+        kernels._compiled_ahead.clear()
+
+    @staticmethod
+    def ahead(*shapes: TimedFunction) -> int:
+        compile_ahead(timing_task(*shapes))
+        return len(kernels._compiled_ahead)
+
+    def test_all_that_is_timed_is(self) -> None:
+        """Submission, baseline, its copy and reference; at a larger batch no copy."""
+        larger = msgspec.structs.replace(function(PLAIN, batch=8), module=b"")
+        assert 4 + 2 == self.ahead(function(PLAIN), larger)
+        both = [function(fused(batch=each), batch=each, rings=ROUNDS + 1) for each in (4, 8)]
+        assert "conv2d" == measure(*both).variant
+        left = len(kernels._compiled_ahead)
+        assert 1 == left, "the submission's own, which is another function"
+
+    def test_what_is_the_same_is_taken(self) -> None:
+        self.ahead(function(PLAIN))
+        measure()
+        assert {} == kernels._compiled_ahead
+
+    def test_what_the_course_has_for_another_variant_is_left(self) -> None:
+        """Which one a function computes, only calls of it show."""
+        module = fused("bias", "relu")
+        taken = function(module, rings=ROUNDS + 1)
+        assert 4 == self.ahead(taken)
+        assert "conv2d_bias_relu" == measure(taken).variant
+
+    def test_nothing_is_called_and_nobody_confined(self) -> None:
+        """The notebook still runs."""
+        before = os.sched_getaffinity(0)
+        self.ahead(function(modules.timed_convolution()))
+        assert before == os.sched_getaffinity(0)

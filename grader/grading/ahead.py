@@ -1,0 +1,144 @@
+"""Building while the notebook runs: what it has handed over is built before all of it is there.
+
+A notebook leaves a processor idle, and what is built then need not be waited for afterwards.
+Runners are told modules that were read as all captures are, and no input: those come when the
+kernel is gone. Nothing is judged here, and nothing depends on it but time: what was built for
+nothing is ended unused, and what could not be built is tried again by the task itself.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+
+import numpy as np
+from msgspec.structs import replace
+
+from grader.assignment import PartTable
+from grader.course import CourseAssignment
+from grader.errors import SandboxError
+from grader.evidence.answers import Answers
+from grader.evidence.candidates import (
+    arrange,
+    inspect,
+    is_given,
+    is_meant,
+    run_task,
+    runner_kind,
+)
+from grader.evidence.case import Candidate, Problem
+from grader.evidence.oracle import Arrangement
+from grader.evidence.runners import RunnerPool
+from grader.grading.needs import part_needs, replayed, timing_setup, trials_of
+from grader.measurement.measure import Machine
+from grader.measurement.speed import timing_ahead
+from grader.messages import (
+    Capture,
+    CaptureFailure,
+    RunArgument,
+    RunModule,
+    number_type,
+    pack_array,
+)
+
+MOST = 3
+"""How often a part is built ahead: a notebook may hand over another one in every cell."""
+
+
+class BuiltAhead:
+    """Has runners build captures as they arrive. Use it as a context manager.
+
+    `take` may be called from any thread until that is left; what waits then is not begun any more.
+    """
+
+    def __init__(
+        self,
+        course_assignment: CourseAssignment,
+        answers: Future[Answers],
+        runners: RunnerPool,
+        machine: Machine,
+    ) -> None:
+        self._course_assignment = course_assignment
+        self._answers = answers
+        self._runners = runners
+        self._machine = machine
+        self._parts = {each.id: each for each in course_assignment.assignment.part}
+        self._left = dict.fromkeys(self._parts, MOST)
+        self._newest: dict[str, Capture] = {}
+        self._lock = Lock()
+        self._pending: list[Future[None]] = []
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ahead")
+
+    def __enter__(self) -> BuiltAhead:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        # Who is interrupted does not wait for answers and runners that nobody will need.
+        self._executor.shutdown(wait=error is None, cancel_futures=True)
+        for each in self._pending if error is None else ():
+            if not each.cancelled():
+                each.result()
+
+    def take(self, capture: Capture | CaptureFailure) -> None:
+        """Build a capture, soon, if it is the one that its part is going to be judged by."""
+        part = self._parts.get(capture.part)
+        if part is None or not isinstance(capture, Capture) or not capture.by_name:
+            return
+        if not is_meant(part, capture) or not self._left[part.id]:
+            return
+        with self._lock:
+            self._newest[part.id] = capture
+        self._left[part.id] -= 1
+        self._pending.append(self._executor.submit(self._build, part))
+
+    def _build(self, part: PartTable) -> None:
+        with self._lock:
+            capture = self._newest.pop(part.id, None)
+        if capture is None:  # a newer one was built in its turn
+            return
+        candidate = inspect(part, capture)
+        if isinstance(candidate, Problem):
+            return
+        oracle = self._answers.result().of(part)
+        candidate = candidate.taking(oracle.shapes(part))
+        arrangement = arrange(candidate, part, oracle)
+        if isinstance(arrangement, Problem) or self._is_run_otherwise(part, candidate):
+            return
+        try:
+            self._ask(part, candidate, arrangement)
+        except SandboxError:  # whoever needs a runner says that none can be started
+            return
+
+    def _is_run_otherwise(self, part: PartTable, candidate: Candidate) -> bool:
+        """Say whether a candidate is not run as it is: it is given, or there is much to draw."""
+        comparison = self._course_assignment.assignment.comparison(part)
+        is_one = len(self._answers.result().of(part).groups) == 1
+        given = is_given(candidate, comparison, self._course_assignment.given())
+        return given or bool(trials_of(part)) or not is_one
+
+    def _ask(self, part: PartTable, candidate: Candidate, arrangement: Arrangement) -> None:
+        needs = part_needs(part)
+        task = _emptied(run_task(candidate, arrangement))
+        if "stubs" in needs and candidate.facts.externs:
+            self._runners.build_ahead("pure", task)
+        if "outputs" in needs:
+            self._runners.build_ahead(runner_kind(part), task)
+        if "timing" in needs:
+            setup = timing_setup(self._course_assignment, part, self._runners, self._machine)
+            timing = timing_ahead(candidate, setup, replayed(part)[1])
+            if timing is not None:
+                self._runners.build_ahead("timing", timing)
+
+
+def _emptied(task: RunModule) -> RunModule:
+    """Return a task whose arguments are zeros, of one call: what is built for it is the same."""
+    arguments = tuple(
+        replace(each, array=pack_array(np.zeros(_one_call(each), number_type(each.array.dtype))))
+        for each in task.arguments
+    )
+    return replace(task, arguments=arguments)
+
+
+def _one_call(argument: RunArgument) -> tuple[int, ...]:
+    shape = argument.array.shape
+    return (1, *shape[1:]) if argument.varies else shape
