@@ -160,7 +160,7 @@ class Runner:
         self._evaluator = evaluator
         self._connection = connection
         self._start_seconds = start_seconds
-        self._is_ready = False
+        self._is_ready = self._is_building = False
         self._failure: TaskFailure | None = None
 
     @overload
@@ -207,9 +207,23 @@ class Runner:
         Whatever comes of it, that task finds out. Raises SandboxError when it never became ready.
         """
         self.await_start()
+        self._is_building = True
         with contextlib.suppress(TimeoutError, ConnectionError):  # it has ended: asked, it says so
             frame = encode_frame(BuildAhead(task))
             _Deadline(self._connection, self._start_seconds).send(frame)
+
+    def await_built(self, timeout: float) -> bool:
+        """Wait until it builds nothing any more; say whether it came to that."""
+        try:
+            return self._finish_building(_Deadline(self._connection, timeout))
+        except (TimeoutError, ConnectionError, FrameError):
+            return False
+
+    def _finish_building(self, deadline: _Deadline) -> bool:
+        if self._is_building and read_frame(deadline, 0) is None:
+            return False
+        self._is_building = False
+        return True
 
     @property
     def peak(self) -> int:
@@ -250,6 +264,8 @@ class Runner:
 
     def _ask(self, task: Task, deadline: _Deadline) -> Answer | None:
         """Send the task and return the answer, or None at the end of the stream."""
+        if not self._finish_building(deadline):
+            return None
         deadline.send(encode_frame(task))
         payload = read_frame(deadline, RUNNER_FRAME_LIMIT)
         if payload is None:

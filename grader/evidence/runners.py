@@ -191,10 +191,12 @@ class RunnerPool:
     def settle(self, needed: Kind) -> None:
         """Keep the processors free: wait for runners of one kind that start, end unused others.
 
-        Raises SandboxError when one of those that are needed cannot be started.
+        So are those ended that build longer than a task may take. Raises SandboxError when one of
+        those that are needed cannot be started.
         """
-        for key in [key for key in self._ahead if key.kind != needed]:
-            self._ahead.pop(key).close()
+        for key, runner in [*self._ahead.items()]:
+            if key.kind != needed or not runner.await_built(self._task_seconds):
+                self._ahead.pop(key).close()
         for kind in [kind for kind in self._ready if kind != needed]:
             self._end(self._ready.pop(kind))
         for future in self._ready[needed]:

@@ -122,7 +122,8 @@ class TimeSchedule(Message, frozen=True):
 
 
 class BuildAhead(Message, frozen=True):
-    """Build what a task to come will run. There is no answer: that task has one.
+    """Build what a task to come will run. What comes of it that task says; the answer is an empty
+    frame, when it is over.
 
     The arrays of `task` have the shapes and dtypes of those to come, and zeros in them. It may be
     told while the notebook still runs, so nothing is called, and no input is in it.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -82,6 +83,38 @@ class TestAnswers:
         answer = ask(pure, modules.calls_extern("env.f"), externs={"env.f": b""})
         assert isinstance(answer, TaskFailure)
         assert answer.stage == "externs"
+
+
+class TestBuiltAhead:
+    TASK = modules.task(modules.TwoOutputs, np.ones((2, 4)))
+
+    def test_the_task_has_its_answer(self, pure: Runner) -> None:
+        pure.build_ahead(self.TASK)
+        answer = ask(pure, modules.TwoOutputs)
+        assert isinstance(answer, RunResult)
+        assert (unpack_array(answer.outputs) == 1).all()
+
+    def test_what_cannot_be_built_the_task_says(self, pure: Runner) -> None:
+        pure.build_ahead(msgspec.structs.replace(self.TASK, module=b"{}"))
+        assert pure.await_built(SECONDS)
+        answer = ask(pure, b"{}")
+        assert isinstance(answer, TaskFailure)
+        assert "load" == answer.stage
+
+    def test_it_may_take_some_time(self, pure: Runner) -> None:
+        pure.build_ahead(self.TASK)
+        assert not pure.await_built(0.0)
+        assert pure.await_built(SECONDS)
+        assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
+
+    def test_one_that_ends_meanwhile_has_died(self, pure: Runner) -> None:
+        pure.await_start()
+        pure._process.kill()
+        pure.build_ahead(self.TASK)
+        assert not pure.await_built(SECONDS)
+        answer = ask(pure, modules.TwoOutputs)
+        assert isinstance(answer, TaskFailure)
+        assert "Died" == answer.code
 
 
 class TestTiming:

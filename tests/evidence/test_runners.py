@@ -54,6 +54,10 @@ class FakeRunner:
     def build_ahead(self, task: object) -> None:
         self.events.append("build_ahead")
 
+    def await_built(self, _timeout: float) -> bool:
+        self.events.append("await_built")
+        return not self.fails
+
     def await_start(self) -> None:
         self.events.append("await_start")
         if self.fails:
@@ -195,6 +199,16 @@ class TestBuiltAhead:
             pool.build_ahead("pure", self.MODULE)
             pool.settle("timing")
             assert [["build_ahead", "close"]] == factory.events("pure")
+
+    @pytest.mark.parametrize("fails", [(), ("timing",)], ids=["in time", "too late"])
+    def test_settling_waits_for_those_that_are_needed(self, fails: tuple[Kind, ...]) -> None:
+        """What still compiles would disturb every measurement."""
+        factory = Factory(*fails, answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("timing", self.MODULE)
+            pool.settle("timing")
+            last = ["close"] if fails else []
+            assert [["build_ahead", "await_built", *last]] == factory.events("timing")
 
     def test_it_is_one_of_those_that_were_expected(self) -> None:
         factory = Factory(answer=RESULT)

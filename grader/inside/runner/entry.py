@@ -125,6 +125,7 @@ def serve(connection: socket.socket, perform: Callable[[ToRunner], FromRunner]) 
         else:
             if isinstance(task, BuildAhead):
                 build(task.task)
+                connection.sendall(READY)
                 continue
             answer = perform(task)
         connection.sendall(encode_frame(answer))

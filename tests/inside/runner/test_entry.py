@@ -75,7 +75,7 @@ class TestServe:
         assert names == ["a", "b"]
 
     @pytest.mark.parametrize("module", [modules.document(modules.classifier()[0]), b"no module"])
-    def test_what_is_built_ahead_has_no_answer_the_task_has(self, pair, module: bytes) -> None:
+    def test_what_comes_of_building_ahead_the_task_says(self, pair, module: bytes) -> None:
         ours, theirs = pair
         task = modules.task(module, np.zeros((2, *modules.SHAPE)))
         threading.Thread(
@@ -87,6 +87,7 @@ class TestServe:
         ).start()
         answered = threading.Thread(target=lambda: (serve(theirs, perform), theirs.close()))
         answered.start()
+        assert b"" == read_frame(ours, 0)
         payload = read_frame(ours, RUNNER_FRAME_LIMIT)
         assert perform(task) == decode_payload(payload, RunResult | TaskFailure)
         assert read_frame(ours, RUNNER_FRAME_LIMIT) is None
