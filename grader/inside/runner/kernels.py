@@ -89,7 +89,8 @@ def compile_ahead(
     Of the arena only the shapes matter. Raises whatever TVM raises.
     """
     functions = _functions(name, function, signature, arena)
-    _compiled_ahead[_described(functions, target)] = _compile(functions, target)
+    compiled = _compiled_ahead[_described(functions, target)] = _compile(functions, target)
+    compiled[BLOCK]  # machine code is made when a function is first asked for
 
 
 def _take_compiled(functions: dict[str, Any], target: Any) -> Any:
