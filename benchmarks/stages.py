@@ -36,6 +36,7 @@ from grader.report import decode_report
 
 ROOT = Path(__file__).resolve().parent.parent
 GRADER = Path(sys.executable).with_name("grader")
+EXAMPLE = ROOT / "examples" / "e2e-conv" / "reference.ipynb"
 LEAST_SECONDS = 0.02
 """What used less of a processor is only in the sums."""
 
@@ -68,7 +69,7 @@ def run_plain(notebook: Path) -> float:
 
     Which files these are its assignment says, after which its folder is named.
     """
-    needs = load_assignment(ROOT / "assignments" / notebook.parent.name / "assignment.toml").data
+    needs = load_assignment(assignment_of(notebook)).data
     data = resolve_data(needs, directory="builtin", environment={}, progress=Silent())
     with tempfile.TemporaryDirectory() as folder:
         for name, content in data.staged_files().items():
@@ -125,15 +126,40 @@ def print_lives(found: Sequence[Life]) -> None:
     print(f"{'together':16} {'':16} {sum(sums.values()):7.2f}")
 
 
+def notebook_file(word: str) -> Path:
+    """Return the notebook that is named. Raises ArgumentTypeError for anything else.
+
+    Its folder is called as its assignment is: of a folder, `examples` was taken for one.
+    """
+    path = Path(word).absolute()
+    if path.suffix != ".ipynb" or not path.is_file():
+        what = "is a folder" if path.is_dir() else "is no notebook"
+        raise argparse.ArgumentTypeError(
+            f"{word} {what}: name a notebook file, such as {EXAMPLE.relative_to(ROOT)}"
+        )
+    if not assignment_of(path).is_file():
+        raise argparse.ArgumentTypeError(
+            f"{word} is of no assignment: name one in a folder that is called as its assignment,"
+            f" such as {EXAMPLE.relative_to(ROOT)}"
+        )
+    return path
+
+
+def assignment_of(notebook: Path) -> Path:
+    """Return where the assignment of a notebook is described, after which its folder is called."""
+    return ROOT / "assignments" / notebook.parent.name / "assignment.toml"
+
+
 def main() -> None:
     """Print medians of all stages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "notebook",
-        type=Path,
+        type=notebook_file,
+        metavar="NOTEBOOK",
         nargs="?",
-        default=ROOT / "examples" / "e2e-conv" / "reference.ipynb",
-        help="one of examples/",
+        default=EXAMPLE,
+        help="a notebook file in a folder of examples/",
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--deep", action="store_true")

@@ -27,10 +27,10 @@ from grader.batch.keys import Keys
 from grader.batch.summary import Row, make_row
 from grader.cluster.jobs import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
-from grader.data.resolve import check_folder
+from grader.data.resolve import FolderPictures, check_folder
 from grader.decoding import prepared
 from grader.environment import describe_environment, need_cluster, usable_cores
-from grader.errors import UsageError
+from grader.errors import DataError, UsageError
 from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
 from grader.language import Text, join, say
@@ -144,7 +144,7 @@ def grade_many(
             return
         where = None if cluster is None else ClusterOptions(cluster, insecure, same_machine_type)
         with open_batch(options, (*paths, folder, *own), store, where) as opened:
-            opened.find_data(Silent())
+            opened.find_data(waiting, Silent())
             kept = opened.batch.find_graded(waiting)
             waiting = yield from _known(store, waiting, kept)
             told = progress or SilentBatch()
@@ -217,20 +217,28 @@ class OpenBatch(NamedTuple):
     demanded: CourseAssignment | None
     elsewhere: OpenCluster | None = None
 
-    def find_data(self, progress: Progress) -> None:
+    def find_data(self, entries: Iterable[Entry], progress: Progress) -> None:
         """Find the data of the one assignment: if they are missing, that concerns all submissions.
 
-        So it does where they may be of several, and a folder was named that has no images.
-        Raises DataError.
+        Where they may be of several, and a folder was named that has no images, it concerns them
+        as soon as one of the submissions, `entries`, needs some. Raises DataError.
         """
         if self.demanded is not None:
             self.batch.prepare(self.demanded).data(progress)
-        elif self.elsewhere is None:
-            self._check_folder()
+        elif self.elsewhere is None and any(map(_needs_images, self.possible)):
+            self._check_folder(entries)
 
-    def _check_folder(self) -> None:
-        if any(each.assignment.data.dataset != "none" for each in self.possible):
-            check_folder(self.settings.data, self.settings.environment)
+    def _check_folder(self, entries: Iterable[Entry]) -> None:
+        settings = self.settings
+        try:
+            check_folder(settings.data, settings.environment, settings.pictures)
+        except DataError:  # they are read for this alone: a folder that holds is the usual case
+            if any(map(_needs_images, self.batch.chosen(entries))):
+                raise
+
+
+def _needs_images(chosen: CourseAssignment) -> bool:
+    return chosen.assignment.data.dataset != "none"
 
 
 @contextmanager
@@ -252,6 +260,7 @@ def open_batch(
     possible = course.possible(demanded)
     only = possible[0] if demanded is not None and len(possible) == 1 else None
     with open_settings(options, course, possible, own) as settings:
+        settings = msgspec.structs.replace(settings, pictures=FolderPictures())
         batch = Batch(course, demanded, settings, store, options.seed)
         yield OpenBatch(batch, settings, possible, only)
 

@@ -7,14 +7,23 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import grader
+from grader.api import open_batch
+from grader.batch.grading import open_store
 from grader.checks import registry
+from grader.data.dataset import IMAGES, LABELS, write_idx
+from grader.data.parameters import KNOWN
 from grader.errors import GraderError, UsageError
+from grader.grading.preparation import GradingOptions
+from grader.progress import Silent
 from tests.cli.test_batch import COURSE, RIGHT, WRONG, write
+from tests.data.conftest import MLP
 from tests.endtoend.command import GRADER
 from tests.sample_reports import typical
 
@@ -69,6 +78,23 @@ def test_who_leaves_the_loop_ends_what_is_being_graded(world: Path) -> None:
     submissions.close()
     assert first in ("ada/hw", "ben/hw")
     assert children() <= before
+
+
+@pytest.mark.graded
+def test_images_that_a_batch_has_looked_at_are_not_read_again(tmp_path: Path) -> None:
+    labels, images = np.arange(5, dtype=np.uint8), np.zeros((5, 28, 28), np.uint8)
+    data = tmp_path / "data"
+    (data / IMAGES).parent.mkdir(parents=True)
+    (data / LABELS).write_bytes(write_idx(labels))
+    (data / IMAGES).write_bytes(write_idx(images))
+    asset = files("grader.data") / "assets" / KNOWN[MLP].asset
+    (data / MLP).with_suffix(".npz").write_bytes(asset.read_bytes())
+    options = GradingOptions(course=COURSE.with_name("kinds"), data=str(data))
+    with open_store(tmp_path / "reports") as store, open_batch(options, (), store) as opened:
+        opened.find_data((), Silent())
+        (data / IMAGES).write_bytes(b"gone since then")
+        chosen = next(each for each in opened.possible if each.assignment.slug == "images")
+        assert 5 == len(opened.batch.prepare(chosen).data(Silent()).images)
 
 
 def test_a_program_and_the_command_line_say_the_same_of_what_is_no_report(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from grader.batch.collect import Entry
 from grader.batch.keys import Keys, accepts, current_report, named
 from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome, summarize
 from grader.course import Course, CourseAssignment, choose_assignment, who_chose
-from grader.errors import SubmissionError, UsageError
+from grader.errors import GraderError, SubmissionError, UsageError
 from grader.files import rescue, try_place, unwritable, write_whole
 from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, join, say
@@ -310,6 +310,15 @@ class Batch:
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""
         return self._attempts.prepare(chosen)
+
+    def chosen(self, entries: Iterable[Entry]) -> Iterator[CourseAssignment]:
+        """Yield of which assignment submissions are, one after the other, without grading them.
+
+        What cannot be read, or is of none, is passed over: its report will say so.
+        """
+        for entry in entries:
+            with contextlib.suppress(GraderError):
+                yield choose_assignment(self._course, self._read(entry), self._demanded)[0]
 
     def _graded_before(self, entry: Entry) -> Row | None:
         """Return the row of a report that counts, in today's rubric: also the file's is then."""

@@ -192,7 +192,7 @@ def _grade_all(
         else:
             _say_who_grades(opened.elsewhere, messages)
         with LiveProgress(messages) as preparing:
-            opened.find_data(preparing)
+            opened.find_data(waiting, preparing)
         if options.again:
             store.take_rules(each.assignment for each in opened.possible)
         else:

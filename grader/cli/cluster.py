@@ -63,6 +63,7 @@ def local(
 ) -> None:
     """Start a scheduler and workers on this machine, until Ctrl-C, to try what a cluster does."""
     need_cluster()
+    _need_grading(sandbox)
     with _started(workers or usable_cores(), port, sandbox) as cluster:
         tell(
             Console(emoji=False),
@@ -77,6 +78,13 @@ def local(
         sys.stdout.flush()  # who reads it from a file waits for the address
         while True:
             time.sleep(3600)
+
+
+def _need_grading(level: Level | None) -> None:
+    """Raise GraderError where no worker of this machine could grade: in words, and before Dask."""
+    from grader.cluster.ability import need_grading
+
+    need_grading(level)
 
 
 @contextmanager
@@ -122,7 +130,9 @@ def worker(
     need_cluster()
     from grader.cluster.address import PRELOAD, checked
 
-    words = [checked(scheduler, insecure=insecure), "--nworkers", "1", "--no-dashboard"]
+    address = checked(scheduler, insecure=insecure)
+    _need_grading(sandbox)
+    words = [address, "--nworkers", "1", "--no-dashboard"]
     words += ["--nthreads", str(jobs or usable_cores()), "--memory-limit", "0"]
     words += ["--preload-nanny", PRELOAD, "--preload", PRELOAD]
     words += [] if sandbox is None else ["--level", sandbox]

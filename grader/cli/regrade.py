@@ -167,7 +167,7 @@ def _run(
         entries = tuple(store.entries())
         own = (folder.path, *secret_files(options.grading.course))
         with open_batch(grading, own, store) as opened:
-            opened.find_data(Silent())
+            opened.find_data(entries, Silent())
             try:
                 with LiveBatch(messages, total=len(entries), called=called) as progress:
                     summary = opened.batch.run(entries, {}, jobs, progress)

@@ -36,23 +36,17 @@ def local_cluster(
 
     Raises UsageError where the port is taken, or no worker can grade.
     """
+    cluster = _scheduler(port, level)
     try:
-        cluster = _scheduler(port, level)
-        try:
-            _add_workers(cluster, workers, progress)
-            yield cluster
-        finally:
-            quieten()  # that its workers go is no news
-            cluster.close()
-    except (OSError, RuntimeError) as error:
-        raise UsageError(
-            say("The cluster cannot be started: {error}.", error=type(error).__name__),
-            say("Choose another port, and see what `grader doctor` says."),
-        ) from None
+        _add_workers(cluster, workers, progress)
+        yield cluster
+    finally:
+        quieten()  # that its workers go is no news
+        cluster.close()
 
 
 def _scheduler(port: int, level: str | None) -> LocalCluster:
-    """Start a scheduler that has no workers yet.
+    """Start a scheduler that has no workers yet. Raises UsageError where the port is taken.
 
     Ctrl-C is for all of the terminal's group: workers would end by it wherever they are, with what
     Python says of that. They are started by the threads of Dask that begin here, and are to end
@@ -74,12 +68,17 @@ def _scheduler(port: int, level: str | None) -> LocalCluster:
             preload_argv=[] if level is None else ["--level", level],
             preload_nanny=[PRELOAD],
         )
+    except (OSError, RuntimeError) as error:
+        raise UsageError(
+            say("The cluster cannot be started: {error}.", error=type(error).__name__),
+            say("Choose another port, and see what `grader doctor` says."),
+        ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _add_workers(cluster: LocalCluster, count: int, progress: Progress) -> None:
-    """Start workers and wait until all have joined. Raises RuntimeError where one cannot."""
+    """Start workers and wait until all have joined. Raises UsageError where one cannot."""
     progress.stage(counted(count, say("starting {count} worker"), say("starting {count} workers")))
     for _ in range(count):
         cluster.worker_spec.update(cluster.new_worker_spec())
@@ -89,6 +88,10 @@ def _add_workers(cluster: LocalCluster, count: int, progress: Progress) -> None:
             progress.step(len(cluster.scheduler.workers), count)
             time.sleep(_LOOK_SECONDS)
         joining.result()
+    except (OSError, RuntimeError):  # it has said why, and the port is not it
+        raise UsageError(
+            say("No worker could be started."), say("See what `grader doctor` says.")
+        ) from None
     finally:
         if not joining.done():
             _give_up(cluster, joining)

@@ -18,6 +18,7 @@ from distributed import get_worker
 from msgspec.structs import replace
 
 from grader.batch.attempts import Attempts, Own
+from grader.cluster.ability import data_folder
 from grader.cluster.current import Tell, current
 from grader.cluster.jobs import (
     Job,
@@ -67,7 +68,7 @@ class Station:
             raise only_self_check(missing)
         sweep()
         self._folder = OwnFolder()
-        self._protected = (self._folder.path, *own, *_data_folder())
+        self._protected = (self._folder.path, *own, *data_folder())
         self._lock = threading.Lock()
         self._courses: dict[str, Course] = {}
         self._batches: OrderedDict[tuple[str, GradingOptions], Attempts] = OrderedDict()
@@ -208,11 +209,6 @@ class _Stages(Silent):
         if waits != self._waits:
             self._waits = waits
             self._tell("waits" if waits else "works")
-
-
-def _data_folder() -> tuple[Path, ...]:
-    folder = os.environ.get("GRADER_DATA", "")
-    return () if folder in ("", "builtin") else (Path(folder),)
 
 
 # The one function that a cluster's workers run: bytes in, bytes out.

@@ -17,7 +17,7 @@ import zlib
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -299,8 +299,15 @@ _PART = say("{count:,} test images {origin}, a part of the official {official:,}
 _MORE = say("{count:,} test images {origin}, more than the official {official:,}.")
 
 
-def read_files(paths: Paths, parameter_file: str, origin: Text) -> DataSet:
-    """Read a data set; `origin` ends the report's phrase "10,000 test images". Raises DataError."""
+class Pictures(NamedTuple):
+    """Images with their labels, as many of the one as of the other."""
+
+    images: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint8]
+
+
+def read_pictures(paths: Paths) -> Pictures:
+    """Read the images of a data set. Raises DataError."""
     images = read_images(_read(paths.images), paths.images.name)
     labels = read_labels(_read(paths.labels), paths.labels.name)
     if len(images) != len(labels):
@@ -314,6 +321,17 @@ def read_files(paths: Paths, parameter_file: str, origin: Text) -> DataSet:
             ),
             say("Take both files from the same place."),
         )
+    return Pictures(images, labels)
+
+
+def read_files(
+    paths: Paths, parameter_file: str, origin: Text, pictures: Pictures | None = None
+) -> DataSet:
+    """Read a data set; `origin` ends the report's phrase "10,000 test images". Raises DataError.
+
+    `pictures` are those of these paths, where they were read already.
+    """
+    images, labels = pictures or read_pictures(paths)
     parameters = {}
     if paths.parameters is not None:
         content = _read(paths.parameters)

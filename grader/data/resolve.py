@@ -18,10 +18,12 @@ from grader.data.dataset import (
     PARAMETERS,
     DataSet,
     Paths,
+    Pictures,
     builtin_data,
     find_files,
     no_data,
     read_files,
+    read_pictures,
 )
 from grader.data.parameters import KNOWN
 from grader.errors import DataError, Told
@@ -213,6 +215,22 @@ def _stream(
             show(received)
 
 
+class FolderPictures:
+    """The images of folders that were named, each read once for all assignments of a batch."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[tuple[Path, Path], Pictures] = {}
+
+    def read(self, paths: Paths) -> Pictures:
+        """Return the images of these paths. Raises DataError; that is not remembered."""
+        key = paths.images, paths.labels
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = read_pictures(paths)
+            return self._known[key]
+
+
 BUILTIN = "builtin"
 """What is given in place of a folder to demand the built-in set."""
 
@@ -226,12 +244,14 @@ def resolve_data(
     offline: bool = False,
     cache: Path | None = None,
     sources: Sources | None = None,
+    pictures: FolderPictures | None = None,
 ) -> DataSet:
     """Return the data that an assignment needs.
 
     The first of these decides: `directory`, the variable GRADER_DATA, the cache, a download into
     the cache (unless `offline` or GRADER_OFFLINE=1), the built-in set. `directory` and GRADER_DATA
-    name a folder or are "builtin". `cache` is the user's cache folder by default.
+    name a folder or are "builtin". `cache` is the user's cache folder by default, `pictures` has
+    what others have read of a folder.
 
     Raises DataError when a folder that was named lacks files or holds damaged ones, when a download
     has the wrong checksum, or when parameters are asked for that only a folder can hold.
@@ -250,7 +270,7 @@ def resolve_data(
     if named == BUILTIN:
         return builtin_data(needs.parameters, say("the built-in set was asked for"))
     if named:
-        return _named_folder(Path(named), needs.parameters)
+        return _named_folder(Path(named), needs.parameters, pictures)
     offline = offline or environment.get("GRADER_OFFLINE", "0") not in ("", "0")
     cache = cache or platformdirs.user_cache_path("grader", appauthor=False)
     try:
@@ -259,21 +279,25 @@ def resolve_data(
         return builtin_data(needs.parameters, error.reason)
 
 
-def check_folder(directory: str | Path | None, environment: Mapping[str, str]) -> None:
+def check_folder(
+    directory: str | Path | None,
+    environment: Mapping[str, str],
+    pictures: FolderPictures | None = None,
+) -> None:
     """Raise DataError where a folder was named that no images can be had from.
 
-    Parameters are each assignment's own, and not looked for.
+    Parameters are each assignment's own, and not looked for. `pictures` has the images from then.
     """
     named = _named(directory, environment)
     if named not in ("", BUILTIN):
-        _named_folder(Path(named), "")
+        _named_folder(Path(named), "", pictures)
 
 
 def _named(directory: str | Path | None, environment: Mapping[str, str]) -> str:
     return str(directory or environment.get("GRADER_DATA", ""))
 
 
-def _named_folder(folder: Path, parameter_file: str) -> DataSet:
+def _named_folder(folder: Path, parameter_file: str, pictures: FolderPictures | None) -> DataSet:
     hint = say("Check --data and the variable GRADER_DATA, or use --data builtin.")
     try:
         if not folder.is_dir():
@@ -283,7 +307,8 @@ def _named_folder(folder: Path, parameter_file: str) -> DataSet:
         raise DataError(
             say("The data folder {folder} may not be read.", folder=str(folder)), hint
         ) from None
-    return read_files(paths, parameter_file, say("from the data folder that was named"))
+    read = (pictures or FolderPictures()).read(paths)
+    return read_files(paths, parameter_file, say("from the data folder that was named"), read)
 
 
 def _official(

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from grader.gradebook.decisions import decided_parts
 from grader.gradebook.entries import (
     Adjustment,
     Attempt,
@@ -25,7 +26,7 @@ from grader.gradebook.entries import (
 )
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
-from grader.render.final_grade import FinalGrade
+from grader.render.final_grade import DecidedPart, FinalGrade
 
 
 class Rules(Value, frozen=True):
@@ -67,7 +68,8 @@ class Grade(Value, frozen=True):
     """A grade, and how it came about. `points` are None where nothing has been graded.
 
     `attempt` is the number of the one that counts, `lines` explain it from top to bottom. `open`
-    are points that a person has yet to give: neither `points` nor `possible` has them.
+    are points that a person has yet to give: neither `points` nor `possible` has them. `decided`
+    are the parts of which a person decided something.
     """
 
     points: Decimal | None
@@ -78,6 +80,7 @@ class Grade(Value, frozen=True):
     parts: tuple[PartPoints, ...]
     lines: tuple[Text, ...]
     open: Decimal = NONE
+    decided: tuple[DecidedPart, ...] = ()
 
     @property
     def final(self) -> FinalGrade | None:
@@ -85,7 +88,7 @@ class Grade(Value, frozen=True):
         if self.points is None:
             return None
         numbers = float(self.points), float(self.possible), float(self.open)
-        return FinalGrade(*numbers, self.lines)
+        return FinalGrade(*numbers, self.lines, parts=self.decided)
 
 
 class _Total(NamedTuple):
@@ -157,6 +160,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         chosen.parts,
         (*heads, *listed, why, *chosen.lines, end),
         chosen.open,
+        decided_parts(chosen.attempt, chosen.parts),
     )
 
 

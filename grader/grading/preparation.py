@@ -29,6 +29,7 @@ from grader import __version__
 from grader.checks import kinds as registered
 from grader.course import Course, CourseAssignment
 from grader.data import DataSet, resolve_data
+from grader.data.resolve import FolderPictures
 from grader.decoding import prepared
 from grader.environment import (
     describe_environment,
@@ -171,8 +172,9 @@ class Settings(msgspec.Struct, frozen=True):
     Gradings that run at the same time share one `quiet`, so that they do not disturb each other's
     measurements, one `timing_lock`, which gradings of other processes share too, one `pace` and one
     `limits`, so that they know how fast this machine can be, and one `library_times`. They share
-    one `room` as well: the memory that is there for all; and `known`, what runners have answered
-    before. `builds_ahead`: what a notebook has handed over is built while it goes on.
+    one `room` as well: the memory that is there for all; `known`, what runners have answered
+    before; and `pictures`, what was read of a folder of data. `builds_ahead`: what a notebook has
+    handed over is built while it goes on.
     """
 
     sandbox: Sandbox
@@ -192,6 +194,7 @@ class Settings(msgspec.Struct, frozen=True):
     room: Room = msgspec.field(default_factory=Room)
     known: KnownAnswers = msgspec.field(default_factory=KnownAnswers)
     builds_ahead: bool = False
+    pictures: FolderPictures | None = None
 
 
 class Preparation:
@@ -219,6 +222,7 @@ class Preparation:
                     directory=self.settings.data,
                     environment=self.settings.environment,
                     progress=progress,
+                    pictures=self.settings.pictures,
                 )
             return self._data
 

@@ -252,6 +252,28 @@ def test_data_that_no_submission_can_be_graded_with_are_refused_once(
     assert not list((tmp_path / "reports").glob("**/*.json"))
 
 
+def test_data_that_one_of_several_submissions_needs_are_refused_before_any_is_graded(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "class" / "ada" / "hw.ipynb", "x = 1", assignment="kinds")
+    write(tmp_path / "class" / "ben" / "hw.ipynb", "x = 1", assignment="images")
+    completed = run(tmp_path, "--course", str(KINDS), "--data", str(tmp_path / "nowhere"))
+    assert (2, "") == (completed.returncode, completed.stdout)
+    assert "There is no data folder" in completed.stderr
+    assert not list((tmp_path / "reports").glob("**/*.json"))
+
+
+def test_data_that_no_submission_needs_are_not_missed(tmp_path: Path) -> None:
+    write(tmp_path / "class" / "ada" / "hw.ipynb", "x = 1", assignment="kinds")
+    write(tmp_path / "class" / "ben" / "hw.ipynb", "x = 1", assignment="of nobody")
+    (tmp_path / "class" / "cem.ipynb").write_text("no notebook")
+    run(tmp_path, "--course", str(KINDS), "--data", str(tmp_path / "nowhere"))
+    ada, ben, cem = (rows(tmp_path)[name] for name in ("ada/hw", "ben/hw", "cem"))
+    assert (True, "kinds") == (ada.graded, ada.assignment)
+    assert not ben.graded and not cem.graded
+    assert "no data folder" not in ada.noticed.english + ben.noticed.english
+
+
 def test_data_that_a_course_has_no_use_for_are_not_looked_at(tmp_path: Path) -> None:
     write(tmp_path / "class" / "ada" / "hw.ipynb", "x = 1")
     assert 0 == run(tmp_path, "--data", str(tmp_path / "nowhere")).returncode

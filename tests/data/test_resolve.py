@@ -15,7 +15,7 @@ import pytest
 from grader.assignment import DataNeeds
 from grader.data import resolve_data
 from grader.data.dataset import IMAGES, LABELS, write_idx
-from grader.data.resolve import Expected, Sources
+from grader.data.resolve import Expected, FolderPictures, Sources, check_folder
 from grader.errors import DataError
 from grader.progress import Silent
 
@@ -122,6 +122,27 @@ class TestNamed:
         (tiny / IMAGES).write_bytes((tiny / IMAGES).read_bytes()[:-1])
         with pytest.raises(DataError, match="t10k-images-idx3-ubyte should hold"):
             resolve_data(needs, directory=tiny, environment={}, progress=Silent())
+
+    def test_its_images_are_read_once_for_all_who_share_them(
+        self, needs: DataNeeds, tiny: Path
+    ) -> None:
+        shared = FolderPictures()
+        check_folder(None, {"GRADER_DATA": str(tiny)}, shared)
+        (tiny / IMAGES).write_bytes(b"gone since then")
+        given = {"directory": tiny, "environment": {}, "progress": Silent()}
+        one, other = (resolve_data(each, pictures=shared, **given) for each in (PLAIN, needs))
+        assert (5, True) == (len(one.images), one.images is other.images)
+        assert one.parameters != other.parameters
+        with pytest.raises(DataError):
+            resolve_data(PLAIN, **given)
+
+    def test_images_that_cannot_be_read_may_be_later(self, tiny: Path) -> None:
+        shared, whole = FolderPictures(), (tiny / IMAGES).read_bytes()
+        (tiny / IMAGES).write_bytes(whole[:-1])
+        with pytest.raises(DataError):
+            check_folder(tiny, {}, shared)
+        (tiny / IMAGES).write_bytes(whole)
+        check_folder(tiny, {}, shared)
 
     def test_an_empty_variable_names_nothing(self, filled: Path, nowhere: Sources) -> None:
         found = resolve_data(

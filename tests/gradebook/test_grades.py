@@ -168,7 +168,7 @@ def test_an_attempt_that_does_not_count_uses_no_free_days() -> None:
 def test_a_page_is_given_the_grade_with_its_lines_and_nothing_where_there_is_none() -> None:
     changes = (change(1, points=Decimal("-2.5")),)
     grade = derive(account(attempt(1, "20", "30", changes=changes)))
-    assert grade.final == FinalGrade(47.5, 100.0, 0.0, grade.lines)
+    assert grade.final == FinalGrade(47.5, 100.0, 0.0, grade.lines, parts=grade.decided)
     assert None is derive(account()).final
 
 

@@ -15,10 +15,11 @@ from markupsafe import Markup, escape
 
 from grader.language import say
 from grader.render import wording
-from grader.render.final_grade import FinalGrade
+from grader.render.final_grade import DecidedPart, FinalGrade, as_decided
 from grader.render.findings import cells_run, circumstances, first_cause, missing_parts, place_of
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
+from grader.render.html.decisions import with_decisions
 from grader.render.html.notebook import Notebook
 from grader.render.html.sections import (
     CellAnchors,
@@ -42,8 +43,8 @@ _BEFORE = say("{score} of {maximum} before adjustments and lateness")
 class Score(NamedTuple):
     """The score: its numbers, a sentence that says them, and its share in percent.
 
-    `open` says how many points are not marked yet, `before` what the report alone comes to where
-    the score is another one; each is empty where there is nothing to say.
+    `open` says how many points are not marked yet, `before` what the report comes to with what a
+    person has marked, where the score is another one; each is empty where there is nothing to say.
     """
 
     number: str
@@ -77,9 +78,10 @@ class ProblemRow(NamedTuple):
 
 def score(report: Report, final: FinalGrade | None = None) -> Score:
     """Return the one score of a page: the grade, where somebody made one of the report's points."""
-    own = _score(report.score, report.max_score, report.open)
     if final is None:
-        return own
+        return _score(report.score, report.max_score, report.open)
+    marked = as_decided(report, final.marked)
+    own = _score(marked.score, marked.max_score, marked.open)
     if not final.is_told:
         return own._replace(before=tell("before adjustments and lateness"))
     graded = _score(final.points, final.possible, final.open)
@@ -257,6 +259,11 @@ class _Page:
     """A report's page, while it is made."""
 
     def __init__(self, report: Report, whose: str, final: FinalGrade | None) -> None:
+        self._score = score(report, final)
+        self._decided: dict[str, DecidedPart] = {}
+        if final is not None:
+            self._decided = {each.id: each for each in final.told}
+            report = as_decided(report, final.told)
         self._report = cleaned(report)
         self._whose = whose
         self._final = final
@@ -282,7 +289,7 @@ class _Page:
             report=report,
             title=tell(report.assignment.title),
             whose=self._whose,
-            score=score(report, self._final),
+            score=self._score,
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
             grade=_some(_steps(self._final)),
@@ -303,7 +310,9 @@ class _Page:
         """Yield the parts, from the whole to what is left when nothing fits."""
         write = self._macro("parts", "part")
         budget = self._budget.part(_PARTS)
-        for view in part_views(self._report, self._missing):
+        views = part_views(self._report, self._missing)
+        for part, view in zip(self._report.parts, views, strict=True):
+            view = with_decisions(view, self._decided.get(part.id))
             piece = budget.fit(*(functools.partial(write, form) for form in forms(view)))
             if not piece:
                 break

@@ -1,0 +1,71 @@
+"""A machine that cannot grade says so in a sentence, and not amid what Dask says of processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.cluster.ability import need_grading
+from grader.cluster.address import PRELOAD
+from grader.errors import SandboxError
+from tests.cluster.farm import farm, free_port
+from tests.endtoend.command import GRADER
+
+NEVER_STARTS = """
+import os, sys
+if any("spawn_main" in each for each in sys.orig_argv):
+    os._exit(3)
+"""
+"""What makes workers end while they start."""
+
+
+def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command on a machine on which no program is installed: also no bubblewrap."""
+    environment = {**os.environ, "PATH": str(folder), "COLUMNS": "400", **more}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("kind", ["worker", "local"])
+def test_a_command_whose_worker_could_not_grade_says_why_and_what_to_do(
+    tmp_path: Path, kind: str
+) -> None:
+    which = [f"tcp://127.0.0.1:{free_port()}"] if kind == "worker" else ["--port", "0"]
+    done = run(tmp_path, str(GRADER), "cluster", kind, *which, "--sandbox", "strong")
+    assert (2, "") == (done.returncode, done.stdout)
+    why, what_to_do = done.stderr.splitlines()
+    assert why.startswith('grader: There is no sandbox of the level "strong".')
+    assert "bubblewrap" in why and "bubblewrap" in what_to_do
+
+
+def test_the_level_that_is_demanded_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SandboxError, match="strong"):
+        need_grading("strong")
+    need_grading("none")
+
+
+def test_workers_that_end_while_they_start_are_not_said_to_lack_a_port(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(NEVER_STARTS)
+    words = ("cluster", "local", "--workers", "1", "--port", "0", "--sandbox", "none")
+    done = run(tmp_path, str(GRADER), *words, PYTHONPATH=str(tmp_path))
+    assert 2 == done.returncode
+    assert done.stderr.splitlines()[-2:] == [
+        "grader: No worker could be started.",
+        "        See what `grader doctor` says.",
+    ]
+
+
+def test_a_worker_of_dask_that_cannot_grade_says_why_and_ends_at_once(tmp_path: Path) -> None:
+    words = ("--no-dashboard", "--preload", PRELOAD, "--level", "strong")
+    program = (sys.executable, "-m", "distributed.cli.dask_worker")
+    with farm(workers=0) as made:
+        told = run(tmp_path, *program, made.address, *words).stderr
+    assert 'grader: There is no sandbox of the level "strong".' in told
+    assert "Process Dask Worker process" not in told
