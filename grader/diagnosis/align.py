@@ -17,7 +17,7 @@ from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_e
 from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.passed_by import is_idle, passed_by
+from grader.diagnosis.passed_by import is_idle, passed_by, taken_instead
 from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align"]
@@ -149,7 +149,10 @@ class _Search:
         )
 
     def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
-        """Return that a layer which seems to be left out is there, and another step is taken."""
+        """Return that what should be taken is there, and another step is taken."""
+        found = taken_instead(self.matching, wrong)
+        if found is not None:
+            return found
         if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
         return passed_by(self.matching, wrong, mistake.place)
