@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
 from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
+from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
 from grader.diagnosis.passed_by import is_idle, passed_by, taken_instead
@@ -204,8 +205,8 @@ class _Search:
             # should come after the sum.
             matching = self.matching
             if matching.gives_what_it_takes(step) and is_idle(matching, step, mistake.place):
-                names = tuple(self.program.layers[each].name for each in (between, mistake.place))
-                return step, LikelyMistake("order_swapped", names[0], {"layers": names}, between)
+                facts = exchanged(self.program, between, mistake.place)
+                return step, LikelyMistake("order_swapped", facts["layers"][0], facts, between)
         return None
 
     def _blamed(self, wrong: int, mistake: LikelyMistake | None) -> int:
