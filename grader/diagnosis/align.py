@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
 from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
+from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.passed_by import is_idle, passed_by
+from grader.diagnosis.passed_by import is_idle, passed_by, taken_instead
 from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align"]
@@ -149,7 +150,10 @@ class _Search:
         )
 
     def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
-        """Return that a layer which seems to be left out is there, and another step is taken."""
+        """Return that what should be taken is there, and another step is taken."""
+        found = taken_instead(self.matching, wrong)
+        if found is not None:
+            return found
         if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
         return passed_by(self.matching, wrong, mistake.place)
@@ -201,8 +205,8 @@ class _Search:
             # should come after the sum.
             matching = self.matching
             if matching.gives_what_it_takes(step) and is_idle(matching, step, mistake.place):
-                names = tuple(self.program.layers[each].name for each in (between, mistake.place))
-                return step, LikelyMistake("order_swapped", names[0], {"layers": names}, between)
+                facts = exchanged(self.program, between, mistake.place)
+                return step, LikelyMistake("order_swapped", facts["layers"][0], facts, between)
         return None
 
     def _blamed(self, wrong: int, mistake: LikelyMistake | None) -> int:

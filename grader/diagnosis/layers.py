@@ -155,6 +155,8 @@ class Program:
         """Return the values of `size` numbers that follow from a change, each with its place.
 
         Values that are the right ones are left out: a change that changes nothing is no mistake.
+        Behind zeros in place of other numbers nothing is looked for: that a branch of a sum is not
+        there is what any change would give that makes zeros of it.
         """
         if one.size not in (None, size, self.layers[one.place].value.size):
             return  # layers after it do not fit
@@ -176,6 +178,8 @@ class Program:
                 return
             values[place] = value
             self.computed += value.numel()
+            if self.layers[place].name and not value.any() and self.layers[place].value.any():
+                return
             keeps_shapes = keeps_shapes and value.numel() == self.layers[place].value.size
             if value.numel() == size:
                 yield place, value.detach().reshape(-1).numpy()

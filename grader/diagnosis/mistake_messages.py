@@ -17,6 +17,11 @@ ALL_BUT_RIGHT = 0.99
 too early leave more."""
 
 
+ROUNDING = 1e-3
+"""How far numbers are off at most, relative to the largest, where something is rounded on the way:
+float16 by 2**-11. What a loop leaves out is more."""
+
+
 class MistakeMessage(NamedTuple):
     """What is said of a mistake, and the advice: texts whose fields are the mistake's facts."""
 
@@ -25,10 +30,14 @@ class MistakeMessage(NamedTuple):
 
 
 DECIDES: Mapping[str, str] = {
+    "bias_differs": "form",
+    "bias_extra": "form",
     "flatten_order": "found",
     "index_fixed": "operand",
     "operand_missing": "operand",
     "operand_twice": "operand",
+    "order_swapped": "part",
+    "partly_right": "at",
     "pooling_kind": "found",
     "reduction_too_short": "end",
     "transposed": "operand",
@@ -43,6 +52,11 @@ _OVER_ALL = say(
 _ADD_BIAS = say(
     "Add the bias to the product, once: one number for each channel of a convolution, or for each"
     " column of a linear layer."
+)
+_AMOUNT = say("every number is off by the same amount, {amount:.3g}")
+_BEGIN_WITH_ZERO = say(
+    "Look at what the sum begins with, which must be 0, and whether a number is added that PyTorch"
+    " does not add."
 )
 
 MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
@@ -151,8 +165,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "initialised_in_every_round": MistakeMessage(
         say("the sum begins anew in every round, so that one term is left of it"),
         say(
-            "Set the sum to 0 once, before its loop. In a block, declare the axis of the sum as a"
-            " reduction (R): T.init() is done in its first round only."
+            "Set the sum to 0 once, before its loop, and let every round add its term to it (+=,"
+            " not =). In a block, declare the axis of the sum as a reduction (R): T.init() is done"
+            " in its first round only."
         ),
     ),
     "sum_not_initialised": MistakeMessage(
@@ -178,6 +193,8 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("a vector is added that does not belong there"),
         say("Leave the addition out here, or add the bias where PyTorch does."),
     ),
+    "bias_differs:constant": MistakeMessage(_AMOUNT, _BEGIN_WITH_ZERO),
+    "bias_extra:constant": MistakeMessage(_AMOUNT, _BEGIN_WITH_ZERO),
     "bias_axis": MistakeMessage(
         say("the bias goes along another axis than it should"),
         say(
@@ -287,6 +304,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("{first} and {second} are exchanged"),
         say("Do {first} first, and {second} on its result."),
     ),
+    "order_swapped:bias": MistakeMessage(
+        say("the bias of {first} is added behind {second}, should be before it"),
+        say("Add the bias to the product first, and do {second} on the sum."),
+    ),
     "other_operand": MistakeMessage(
         say("it takes another value than it should"),
         say("Give it the result of the layer before it: check the variables of the call."),
@@ -334,6 +355,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
             "Look at the edges of the loops, at which index belongs to which axis, and where a sum"
             " begins."
         ),
+    ),
+    "partly_right:negative": MistakeMessage(
+        say("{share:.0%} of its numbers are right, and all others should be 0"),
+        say("ReLU is the larger one of x and 0: what is negative becomes 0, whatever it was."),
     ),
     "partly_right:along": MistakeMessage(
         say(

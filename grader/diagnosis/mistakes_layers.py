@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -306,14 +307,22 @@ def swapped(program: Program, place: int) -> Iterator[Change]:
     taken = [at for at, each in enumerate(other.operands) if each.layer == place]
     if len(taken) != 1:
         return
-    names = (program.layers[place].name, program.layers[following].name)
+    facts = exchanged(program, place, following)
     for index, operand in enumerate(one.operands):
         if operand.is_running:
             first = _in_place_of(other, taken[0], index)
             second = _with_others(one, taken[0], index)
-            yield Change(
-                "order_swapped", place, {place: first, following: second}, {"layers": names}
-            )
+            yield Change("order_swapped", place, {place: first, following: second}, facts)
+
+
+def exchanged(program: Program, place: int, following: int) -> dict[str, Any]:
+    """Return the facts of two layers that are exchanged, of which one may be a layer's bias alone.
+
+    Who adds the bias of a convolution behind the ReLU does the convolution first, as they should.
+    """
+    names = (program.layers[place].name, program.layers[following].name)
+    is_bias = program.layers[place].operation.kind == "bias"
+    return {"layers": names} | ({"part": "bias"} if is_bias else {})
 
 
 def _in_place_of(operation: Operation, taken: int, index: int) -> Compute:

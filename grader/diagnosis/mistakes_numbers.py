@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
-from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT
+from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, ROUNDING
 from grader.messages import integer_poison
 from grader.report import MistakeKind
 
@@ -107,7 +107,8 @@ def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE
         # A mean that is to be taken away is a vector: with another one no vector is too many.
         if added is not None and not _take_vector(program, candidates, added):
             is_bias = other == place and program.layers[other].operation.kind == "bias"
-            return Sight("bias_differs" if is_bias else "bias_extra", other, {"axis": added})
+            facts = {"axis": added} | _amount(flat - wanted.numbers, tolerance * wanted.scale)
+            return Sight("bias_differs" if is_bias else "bias_extra", other, facts)
     for other in (place, *_of_the_same_size(found, program)):
         partly = _partly_right(flat, program, other, tolerance)
         if partly is not None:
@@ -135,6 +136,9 @@ def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float)
     share = 1 - float(is_wrong.mean())
     if wanted.is_trivial or not _HALF_RIGHT <= share < 1:
         return None
+    # Products in float16 are right where they are small, and nothing is wrong with their loops.
+    if float(np.abs(flat - wanted.numbers).max()) < ROUNDING * wanted.scale:
+        return None
     facts: dict[str, Any] = {"share": math.floor(100 * share) / 100}  # never "100% are right"
     for axis, extent in enumerate(wanted.shape):
         places = np.unique(is_wrong.nonzero()[axis])
@@ -143,6 +147,10 @@ def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float)
         if len(places) < extent and is_in_a_row and is_whole:
             facts |= {"axis": axis, "start": int(places[0]), "stop": int(places[-1]) + 1}
             return Sight("partly_right", place, facts)
+    # max(x, 0.01 * x) has no edge to look at.
+    is_relu = program.layers[place].operation.kind == "relu"
+    if is_relu and not wanted.numbers.reshape(wanted.shape)[is_wrong].any():
+        facts["at"] = "negative"
     return Sight("partly_right", place, facts) if share <= ALL_BUT_RIGHT else None
 
 
@@ -179,6 +187,13 @@ def _added_vector(rest: Doubles, shape: tuple[int, ...], largest: float) -> int 
         if len(rows) > 1 and float(np.ptp(rows, axis=0).max(initial=0.0)) <= 2 * largest:
             return axis
     return None
+
+
+def _amount(rest: Doubles, largest: float) -> dict[str, Any]:
+    """Return the one number that all of a difference is: a sum began with it. Else nothing."""
+    if float(np.ptp(rest)) > 2 * largest:
+        return {}
+    return {"form": "constant", "amount": float(rest.mean())}
 
 
 def _take_vector(program: Program, places: Iterable[int], axis: int) -> bool:

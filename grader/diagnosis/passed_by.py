@@ -1,16 +1,17 @@
 """A layer that seems to be left out and is there: what should take its result takes another step.
 
 `lv1 = relu(lv0); lv2 = linear(lv0)`: to advise a ReLU would have the student write a second one.
+So it is with a sum that nobody takes, or several layers in a row.
 """
 
 from __future__ import annotations
 
 import torch
 
-from grader.diagnosis.layers import Matching, is_equal, numbers
+from grader.diagnosis.layers import Matching, change, is_equal, known, numbers
 from grader.diagnosis.mistakes import LikelyMistake, whole_of
 
-__all__ = ["is_idle", "passed_by"]
+__all__ = ["is_idle", "passed_by", "taken_instead"]
 
 
 def passed_by(matching: Matching, wrong: int, left_out: int) -> LikelyMistake | None:
@@ -24,9 +25,66 @@ def passed_by(matching: Matching, wrong: int, left_out: int) -> LikelyMistake | 
         if matching.matched[taken] is None or _takers(matching, taken) != [left_out]:
             continue
         wanted = _wanted(matching, taken, wrong, left_out)
-        if wanted is not None:
-            return _mistake(matching, taken, wanted)
+        place = None if wanted is None else matching.matched[wanted]
+        after = None if place is None else matching.program.next_of(place)
+        if wanted is not None and after is not None:
+            return _mistake(matching, taken, wanted, after)
     return None
+
+
+def taken_instead(matching: Matching, wrong: int) -> LikelyMistake | None:
+    """Return which right step the wrong one should take, where it does the next layer on another.
+
+    So several layers are passed by at once, or a sum: `lv3 = linear(lv0)` where PyTorch's linear
+    takes `lv2 = lv0 + lv1`. It is the layer itself, done on one value, that gives the numbers.
+    """
+    value = matching.steps[wrong].value
+    if value is None or known(value).is_trivial:
+        return None
+    for taken in matching.steps[wrong].takes:
+        for wanted in range(wrong):
+            if _is_ahead(matching, wanted, taken, wrong):
+                for after in _takers(matching, wanted):
+                    if _does(matching, wrong, after, taken):
+                        return _mistake(matching, taken, wanted, after)
+    return None
+
+
+def _is_ahead(matching: Matching, wanted: int, taken: int, wrong: int) -> bool:
+    """Say whether a step is computed from one that is taken, and could be taken in its place."""
+    place, other = matching.matched[wanted], matching.matched[taken]
+    return (
+        place is not None
+        and other is not None
+        and place != other
+        and _fits(matching, wanted, taken, wrong, place)
+        and matching.known[place].shape == matching.known[other].shape
+    )
+
+
+def _does(matching: Matching, wrong: int, after: int, taken: int) -> bool:
+    """Say whether a step has the numbers of a layer that is done on the one that is taken.
+
+    A layer of two values is not looked at: `l + linear(l)` may take the same step for both. Nor is
+    one that another step has done already: this one may be a later one, of the same weight.
+    """
+    program, value, other = matching.program, matching.steps[wrong].value, matching.matched[taken]
+    whole = whole_of(after, program)
+    operation = program.layers[after].operation
+    running = [at for at, each in enumerate(operation.operands) if each.is_running]
+    if value is None or other is None or whole in matching.matched or len(running) > 1:
+        return False
+    given, index = torch.from_numpy(program.layers[other].value), running[0]
+    one = change(
+        "other_operand",
+        after,
+        lambda *values: operation.compute(*values[:index], given, *values[index + 1 :]),
+    )
+    flat = numbers(value)
+    return any(
+        place in (after, whole) and is_equal(flat, known(found), matching.tolerance)
+        for place, found in program.changed(one, flat.size)
+    )
 
 
 def _takers(matching: Matching, step: int) -> list[int]:
@@ -70,13 +128,12 @@ def _lies_as_its_layer(matching: Matching, step: int) -> bool:
     return place is not None and value is not None and matching.known[place].shape == value.shape
 
 
-def _mistake(matching: Matching, taken: int, wanted: int) -> LikelyMistake | None:
-    """Return the mistake, None where a step has no name or no layer comes after it."""
+def _mistake(matching: Matching, taken: int, wanted: int, after: int) -> LikelyMistake | None:
+    """Return the mistake of a layer that takes another step; None where a step has no name."""
     program, places = matching.program, (matching.matched[taken], matching.matched[wanted])
     variables = matching.steps[taken].variable, matching.steps[wanted].variable
     names = ["" if place is None else program.layers[place].name for place in places]
-    after = None if places[1] is None else program.next_of(places[1])
-    if after is None or not all(variables):
+    if not all(variables):
         return None
     facts = dict(zip(("taken", "wanted"), names, strict=True))
     facts |= dict(zip(("taken_step", "wanted_step"), variables, strict=True))

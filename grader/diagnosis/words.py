@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, DECIDES, MISTAKE_MESSAGES
+from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, DECIDES, MISTAKE_MESSAGES, ROUNDING
 from grader.evidence.problems import NOT_FINITE
 from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
 from grader.report import MistakeKind
@@ -169,6 +169,8 @@ def _difference(departure: Departure) -> Text:
 
 
 def _percent(share: float) -> str:
+    if share < 0.001:
+        return f"{100 * share:.1g}%"  # "off by 0.0%" is not off
     return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
 
 
@@ -176,7 +178,9 @@ def _compare(departure: Departure) -> Text:
     """Say what to do about a step that no known mistake explains."""
     if departure.nan:
         return NOT_FINITE
-    if _MOSTLY <= departure.right <= ALL_BUT_RIGHT:
+    # What is off by as little is rounded: no loop ends too early.
+    is_rounded = departure.difference is not None and departure.difference < ROUNDING
+    if _MOSTLY <= departure.right <= ALL_BUT_RIGHT and not is_rounded:
         return say(
             "{share:.0%} of its elements are right: look at the edges of the loops, at which index"
             " belongs to which axis, and where a sum begins.",
@@ -209,7 +213,7 @@ def _key(kind: str, facts: Facts) -> str:
     if kind == "softmax_missing" and "along" in facts:
         variant = "along"
     if kind == "partly_right" and "start" in facts:
-        variant = "along"
+        variant = variant or "along"
     names = {facts.get("taken", ""), facts.get("wanted", "")}
     if kind == "other_operand" and len(names - {""}) > 1:
         variant = "layers"

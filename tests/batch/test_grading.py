@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +32,9 @@ from grader.reading.submission import SubmissionFile
 from grader.report import Report, ungraded_report
 from grader.sandbox.room import CrowdedSandbox, RevocableSandbox
 from tests.properties import hostile
+
+SECONDS = 300.0
+"""How long to wait for what must come: who waits in vain fails in place of hanging."""
 
 COURSE = load_course(Path(__file__).parents[1] / "courses" / "small")
 
@@ -106,14 +108,21 @@ def too_busy(report: Report) -> Report:
 
 
 class Attempts:
-    """Stands for `grade`: says of the first so many gradings that the machine displaced them."""
+    """Stands for `grade`: says of the first so many gradings that the machine displaced them.
 
-    def __init__(self, displaced: int) -> None:
+    The first `together` gradings end only when all of them have begun, and those of them that are
+    not displaced only when `leave` is set. A later one sets it, too, having counted who is there:
+    who was to wait for them, and did not, is seen.
+    """
+
+    def __init__(self, displaced: int, together: int = 1) -> None:
         self._displaced = displaced
         self._running = 0
         self._lock = threading.Lock()
+        self._meeting = threading.Barrier(together)
+        self.leave = threading.Event()
         self.began = 0
-        self.beside: list[int] = []
+        self.beside: dict[int, int] = {}
         self.sandboxes: list[object] = []
         self.may_time: list[bool] = []
 
@@ -122,10 +131,14 @@ class Attempts:
             self.sandboxes.append(prepared.settings.sandbox)
             with prepared.settings.timing_lock.turn_at_once() as turn:
                 self.may_time.append(turn is not None)
-            time.sleep(0.1)
-            self.beside.append(self._running)
+            if number < self._meeting.parties:
+                self._meeting.wait(SECONDS)
+            self.beside[number] = self._running
             if number < self._displaced:
                 raise DisplacedError(foreign("There was no room."), foreign("Come again."))
+            if number < self._meeting.parties:
+                assert self.leave.wait(SECONDS)
+            self.leave.set()
         return ungraded_report(submission.name, foreign("It was reached."), describe_environment())
 
     @contextmanager
@@ -138,6 +151,20 @@ class Attempts:
         finally:
             with self._lock:
                 self._running -= 1
+
+
+class Announcing(Quiet):
+    """A Quiet that sets an event when somebody asks to be alone."""
+
+    def __init__(self, asked: threading.Event) -> None:
+        super().__init__()
+        self._asked = asked
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        self._asked.set()
+        with super().exclusive():
+            yield
 
 
 class World:
@@ -235,14 +262,14 @@ class TestRun:
     def test_what_the_machine_has_displaced_is_graded_again_alone(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        attempts = Attempts(displaced=1)
+        attempts = Attempts(displaced=1, together=3)
         monkeypatch.setattr("grader.batch.attempts.grade", attempts)
         world.submissions.mkdir()
         for name in "abc":
             write_sound(world.submissions / f"{name}.ipynb")
-        world.grade(jobs=3)
+        world.grade(jobs=3, quiet=Announcing(attempts.leave))
         assert 4 == attempts.began
-        assert [1] == attempts.beside[-1:]
+        assert 1 == attempts.beside[3]
         assert isinstance(attempts.sandboxes[-1], RevocableSandbox)
         assert {CrowdedSandbox} == {type(each) for each in attempts.sandboxes[:-1]}
 

@@ -78,7 +78,7 @@ class TestOrder:
         alignment = align(steps, LAYERS)
         assert alignment.mistake is not None
         assert "order_swapped" == alignment.mistake.kind
-        assert ("conv2d", "relu") == alignment.mistake.facts["layers"]
+        assert {"layers": ("conv2d", "relu"), "part": "bias"} == alignment.mistake.facts
         assert 1 == alignment.wrong
 
     def test_a_layer_that_changed_nothing_where_it_was_done_too_early(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -26,6 +27,47 @@ from tests.diagnosis.network import (
 )
 
 LAYERS = network.layers()
+
+
+class TestWhereToLook:
+    """What is seen in the numbers themselves says where to look, and where there is nothing."""
+
+    def test_a_sum_that_begins_with_another_number_is_no_vector_too_many(self) -> None:
+        mistake = align(run([*but()[:7], ("dense1", lambda x: square(x) + 1)]), LAYERS).mistake
+        assert mistake is not None
+        assert ("bias_extra", "constant") == (mistake.kind, mistake.facts["form"])
+        assert pytest.approx(1, abs=1e-4) == mistake.facts["amount"]
+
+    def test_a_vector_too_many_is_no_number(self) -> None:
+        bias = PARAMETERS["hidden_bias"]
+        mistake = align(run([*but()[:7], ("dense1", lambda x: square(x) + bias)]), LAYERS).mistake
+        assert mistake is not None
+        assert ("bias_extra", {"axis": -1}) == (mistake.kind, mistake.facts)
+
+    def test_what_is_left_of_negative_numbers_is_at_no_edge(self) -> None:
+        def leaky(x: Any) -> Any:
+            return np.maximum(x, x * np.float32(0.1))
+
+        x, weight = np.abs(noise(6, 8)), np.abs(noise(8, 8))
+        weight[:, [1, 4]] *= -1
+        layers = record(lambda: torch.relu(double(x) @ double(weight)), [x])
+        steps = [
+            Observed("lv", "matmul", x @ weight, (), takes_input=True),
+            Observed("lv1", "relu", leaky(x @ weight), (0,)),
+        ]
+        mistake = align(steps, layers).mistake
+        assert mistake is not None
+        assert ("partly_right", "negative") == (mistake.kind, mistake.facts["at"])
+
+    def test_what_is_off_by_rounding_is_not_called_partly_right(self) -> None:
+        """Most of it is right as far as float32 goes, where the numbers are small."""
+
+        def rounded(x: Any) -> Any:
+            value = square(x)
+            value.reshape(-1)[::3] *= np.float32(1 + 2**-11)
+            return value
+
+        assert align(run([*but()[:7], ("dense1", rounded)]), LAYERS).mistake is None
 
 
 class TestNumbersThatAreNone:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import pytest
 import torch
+from torch.nn.functional import linear
 
 from grader.diagnosis.align import Alignment, Observed, align
+from grader.evidence.operations import Layer
 from grader.evidence.recorder import record
 from tests.diagnosis import network
 from tests.diagnosis.network import IMAGES, but, double, noise, run
@@ -160,3 +165,135 @@ class TestPassedBy:
         mistake = align(steps, record(compute, [x])).mistake
         assert mistake is not None
         assert "relu_missing" == mistake.kind
+
+
+def advised(steps: list[Observed], layers: Sequence[Layer]) -> tuple[object, ...] | None:
+    """Return what is wrong, what it takes, and what it should take; None where nothing is told."""
+    alignment = align(steps, layers)
+    facts = {} if alignment.mistake is None else alignment.mistake.facts
+    if alignment.wrong is None or "wanted_step" not in facts:
+        return None
+    return steps[alignment.wrong].callee, facts["taken_step"], facts["wanted_step"]
+
+
+class TestTakenInstead:
+    """What should be taken is there: several layers ahead, behind a sum, or taken by another."""
+
+    def test_two_layers_that_are_passed_by_at_once(self) -> None:
+        """The pooling takes what has neither its bias nor its ReLU, which are both there."""
+        steps: list[Observed] = []
+        for name, compute in network.RIGHT:
+            place = len(steps) - 1
+            taken = 0 if name == "pool2d" else place
+            value = IMAGES if place < 0 else steps[taken].value
+            assert value is not None
+            takes = () if place < 0 else (taken,)
+            steps.append(Observed(name, name, compute(value), takes, takes_input=place < 0))
+        assert ("pool2d", "conv2d", "relu") == advised(steps, LAYERS)
+
+    @pytest.mark.parametrize(("taken", "name"), [(0, "s"), (2, "r")])
+    def test_a_sum_that_nobody_takes(self, taken: int, name: str) -> None:
+        """`x + relu(linear(x))` is there, and what comes after it takes one of both."""
+        steps = residual()
+        value = steps[taken].value
+        assert value is not None
+        steps[4] = steps[4]._replace(takes=(taken,), value=value @ LAST.T)
+        assert ("o", name, "a") == advised(steps, RESIDUAL)
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_a_step_that_another_takes_as_it_should(self, first: bool) -> None:
+        """Of two layers that take a ReLU's result, one takes what the ReLU takes."""
+        x, weight, others = noise(6, 4), noise(4, 4), (noise(4, 4), noise(4, 4))
+
+        def compute() -> torch.Tensor:
+            cut = torch.relu(linear(double(x), double(weight)))
+            return linear(cut, double(others[0])) * linear(cut, double(others[1]))
+
+        start = x @ weight.T
+        given = [start, network.relu(start)][:: 1 if first else -1]
+        products = [each @ other.T for each, other in zip(given, others, strict=True)]
+        places = [0, 1] if first else [1, 0]
+        steps = [
+            Observed("h", "f", start, (), takes_input=True),
+            Observed("r", "relu", network.relu(start), (0,)),
+            Observed("u", "g", products[0], (places[0],)),
+            Observed("v", "g", products[1], (places[1],)),
+            Observed("o", "multiply", products[0] * products[1], (2, 3)),
+        ]
+        wrong = "uv"[not first]
+        alignment = align(steps, record(compute, [x]))
+        assert alignment.wrong is not None and alignment.mistake is not None
+        assert wrong == steps[alignment.wrong].variable
+        assert ("h", "r") == tuple(
+            alignment.mistake.facts[each] for each in ("taken_step", "wanted_step")
+        )
+
+    def test_a_sum_that_is_nowhere_is_not_told_to_be_taken(self) -> None:
+        steps = residual()
+        value = steps[0].value
+        assert value is not None
+        last = steps[4]._replace(takes=(0,), value=value @ LAST.T)
+        alignment = align([*steps[:3], last], RESIDUAL)
+        assert alignment.mistake is not None
+        assert ("operand_missing", "add") == alignment.mistake[:2]
+
+    def test_a_layer_of_two_values_is_not_to_take_another(self) -> None:
+        """`s + s` takes the same for both, and for one of them rightly."""
+        x, first = noise(6, 4), noise(4, 4)
+
+        def compute() -> torch.Tensor:
+            start = torch.relu(linear(double(x), double(first)))
+            return torch.relu(start - 0.5) + start
+
+        start = network.relu(x @ first.T)
+        steps = [
+            Observed("s", "f", start, (), takes_input=True),
+            Observed("r", "relu", network.relu(start - 0.5), (0,)),
+            Observed("a", "add", start + start, (0,)),
+        ]
+        assert advised(steps, record(compute, [x])) is None
+
+    def test_of_layers_of_one_weight_the_one_that_is_not_done_yet_is_meant(self) -> None:
+        x, weight = noise(6, 4), noise(4, 4)
+
+        def compute() -> torch.Tensor:
+            value = linear(double(x), double(weight))
+            for _ in range(2):
+                value = linear(torch.relu(value), double(weight))
+            return value
+
+        steps = [Observed("h", "f", x @ weight.T, (), takes_input=True)]
+        for name in ("r", "h1", "r1"):
+            value = steps[-1].value
+            assert value is not None
+            given = network.relu(value) if name[0] == "r" else value @ weight.T
+            steps.append(Observed(name, name, given, (len(steps) - 1,)))
+        steps.append(Observed("o", "o", x @ weight.T @ weight.T, (0,)))
+        assert ("o", "h", "r1") == advised(steps, record(compute, [x]))
+
+
+FIRST, LAST, START = noise(4, 4), noise(4, 4), noise(6, 4)
+FIRST[:, 3], START[:, 3] = -np.abs(FIRST[:, 3]), np.abs(START[:, 3])
+"""The product's last term alone is negative: a ReLU leaves nothing of it."""
+
+
+def residual() -> list[Observed]:
+    """Return steps of which the fourth is the sum, and the last takes it."""
+    start = network.relu(START)
+    product = start @ FIRST.T
+    total = start + network.relu(product)
+    return [
+        Observed("s", "relu", start, (), takes_input=True),
+        Observed("l", "linear", product, (0,)),
+        Observed("r", "relu", network.relu(product), (1,)),
+        Observed("a", "add", total, (0, 2)),
+        Observed("o", "o", total @ LAST.T, (3,)),
+    ]
+
+
+def _residual() -> torch.Tensor:
+    start = torch.relu(double(START))
+    return linear(start + torch.relu(linear(start, double(FIRST))), double(LAST))
+
+
+RESIDUAL = record(_residual, [START])

@@ -37,6 +37,7 @@ FACTS: dict[str, Any] = {
     "start": 3,
     "stop": 8,
     "factor": 2.0,
+    "amount": 1.0,
     "rounds": 64,
     "dtype": "float16",
     "layers": ("relu", "linear"),
@@ -145,6 +146,15 @@ class TestWhatIsNotRecognised:
         advice = tell(DENSE._replace(right=0.97), "", {})[1]
         assert advice.english.startswith("97% of its elements are right: look at the edges")
 
+    def test_what_is_rounded_has_no_edge_to_look_at(self) -> None:
+        rounded = DENSE._replace(right=0.97, difference=4e-4)
+        assert "Compare `lv3 = dense` with PyTorch's linear" in tell(rounded, "", {})[1].english
+
+    @pytest.mark.parametrize(("difference", "told"), [(4.2e-4, "0.04%"), (0.0312, "3.1%")])
+    def test_what_is_off_is_not_off_by_nothing(self, difference: float, told: str) -> None:
+        message, _ = tell(DENSE._replace(difference=difference), "", {})
+        assert f"its values are off by up to {told} of the largest one" in message.english
+
     def test_a_step_without_a_value_is_where_the_run_ends(self) -> None:
         gone = DENSE._replace(shape=None, difference=None)
         message, advice = tell(gone, "", {})
@@ -194,6 +204,15 @@ class TestSayings:
         what, advice = (each.id for each in MISTAKE_MESSAGES[key])
         assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
         assert advice.endswith(".")
+
+    def test_who_adds_the_bias_behind_another_layer_is_told_of_the_bias(self) -> None:
+        """They do the convolution first as it is."""
+        facts = {"layers": ("conv2d", "relu"), "part": "bias"}
+        message, advice = tell(DENSE, "order_swapped", facts)
+        assert message.english.endswith(
+            "the bias of conv2d is added behind relu, should be before it."
+        )
+        assert "Add the bias to the product first, and do relu on the sum." == advice.english
 
     def test_several_layers_that_are_missing_are_listed(self) -> None:
         message, advice = tell(DENSE, "layer_left_out", {"missing": ("linear", "softmax")})
