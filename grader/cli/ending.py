@@ -32,6 +32,9 @@ _IMPORTS_FOR = 5.0
 """Seconds that an interruption waits at most for an import to end."""
 
 
+_MAKES_A_LOOP = "new_event_loop"
+
+
 class _Interrupt(KeyboardInterrupt):
     """Says when it is gone: because it arrived, or because somebody swallowed it."""
 
@@ -43,10 +46,11 @@ class _Interrupt(KeyboardInterrupt):
         self._gone()
 
 
-def _imports(frame: FrameType | None) -> bool:
-    """Say whether an import is under way, of which this is the innermost frame."""
+def _must_go_on(frame: FrameType | None) -> bool:
+    """Say whether an import is under way, or a loop of asyncio is made, in this innermost frame."""
     while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+        code = frame.f_code
+        if code.co_filename == "<frozen importlib._bootstrap>" or code.co_name == _MAKES_A_LOOP:
             return True
         frame = frame.f_back
     return False
@@ -61,7 +65,8 @@ class Interruption:
     An exception can be lost on its way: one in a callback of the collector is only printed. So one
     that is gone before the work is over (`end`) is raised again. Nor does it come amid an import:
     PyTorch's library clears all errors of what it imports, so that a command went on for two
-    minutes, or ends the process by them.
+    minutes, or ends the process by them. Nor while asyncio makes a loop: one that is half made
+    fails when it is taken apart, and a traceback is printed.
     """
 
     number = 0
@@ -105,7 +110,7 @@ class Interruption:
             self._raise(frame)
 
     def _raise(self, frame: FrameType | None) -> None:
-        if not _imports(frame) or self._clock() > self._came + _IMPORTS_FOR:
+        if not _must_go_on(frame) or self._clock() > self._came + _IMPORTS_FOR:
             raise _Interrupt(self._repeat)
         self._repeat()
 

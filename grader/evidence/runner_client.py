@@ -10,6 +10,7 @@ stays silent has answered with a TaskFailure, and is ended. Nothing here loads T
 from __future__ import annotations
 
 import contextlib
+import select
 import signal
 import socket
 import time
@@ -211,6 +212,14 @@ class Runner:
         with contextlib.suppress(TimeoutError, ConnectionError):  # it has ended: asked, it says so
             frame = encode_frame(BuildAhead(task))
             _Deadline(self._connection, self._start_seconds).send(frame)
+
+    def is_building(self) -> bool:
+        """Say whether it builds ahead at this moment: it has neither ended that nor itself."""
+        if self._is_building and self._failure is None:
+            poller = select.poll()
+            poller.register(self._connection, select.POLLIN)
+            return not poller.poll(0)
+        return False
 
     def await_built(self, timeout: float) -> bool:
         """Wait until it builds nothing any more; say whether it came to that."""

@@ -10,7 +10,7 @@ import hashlib
 import math
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from grader.errors import DisplacedError
 from grader.evidence.runner_client import Runner
 from grader.messages import (
     SEARCH_SECONDS,
@@ -136,6 +137,13 @@ class _BuiltFor(NamedTuple):
     function: str
 
 
+class _Builder(NamedTuple):
+    """A runner, and what it builds ahead."""
+
+    built_for: _BuiltFor
+    runner: Runner
+
+
 def _built_for(kind: Kind, task: RunModule | TimeSchedule) -> _BuiltFor:
     first = task if isinstance(task, RunModule) else task.shapes[0]
     return _BuiltFor(kind, first.module, first.function)
@@ -165,7 +173,8 @@ class RunnerPool:
         self._task_seconds = task_seconds
         self._executor = ThreadPoolExecutor(max_workers=16, thread_name_prefix="runner")
         self._ready: defaultdict[Kind, list[Future[Runner]]] = defaultdict(list)
-        self._ahead: dict[_BuiltFor, Runner] = {}
+        self._ahead: dict[tuple[str, Kind], _Builder] = {}
+        self._is_over = False
         self._lock = Lock()
 
     def expect(self, kinds: Iterable[Kind]) -> None:
@@ -174,29 +183,47 @@ class RunnerPool:
             for kind in kinds:
                 self._ready[kind].append(self._executor.submit(self._start, kind))
 
-    def build_ahead(self, kind: Kind, task: RunModule | TimeSchedule) -> None:
-        """Have a runner build what a task to come will run; its arrays are of those forms.
+    def build_ahead(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
+        """Have a runner build what a task of a part to come will run; its arrays are of those
+        forms.
 
-        The runner is kept for that task, the newest for each. Nothing waits for room here: what is
-        built belongs to one grading that runs alone. Raises SandboxError.
+        The runner is kept for that task, and what one of its kind has built for the part before is
+        ended. Nothing waits for room here: what is built belongs to one grading that runs alone.
+        Raises SandboxError, DisplacedError.
         """
         runner = self._take(kind)
         runner.build_ahead(task)
         with self._lock:
-            earlier = self._ahead.pop(_built_for(kind, task), None)
-            self._ahead[_built_for(kind, task)] = runner
+            earlier = self._ahead.pop((part, kind), None)
+            if not self._is_over:
+                self._ahead[part, kind] = _Builder(_built_for(kind, task), runner)
         if earlier is not None:
-            earlier.close()
+            earlier.runner.close()
+        if self._is_over:
+            runner.close()
 
-    def settle(self, needed: Kind) -> None:
+    def building(self) -> int:
+        """Return how many runners build ahead at this moment."""
+        with self._lock:
+            return sum(each.runner.is_building() for each in self._ahead.values())
+
+    def forget(self, part: str) -> None:
+        """End what is built ahead for a part, of which something else is to be built."""
+        with self._lock:
+            found = [self._ahead.pop(key) for key in [*self._ahead] if key[0] == part]
+        for each in found:
+            each.runner.close()
+
+    def settle(self, needed: Kind, parts: Collection[str]) -> None:
         """Keep the processors free: wait for runners of one kind that start, end unused others.
 
-        So are those ended that build longer than a task may take. Raises SandboxError when one of
-        those that are needed cannot be started.
+        Of what is built ahead that of these parts is kept; not what takes longer than a task may.
+        Raises SandboxError when one of those that are needed cannot be started.
         """
-        for key, runner in [*self._ahead.items()]:
-            if key.kind != needed or not runner.await_built(self._task_seconds):
-                self._ahead.pop(key).close()
+        for (part, kind), (_, runner) in [*self._ahead.items()]:
+            is_needed = kind == needed and part in parts
+            if not is_needed or not runner.await_built(self._task_seconds):
+                self._ahead.pop((part, kind)).runner.close()
         for kind in [kind for kind in self._ready if kind != needed]:
             self._end(self._ready.pop(kind))
         for future in self._ready[needed]:
@@ -229,18 +256,29 @@ class RunnerPool:
     ) -> tuple[FromRunner | None, int]:
         """Return the answer of the runner that has built for a task, and its peak.
 
-        None without one, and where that has died: another one shall say of what.
+        None without one, and where that has died, or was ended while the notebook ran: another one
+        shall say of what.
         """
-        if not isinstance(task, RunModule | TimeSchedule):
-            return None, 0
-        with self._lock:
-            prepared = self._ahead.pop(_built_for(kind, task), None)
+        prepared = self._prepared(kind, task)
         if prepared is None:
             return None, 0
         with prepared as runner:
-            answer = runner.request(task, timeout=seconds)
+            try:
+                answer = runner.request(task, timeout=seconds)
+            except DisplacedError:
+                return None, 0
         has_died = isinstance(answer, TaskFailure) and answer.code == "Died"
         return (None if has_died else answer), runner.peak
+
+    def _prepared(self, kind: Kind, task: ToRunner) -> Runner | None:
+        if not isinstance(task, RunModule | TimeSchedule):
+            return None
+        wanted = _built_for(kind, task)
+        with self._lock:
+            for key, each in self._ahead.items():
+                if each.built_for == wanted:
+                    return self._ahead.pop(key).runner
+        return None
 
     def _seconds(self, task: ToRunner) -> float:
         """Return how long a task may take: what only explains is not waited for long."""
@@ -258,7 +296,11 @@ class RunnerPool:
 
     def __exit__(self, *_error: object) -> None:
         """End the runners that nobody used."""
-        for runner in self._ahead.values():
+        with self._lock:
+            self._is_over = True  # who is interrupted may have one started for it at this moment
+            ahead = [each.runner for each in self._ahead.values()]
+            self._ahead.clear()
+        for runner in ahead:
             runner.close()
         for futures in self._ready.values():
             self._end(futures)

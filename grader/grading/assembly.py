@@ -11,6 +11,7 @@ import msgspec
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
+from grader.environment import usable_cores
 from grader.evidence.answers import Answers
 from grader.evidence.case import Problem
 from grader.evidence.runner_client import Runner, start_runner, start_timing_runner
@@ -68,8 +69,15 @@ def building_ahead(
         return
     course_assignment = prepared.course_assignment
     machine = _machine(prepared.settings, course_assignment)
-    with BuiltAhead(course_assignment, answers, runners, machine) as built:
+    at_once = _builds_at_once(prepared)
+    with BuiltAhead(course_assignment, answers, runners, machine, at_once) as built:
         yield built.take
+
+
+def _builds_at_once(prepared: Preparation) -> int:
+    """Return how many runners may build beside a notebook, which keeps a processor and memory."""
+    memory = prepared.course_assignment.assignment.limits.resources().memory
+    return max(1, min(usable_cores(), prepared.settings.room.capacity // memory) - 1)
 
 
 def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine:

@@ -141,7 +141,8 @@ class Referee:
                 self._progress.step(done, len(parts), foreign(part.title))
                 compared.append((part, future.result()))
         if has_timing(compared):
-            self._runners.settle("timing")
+            timed = [part.id for part, graded in compared if _is_timed(part, graded)]
+            self._runners.settle("timing", timed)
         return compared
 
     def time(self, compared: Compared) -> list[TimedPart]:

@@ -9,8 +9,10 @@ import socket
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 
@@ -230,7 +232,7 @@ class SteppingSandbox:
     def start(self, command: Command) -> SandboxedProcess:
         """Start a command; may be called from any thread. Raises SandboxError."""
         launcher = self._launcher(command.program)
-        box = self._boxes.make(command)
+        box = _made_whole(partial(self._boxes.make, command))
         group: BoxGroup | None = None
         try:
             group = self._group(command.limits, box)
@@ -279,6 +281,23 @@ class SteppingSandbox:
         self._launchers[launcher.preload] = launcher
         if launcher.preload == "student" and self._imports:
             launcher.send(Imports(self._imports))
+
+
+def _made_whole(make: Callable[[], Box]) -> Box:
+    """Make a box where no signal interrupts it: who is interrupted meanwhile ends it first.
+
+    The process that bubblewrap puts into a box waits for bubblewrap before it asks to end with it.
+    When a grader had ended between the two, it stayed for ever.
+    """
+    made: list[Box] = []
+    try:
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="box") as executor:
+            executor.submit(lambda: made.append(make())).result()
+        return made[0]
+    except BaseException:
+        for box in made:
+            box.end()
+        raise
 
 
 def _launch(

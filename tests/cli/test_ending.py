@@ -65,6 +65,33 @@ except KeyboardInterrupt:
     print("then interrupted")
 """
 
+MAKING_A_LOOP = """
+import asyncio, os, signal, time
+from grader.cli.ending import prepare_process
+
+class Loop(asyncio.SelectorEventLoop):
+    def _make_self_pipe(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        super()._make_self_pipe()
+
+class Policy(asyncio.DefaultEventLoopPolicy):
+    _loop_factory = Loop
+
+async def work():
+    await asyncio.sleep(60)
+
+asyncio.set_event_loop_policy(Policy())
+interruption = prepare_process()
+try:
+    try:
+        asyncio.run(work())
+    finally:
+        interruption.end()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
 LATE = """
 import os, signal, time
 from grader.cli.ending import prepare_process
@@ -345,6 +372,13 @@ class TestSignals:
         script.write_text(IMPORTING)
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
         assert ("imported, then interrupted\n", 0) == (done.stdout, done.returncode), done.stderr
+
+    def test_it_waits_until_asyncio_has_made_its_loop(self, tmp_path: Path) -> None:
+        """Half of one printed a traceback where it was taken apart."""
+        script = tmp_path / "making.py"
+        script.write_text(MAKING_A_LOOP)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+        assert ("interrupted\n", "", 0) == (done.stdout, done.stderr, done.returncode)
 
     def test_none_that_waits_to_come_again_ends_the_process(self, tmp_path: Path) -> None:
         script = tmp_path / "late.py"

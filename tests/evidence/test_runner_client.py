@@ -103,14 +103,25 @@ class TestBuiltAhead:
 
     def test_it_may_take_some_time(self, pure: Runner) -> None:
         pure.build_ahead(self.TASK)
+        assert pure.is_building()
         assert not pure.await_built(0.0)
         assert pure.await_built(SECONDS)
+        assert not pure.is_building()
         assert isinstance(ask(pure, modules.TwoOutputs), RunResult)
+
+    def test_it_builds_until_it_says_so(self, pure: Runner) -> None:
+        pure.build_ahead(self.TASK)
+        deadline = time.monotonic() + SECONDS
+        while pure.is_building():
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        assert pure.await_built(0.5)
 
     def test_one_that_ends_meanwhile_has_died(self, pure: Runner) -> None:
         pure.await_start()
         pure._process.kill()
         pure.build_ahead(self.TASK)
+        assert not pure.is_building()
         assert not pure.await_built(SECONDS)
         answer = ask(pure, modules.TwoOutputs)
         assert isinstance(answer, TaskFailure)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from grader.errors import SandboxError
+from grader.errors import DisplacedError, SandboxError
 from grader.evidence.runners import Kind, KnownAnswers, RunnerPool, size_of
 from grader.language import foreign
 from grader.messages import (
@@ -45,14 +48,20 @@ class FakeRunner:
         self.answer = answer
         self.events: list[str] = []
         self.timeouts: list[float] = []
+        self.displaced = False
 
     def request(self, task: object, timeout: float) -> FromRunner:
         self.timeouts.append(timeout)
         self.events.append("request")
+        if self.displaced:
+            raise DisplacedError(foreign("It was ended for what others took."))
         return self.answer
 
     def build_ahead(self, task: object) -> None:
         self.events.append("build_ahead")
+
+    def is_building(self) -> bool:
+        return self.events == ["build_ahead"]
 
     def await_built(self, _timeout: float) -> bool:
         self.events.append("await_built")
@@ -128,10 +137,10 @@ def test_settling_ends_what_is_not_needed_and_waits_for_the_rest() -> None:
     factory = Factory()
     with RunnerPool(factory, 20) as pool:
         pool.expect(["timing"])
-        pool.settle("timing")
+        pool.settle("timing", [])
         assert [["await_start"]] == factory.events("timing")
         pool.expect(["pure"])
-        pool.settle("timing")
+        pool.settle("timing", [])
         assert all(events == ["close"] for events in factory.events("pure"))
         pool.request("timing", TASK)
     assert [["await_start", "await_start", "request", "close"]] == factory.events("timing")
@@ -141,7 +150,7 @@ def test_a_runner_that_never_becomes_ready_is_said_when_settling() -> None:
     with RunnerPool(Factory("timing"), 20) as pool:
         pool.expect(["timing"])
         with pytest.raises(SandboxError, match="could not be started"):
-            pool.settle("timing")
+            pool.settle("timing", [])
 
 
 class TestBuiltAhead:
@@ -152,7 +161,7 @@ class TestBuiltAhead:
     def events(self, *tasks: RunModule, answer: FromRunner = RESULT) -> list[list[str]]:
         factory = Factory(answer=answer)
         with RunnerPool(factory, 20) as pool:
-            pool.build_ahead("pure", self.MODULE)
+            pool.build_ahead("part", "pure", self.MODULE)
             for task in tasks:
                 assert answer is pool.request("pure", task)
         return factory.events("pure")
@@ -169,19 +178,69 @@ class TestBuiltAhead:
     def test_another_kind_has_another_one(self) -> None:
         factory = Factory(answer=RESULT)
         with RunnerPool(factory, 20) as pool:
-            pool.build_ahead("pure", self.MODULE)
+            pool.build_ahead("part", "pure", self.MODULE)
             pool.request("extern", self.MODULE)
         assert [["request", "close"]] == factory.events("extern")
 
-    def test_the_newest_for_a_task_does_it(self) -> None:
+    @pytest.mark.parametrize("module", [b"a module", b"another"], ids=["the same", "another"])
+    def test_the_newest_of_a_part_is_kept(self, module: bytes) -> None:
+        """What it was before the module was changed would be built for nothing, beside it."""
+        factory = Factory(answer=RESULT)
+        newest = replace(RUN, module=module)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "pure", self.MODULE)
+            pool.build_ahead("part", "pure", newest)
+            assert ["build_ahead", "close"] == factory.runners[0].events
+            pool.request("pure", newest)
+        assert ["build_ahead", "request", "close"] == factory.runners[1].events
+
+    def test_that_of_another_part_is_kept_beside_it(self) -> None:
         factory = Factory(answer=RESULT)
         with RunnerPool(factory, 20) as pool:
-            pool.build_ahead("pure", self.MODULE)
-            pool.build_ahead("pure", self.MODULE)
-            pool.request("pure", self.MODULE)
-        assert [["build_ahead", "close"], ["build_ahead", "request", "close"]] == factory.events(
-            "pure"
-        )
+            for part in ("part", "other"):
+                pool.build_ahead(part, "pure", self.MODULE)
+            assert [["build_ahead"]] * 2 == factory.events("pure")
+            assert 2 == pool.building()
+
+    def test_what_a_part_is_not_any_more_is_ended(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            for part in ("part", "other"):
+                pool.build_ahead(part, "pure", self.MODULE)
+            pool.forget("part")
+            assert [["build_ahead", "close"], ["build_ahead"]] == factory.events("pure")
+            assert 1 == pool.building()
+
+    def test_one_that_was_ended_for_others_says_nothing_another_one_is_asked(self) -> None:
+        """It waits while the notebook takes what it may; without it nobody would have been there to
+        be ended."""
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "pure", self.MODULE)
+            factory.runners[0].displaced = True
+            assert RESULT is pool.request("pure", self.MODULE)
+        assert 2 == len(factory.runners)
+
+    def test_one_that_is_there_after_the_end_is_ended(self) -> None:
+        """Who is interrupted leaves the pool while a runner is started."""
+        factory, begun, left = Factory(answer=RESULT), Event(), Event()
+
+        def start(kind: Kind) -> Any:
+            begun.set()
+            assert left.wait(20)
+            return factory(kind)
+
+        pool = RunnerPool(start, 20)
+        with ThreadPoolExecutor() as executor:
+            building = executor.submit(pool.build_ahead, "part", "pure", self.MODULE)
+            assert begun.wait(20)
+            leaving = executor.submit(pool.__exit__)
+            while not pool._is_over:
+                time.sleep(0.001)
+            left.set()
+            building.result()
+            leaving.result()
+        assert [["build_ahead", "close"]] == factory.events("pure")
 
     def test_one_that_has_died_says_nothing_another_one_is_asked(self) -> None:
         """It may have been ended for what it held while the notebook ran."""
@@ -196,17 +255,25 @@ class TestBuiltAhead:
     def test_settling_ends_those_that_are_not_needed(self) -> None:
         factory = Factory(answer=RESULT)
         with RunnerPool(factory, 20) as pool:
-            pool.build_ahead("pure", self.MODULE)
-            pool.settle("timing")
+            pool.build_ahead("part", "pure", self.MODULE)
+            pool.settle("timing", ["part"])
             assert [["build_ahead", "close"]] == factory.events("pure")
+
+    def test_settling_waits_for_no_part_that_is_not_timed(self) -> None:
+        """Whose outputs were not there in time may build for as long once more."""
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "timing", self.MODULE)
+            pool.settle("timing", ["other"])
+            assert [["build_ahead", "close"]] == factory.events("timing")
 
     @pytest.mark.parametrize("fails", [(), ("timing",)], ids=["in time", "too late"])
     def test_settling_waits_for_those_that_are_needed(self, fails: tuple[Kind, ...]) -> None:
         """What still compiles would disturb every measurement."""
         factory = Factory(*fails, answer=RESULT)
         with RunnerPool(factory, 20) as pool:
-            pool.build_ahead("timing", self.MODULE)
-            pool.settle("timing")
+            pool.build_ahead("part", "timing", self.MODULE)
+            pool.settle("timing", ["part"])
             last = ["close"] if fails else []
             assert [["build_ahead", "await_built", *last]] == factory.events("timing")
 
@@ -214,7 +281,7 @@ class TestBuiltAhead:
         factory = Factory(answer=RESULT)
         with RunnerPool(factory, 20) as pool:
             pool.expect(["pure"])
-            pool.build_ahead("pure", self.MODULE)
+            pool.build_ahead("part", "pure", self.MODULE)
         assert 1 == len(factory.runners)
 
 

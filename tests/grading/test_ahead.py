@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from grader.course import load_course
-from grader.errors import SandboxError
+from grader.errors import DisplacedError, GraderError, SandboxError
 from grader.evidence.runners import Kind
 from grader.grading.ahead import MOST, BuiltAhead
 from grader.grading.pipeline import grade
@@ -42,13 +42,24 @@ CAPTURE = Capture("schedule", "sch", 3, by_name=True, module=modules.document(MO
 class Told:
     """In the place of a pool: what runners are told to build."""
 
-    def __init__(self, error: SandboxError | None = None) -> None:
+    def __init__(self, error: GraderError | None = None, *, lasts: bool = False) -> None:
+        self.forgotten: list[str] = []
+        self.busy, self.lasts = 0, lasts
+        self.asked = Semaphore(0)
         self.tasks: list[tuple[Kind, RunModule | TimeSchedule]] = []
         self.timed = Semaphore(0)
         self._error = error
 
-    def build_ahead(self, kind: Kind, task: RunModule | TimeSchedule) -> None:
+    def forget(self, part: str) -> None:
+        self.forgotten.append(part)
+
+    def building(self) -> int:
+        self.asked.release()
+        return self.busy
+
+    def build_ahead(self, _part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
         self.tasks.append((kind, task))
+        self.busy += self.lasts
         if kind == "timing":
             self.timed.release()
         if self._error is not None:
@@ -170,14 +181,76 @@ class TestNot:
                 built.take(each)
             answers.set_result(prepared.answers(prepared.data(Silent())).result())
             assert told.timed.acquire(timeout=SECONDS)
-            assert told.timed.acquire(timeout=SECONDS)
         built_for = [len(task.module) for kind, task in told.tasks if kind == "pure"]
-        assert len(newest.module) == built_for[-1]
-        assert 2 == len(built_for)
+        assert [len(newest.module)] == built_for
 
 
-def test_where_no_runner_starts_nothing_is_said_yet(build: Build) -> None:
-    told = build(CAPTURE, told=Told(SandboxError(foreign("A runner could not be started."))))
+class TestBesideTheNotebook:
+    """It keeps a processor: no more is built at a time than may be."""
+
+    def test_what_is_built_next_waits_for_what_is_built(self, prepared: Preparation) -> None:
+        told: Any = Told(lasts=True)
+        machine: Any = None
+        answers = prepared.answers(prepared.data(Silent()))
+        with BuiltAhead(prepared.course_assignment, answers, told, machine) as built:
+            built.take(CAPTURE)
+            for _ in range(4):
+                assert told.asked.acquire(timeout=SECONDS)
+            assert ["pure"] == told.kinds
+            told.busy = 0
+            assert told.timed.acquire(timeout=SECONDS)
+
+    def test_two_are_built_at_once_where_there_are_processors(self, prepared: Preparation) -> None:
+        told: Any = Told(lasts=True)
+        machine: Any = None
+        answers = prepared.answers(prepared.data(Silent()))
+        with BuiltAhead(prepared.course_assignment, answers, told, machine, 2) as built:
+            built.take(CAPTURE)
+            assert told.timed.acquire(timeout=SECONDS)
+
+    def test_when_it_has_ended_there_are_processors_for_what_is_left(self, build: Build) -> None:
+        assert ["pure", "timing"] == build(CAPTURE, told=Told(lasts=True)).kinds
+
+    def test_who_is_interrupted_has_nothing_more_built(self, prepared: Preparation) -> None:
+        told: Any = Told(lasts=True)
+        machine: Any = None
+        answers = prepared.answers(prepared.data(Silent()))
+        with (
+            pytest.raises(KeyboardInterrupt),
+            BuiltAhead(prepared.course_assignment, answers, told, machine) as built,
+        ):
+            built.take(CAPTURE)
+            for _ in range(4):
+                assert told.asked.acquire(timeout=SECONDS)
+            raise KeyboardInterrupt
+        built._pending[0].result()
+        assert ["pure"] == told.kinds
+
+    def test_a_newer_one_of_a_part_takes_the_place_of_what_is_built(
+        self, prepared: Preparation
+    ) -> None:
+        told: Any = Told(lasts=True)
+        machine: Any = None
+        answers = prepared.answers(prepared.data(Silent()))
+        newest = replace(CAPTURE, module=CAPTURE.module + b" ")
+        with BuiltAhead(prepared.course_assignment, answers, told, machine) as built:
+            built.take(CAPTURE)
+            for _ in range(4):
+                assert told.asked.acquire(timeout=SECONDS)
+            built.take(newest)
+            deadline = time.monotonic() + SECONDS
+            while 2 != len(told.forgotten):
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+            told.busy, told.lasts = 0, False
+            assert told.timed.acquire(timeout=SECONDS)
+        lengths = [len(getattr(task, "module", b"")) for _, task in told.tasks]
+        assert [len(CAPTURE.module), len(newest.module), 0] == lengths
+
+
+@pytest.mark.parametrize("error", [SandboxError, DisplacedError])
+def test_where_no_runner_starts_nothing_is_said_yet(build: Build, error: type[GraderError]) -> None:
+    told = build(CAPTURE, told=Told(error(foreign("A runner could not be started."))))
     assert ["pure"] == told.kinds
 
 

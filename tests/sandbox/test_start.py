@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import socket
+import time
+from typing import Any
 
 import pytest
 
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command
-from grader.sandbox.start import Launcher, begin_kernels
+from grader.sandbox.start import Launcher, SteppingSandbox, begin_kernels
 from tests.execute.conftest import run_cells
 
 
@@ -27,6 +30,41 @@ class TestEnd:
             own.adopt(launcher)
             assert 0 == own.start(Command("python", ("-c", "pass"))).wait(20)
         assert 0 == launcher._popen.returncode
+
+
+class InterruptedBoxes:
+    """Boxes whose maker is sent Ctrl-C when one is half made."""
+
+    level = "none"
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+        self._made = "half"
+
+    def make(self, _command: Command) -> Any:
+        time.sleep(0.2)  # until it is waited for
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        self._made = "whole"
+        return self
+
+    def end(self) -> None:
+        self.ended.append(self._made)
+
+
+def test_who_is_interrupted_while_a_box_is_made_ends_it_when_it_is_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of half a box of bubblewrap's a process stayed for ever."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(SteppingSandbox, "_launcher", lambda *_: None)
+    boxes: Any = InterruptedBoxes()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            SteppingSandbox(boxes).start(Command("python", ("-c", "pass")))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ["whole"] == boxes.ended
 
 
 def test_where_none_can_be_begun_it_is_left_to_the_choice_of_a_sandbox(
