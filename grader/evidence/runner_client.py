@@ -14,7 +14,6 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Sequence
 from typing import Literal, TypeGuard, overload
 
 import msgspec
@@ -342,7 +341,14 @@ def start_runner(
     """
 
     def start(program: Program, *sockets: socket.socket) -> Process:
-        return sandbox.start(_command(program, sockets, limits, environment))
+        command = Command(
+            program=program,
+            arguments=tuple(map(str, inside_numbers(len(sockets)))),
+            descriptors=tuple(each.fileno() for each in sockets),
+            environment=environment,
+            limits=limits,
+        )
+        return sandbox.start(command)
 
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as after_failure:
         ours, tasks = _pair(after_failure, theirs)
@@ -364,21 +370,6 @@ def start_timing_runner(sandbox: Sandbox, limits: ResourceLimits, threads: int) 
     """
     undisturbed = msgspec.structs.replace(limits, watch=TIMING_WATCH_SECONDS)
     return start_runner(sandbox, "pure", undisturbed, {"TVM_NUM_THREADS": str(threads)})
-
-
-def _command(
-    program: Program,
-    sockets: Sequence[socket.socket],
-    limits: ResourceLimits,
-    environment: dict[str, str],
-) -> Command:
-    return Command(
-        program=program,
-        arguments=tuple(map(str, inside_numbers(len(sockets)))),
-        descriptors=tuple(each.fileno() for each in sockets),
-        environment=environment,
-        limits=limits,
-    )
 
 
 def _pair(
