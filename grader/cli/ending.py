@@ -31,6 +31,9 @@ _AGAIN_SECONDS = 0.05
 _IMPORTS_FOR = 5.0
 """Seconds that an interruption waits at most for an import to end."""
 
+_HEEDED_WITHIN = 30.0
+"""Seconds in which what is interrupted has cleared up: mostly that takes less than two."""
+
 
 _MAKES_A_LOOP = "new_event_loop"
 
@@ -63,16 +66,21 @@ class Interruption:
     `number` is the signal that came, 0 before.
 
     An exception can be lost on its way: one in a callback of the collector is only printed. So one
-    that is gone before the work is over (`end`) is raised again. Nor does it come amid an import:
-    PyTorch's library clears all errors of what it imports, so that a command went on for two
-    minutes, or ends the process by them. Nor while asyncio makes a loop: one that is half made
-    fails when it is taken apart, and a traceback is printed.
+    that is gone before the work is over (`end`) is raised again. One that somebody has caught and
+    keeps is never gone: where the work is not over within `heeded_within` seconds, another comes.
+
+    None comes amid an import: PyTorch's library clears all errors of what it imports, so that a
+    command went on for two minutes, or ends the process by them. Nor while asyncio makes a loop:
+    one that is half made fails when it is taken apart, and a traceback is printed.
     """
 
     number = 0
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, heeded_within: float = _HEEDED_WITHIN
+    ) -> None:
         self._clock = clock
+        self._heeded_within = heeded_within
         self._came = 0.0
         self._is_over = False
         for each in INTERRUPTIONS:
@@ -111,6 +119,7 @@ class Interruption:
 
     def _raise(self, frame: FrameType | None) -> None:
         if not _must_go_on(frame) or self._clock() > self._came + _IMPORTS_FOR:
+            signal.setitimer(signal.ITIMER_REAL, self._heeded_within)
             raise _Interrupt(self._repeat)
         self._repeat()
 

@@ -42,6 +42,26 @@ except KeyboardInterrupt:
 print("then cleared up")
 """
 
+KEEPING = """
+import os, signal, time
+from grader.cli.ending import Interruption
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+interruption = Interruption(heeded_within=0.3)
+try:
+    try:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(30)
+        except BaseException as error:
+            kept = error
+        time.sleep(60)
+    finally:
+        interruption.end()
+except KeyboardInterrupt as error:
+    print("interrupted again" if error is not kept else "interrupted")
+"""
+
 IMPORTED = """
 import os, signal, time
 
@@ -364,6 +384,13 @@ class TestSignals:
             done.stderr,
             done.returncode,
         )
+
+    def test_after_one_that_somebody_keeps_another_comes(self, tmp_path: Path) -> None:
+        """A task of asyncio's keeps what it has ended with, and who waits for it may go on."""
+        script = tmp_path / "keep.py"
+        script.write_text(KEEPING)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=30)
+        assert ("interrupted again\n", "", 0) == (done.stdout, done.stderr, done.returncode)
 
     def test_it_waits_for_the_end_of_an_import(self, tmp_path: Path) -> None:
         """PyTorch's library ended the process where its import was interrupted."""
