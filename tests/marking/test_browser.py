@@ -134,6 +134,19 @@ def test_three_students_are_marked_by_keyboard_alone(browser: Browser, served: S
     assert [] == visit.events
 
 
+def test_enter_just_when_the_help_was_closed_saves(browser: Browser, served: Served) -> None:
+    """Its button still had the focus, on a busy machine for two keys, and Enter was thought to be
+    the button's."""
+    page = enter(browser, served).page
+    page.goto(served.page_of(1, "why"))
+    at(page, "Ada Lovelace, ada")
+    page.evaluate(
+        "help.querySelector('button').dispatchEvent("
+        "new KeyboardEvent('keydown', {key: 'Enter', code: 'Enter', bubbles: true}))"
+    )
+    at(page, "Bob Hope, bob")
+
+
 def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Served) -> None:
     first, second = (enter(browser, served).page for _ in range(2))
     for page in (first, second):

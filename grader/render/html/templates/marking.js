@@ -129,10 +129,11 @@ function nameOf(event) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const inside = event.target.tagName;
   if (event.isComposing || event.altKey || event.metaKey || (help && help.open)) {
     return;
   }
+  // The button of a dialog that was just closed has the focus until the page is drawn again.
+  const inside = event.target.closest("dialog") ? "" : event.target.tagName;
   if (inside === "TEXTAREA") {
     if (event.key === "Escape") {
       comment.blur();
