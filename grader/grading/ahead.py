@@ -116,7 +116,10 @@ class BuiltAhead:
         oracle = self._answers.result().of(part)
         candidate = candidate.taking(oracle.shapes(part))
         arrangement = arrange(candidate, part, oracle)
-        if isinstance(arrangement, Problem) or self._is_run_otherwise(part, candidate):
+        # inputs of several shapes have a task each
+        if isinstance(arrangement, Problem) or len(oracle.groups) > 1:
+            return
+        if self._is_run_otherwise(part, candidate):
             return
         try:
             self._ask(part, candidate, arrangement)
@@ -126,9 +129,8 @@ class BuiltAhead:
     def _is_run_otherwise(self, part: PartTable, candidate: Candidate) -> bool:
         """Say whether a candidate is not run as it is: it is given, or there is much to draw."""
         comparison = self._course_assignment.assignment.comparison(part)
-        is_one = len(self._answers.result().of(part).groups) == 1
         given = is_given(candidate, comparison, self._course_assignment.given())
-        return given or bool(trials_of(part)) or not is_one
+        return given or bool(trials_of(part))
 
     def _ask(self, part: PartTable, candidate: Candidate, arrangement: Arrangement) -> None:
         self._runners.forget(part.id)  # this one is judged first: the one before may build no more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -14,10 +15,11 @@ import tvm
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.runner.arena import Arena, ArenaSlots
 from grader.inside.runner.guards import Guards
-from grader.inside.runner.kernels import CourseFunctions, Kernel, as_timed, compile_ahead
+from grader.inside.runner.kernels import CourseFunctions, Kernel, Made, as_timed, compile_ahead
 from grader.inside.runner.model import load_module
 from grader.inside.runner.signature import (
     OUTPUT,
+    Form,
     Signature,
     read_signature,
     unpack_arrays,
@@ -199,17 +201,9 @@ def prepare_shape(
     `number` tells shapes apart. Raises TaskError when the function takes other arrays than the
     workload's, or computes no variant of it.
     """
-    with stage("decode"):
-        arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
-    threads = len(task.cpus)
-    course = CourseFunctions(number, arrays, workload, target, threads, Kernel)
-    function = _load_function(shape) if shape.module else course.plain()
-    function = as_timed(function, threads)
-    with stage("time"):
-        output = course.output()
-    signature = read_signature(function, arrays, output)
-    shapes = {**signature.shapes, OUTPUT: output.shape}
-    arena = Arena(arrays, task.ring, shapes, output.dtype)
+    made = _at_shape(number, shape, task, workload, target, Kernel)
+    course, signature, arena = made.course, made.signature, made.arena
+    function, output = made.function, made.output
     if shape.guarded:
         call_guarded(f"guarded_{number}", function, signature, arena, target)
     with stage("build"):
@@ -232,6 +226,40 @@ def prepare_shape(
     )
 
 
+@dataclass(frozen=True)
+class _Prepared(Generic[Made]):
+    """What is known at a shape before anything is compiled."""
+
+    course: CourseFunctions[Made]
+    function: Any
+    signature: Signature
+    output: Form
+    arena: Arena
+
+
+def _at_shape(
+    number: int,
+    shape: TimedFunction,
+    task: TimeSchedule,
+    workload: ModuleType,
+    target: Any,
+    make: Callable[[str, Any, Signature, Arena, Any], Made],
+) -> _Prepared[Made]:
+    """Read what a task has for one shape, as it is timed or compiled ahead. Raises TaskError."""
+    with stage("decode"):
+        arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
+    threads = len(task.cpus)
+    course = CourseFunctions(number, arrays, workload, target, threads, make)
+    function = _load_function(shape) if shape.module else course.plain()
+    function = as_timed(function, threads)
+    with stage("time"):
+        output = course.output()
+    signature = read_signature(function, arrays, output)
+    shapes = {**signature.shapes, OUTPUT: output.shape}
+    arena = Arena(arrays, task.ring, shapes, output.dtype)
+    return _Prepared(course, function, signature, output, arena)
+
+
 def compile_shape_ahead(
     number: int, shape: TimedFunction, task: TimeSchedule, workload: ModuleType, target: Any
 ) -> None:
@@ -239,15 +267,10 @@ def compile_shape_ahead(
 
     What has guards is not among it, nor is the function of an empty module. Raises TaskError.
     """
-    arrays = unpack_arrays(task.names, shape.data, task.fixed, task.ring)
-    threads = len(task.cpus)
-    course = CourseFunctions(number, arrays, workload, target, threads, compile_ahead)
-    function = as_timed(_load_function(shape) if shape.module else course.plain(), threads)
-    output = course.output()
-    signature = read_signature(function, arrays, output)
-    arena = Arena(arrays, task.ring, {**signature.shapes, OUTPUT: output.shape}, output.dtype)
+    made = _at_shape(number, shape, task, workload, target, compile_ahead)
+    course, signature, arena = made.course, made.signature, made.arena
     if shape.module:
-        compile_ahead(f"submission_{number}", function, signature, arena, target)
+        compile_ahead(f"submission_{number}", made.function, signature, arena, target)
     variant, *_ = course.variants(signature)
     course.baseline(variant, arena)
     course.reference(variant, arena)
