@@ -98,9 +98,9 @@ def brisk_course(folder: Path, budget: float = 0.1) -> Path:
     return folder
 
 
-def quick_course(folder: Path) -> Path:
+def quick_course(folder: Path, budget: float = 0.1) -> Path:
     """Make a brisk copy of the course whose parts are run on few of the model's inputs."""
-    course = brisk_course(folder)
+    course = brisk_course(folder, budget)
     for table in course.glob("assignments/*/assignment.toml"):
         table.write_text(on_few_inputs(table.read_text(encoding="utf-8")), encoding="utf-8")
     return course
