@@ -202,6 +202,24 @@ class RunnerPool:
         if self._is_over:
             runner.close()
 
+    def build(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
+        """Have a runner build what a task of a part to come will run, and wait for it.
+
+        One that has built a part of it before builds the rest. While it builds it takes room as the
+        task will, not while it waits for that: who has the turn to time needs some, too.
+        Raises SandboxError, DisplacedError.
+        """
+        with self._admit(kind):
+            earlier = self._ahead.get((part, kind))
+            if earlier is None or earlier.built_for != _built_for(kind, task):
+                self.build_ahead(part, kind, task)
+            elif earlier.runner.await_built(self._task_seconds):
+                earlier.runner.build_ahead(task)
+            with self._lock:
+                builder = self._ahead.get((part, kind))
+            if builder is not None and not builder.runner.await_built(self._task_seconds):
+                self.forget(part)
+
     def building(self) -> int:
         """Return how many runners build ahead at this moment."""
         with self._lock:

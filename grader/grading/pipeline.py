@@ -113,7 +113,9 @@ def run_parts(
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
                 compared = referee.compare(execution.captures, execution.lost)
-        is_timed = has_timing(compared)
+                is_timed = has_timing(compared)
+                if is_timed:
+                    referee.compile_timed(compared)
         alone = turn_to_time(settings, progress) if is_timed else nullcontext(_UNTIMED)
         with alone as turn, stages.measure("parts"):
             timed = referee.time(compared)

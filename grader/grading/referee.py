@@ -2,7 +2,7 @@
 
 Three rounds: `compare` runs and judges every part's candidates on what they compute, parts beside
 each other; then `time`, with nothing else running, measures the best candidates of the parts that
-score speed; then `judge` judges these by what was measured.
+score speed, for which `compile_timed` makes ready; then `judge` judges these by what was measured.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ from grader.language import foreign, say
 from grader.measurement.measure import (
     Machine,
     Measured,
+    MeasurementSetup,
 )
-from grader.measurement.speed import compare_timed, gather_timing
+from grader.measurement.speed import compare_timed, gather_timing, timing_to_come
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.report import Origin, Part, Timing
@@ -125,7 +126,7 @@ class Referee:
         captures: tuple[Capture | CaptureFailure, ...],
         lost: tuple[LostCell, ...] = (),
     ) -> Compared:
-        """Judge all parts on everything but time; afterwards nothing of this grading runs.
+        """Judge all parts on everything but time.
 
         `lost` are the cells in which a part may stand that is not among the captures.
         """
@@ -140,10 +141,22 @@ class Referee:
             for done, (part, future) in enumerate(zip(parts, pending, strict=True)):
                 self._progress.step(done, len(parts), foreign(part.title))
                 compared.append((part, future.result()))
-        if has_timing(compared):
-            timed = [part.id for part, graded in compared if _is_timed(part, graded)]
-            self._runners.settle("timing", timed)
         return compared
+
+    def compile_timed(self, compared: Compared) -> None:
+        """Have compiled what is timed first of each part; afterwards nothing of this grading runs.
+
+        Others stand still while something is timed: in a batch of two that was a third of the time,
+        and compiling a third of that.
+        """
+        timed = [(part, graded) for part, graded in compared if _is_timed(part, graded)]
+        for part, graded in timed:
+            case = next(each for each in _best_of(graded) if not _is_blocked(part, each.part)).case
+            assert case is not None
+            task = timing_to_come(case.candidate, self._setup(part), case.evidence.replay)
+            if task is not None:
+                self._runners.build(part.id, "timing", task)
+        self._runners.settle("timing", [part.id for part, _ in timed])
 
     def time(self, compared: Compared) -> list[TimedPart]:
         """Time what is to be timed. Nothing is judged yet: others wait for the end of this."""
@@ -280,9 +293,12 @@ class Referee:
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
         return Subject(weight, self._course_assignment.assignment.comparison(part))
 
+    def _setup(self, part: PartTable) -> MeasurementSetup:
+        return timing_setup(self._course_assignment, part, self._runners, self._machine)
+
     def _time(self, part: PartTable, graded: list[Graded]) -> list[MeasuredCandidate]:
         """Time the best candidates."""
-        setup = timing_setup(self._course_assignment, part, self._runners, self._machine)
+        setup = self._setup(part)
         taken: list[MeasuredCandidate] = []
         for each in _best_of(graded):
             assert each.case is not None

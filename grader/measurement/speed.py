@@ -57,16 +57,9 @@ def gather_timing(
     Nothing else may run meanwhile, and all that can wait does: whether the outputs are right is
     seen afterwards, by `compare_timed`.
     """
-    function = setup.subject.find(candidate.facts)
-    if function is None:
-        return setup.subject.missing
-    versions = []
-    larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
-    for module, facts in [(candidate.capture.module, function), *larger]:
-        version = _version(module, facts, setup.subject)
-        if isinstance(version, Problem):
-            return version
-        versions.append(version)
+    versions = _versions(candidate, setup, replay)
+    if isinstance(versions, Problem):
+        return versions
     measured = measure(versions, setup, generator)
     if isinstance(measured, Problem):
         return measured
@@ -78,7 +71,8 @@ def gather_timing(
 def timing_ahead(
     candidate: Candidate, setup: MeasurementSetup, batches: Sequence[int]
 ) -> TimeSchedule | None:
-    """Return what `gather_timing` will ask for, as far as it can be built before: None for nothing.
+    """Return what `gather_timing` will ask for, as far as it is known while the notebook runs: None
+    for nothing.
 
     At larger batches these are the course's own functions: a schedule must be proven to be there.
     """
@@ -94,6 +88,14 @@ def timing_ahead(
         for batch in batches
     ]
     return task_ahead([version, *larger], setup)
+
+
+def timing_to_come(
+    candidate: Candidate, setup: MeasurementSetup, replay: Replay | None
+) -> TimeSchedule | None:
+    """Return what `gather_timing` will ask for of the same: None where that measures nothing."""
+    versions = _versions(candidate, setup, replay)
+    return None if isinstance(versions, Problem) else task_ahead(versions, setup)
 
 
 def compare_timed(measured: Measured, oracle: Workload) -> TimedSchedule:
@@ -131,6 +133,23 @@ def with_library(measured: Measured, time_library: LibraryTimer | None) -> Timin
 def floats(array: Array) -> FloatArray:
     """Return the array of a message of our own, which holds floats, to read."""
     return cast(FloatArray, view_array(array))
+
+
+def _versions(
+    candidate: Candidate, setup: MeasurementSetup, replay: Replay | None
+) -> list[Version] | Problem:
+    """Return what is to be timed: a candidate's function, and its schedule at larger batches."""
+    function = setup.subject.find(candidate.facts)
+    if function is None:
+        return setup.subject.missing
+    larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
+    versions = []
+    for module, facts in [(candidate.capture.module, function), *larger]:
+        version = _version(module, facts, setup.subject)
+        if isinstance(version, Problem):
+            return version
+        versions.append(version)
+    return versions
 
 
 def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version | Problem:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
@@ -30,6 +32,7 @@ from grader.messages import (
     TraceResult,
     pack_array,
 )
+from grader.sandbox.room import Stay
 
 ANSWER = TaskFailure("run", "Died", "A fake.")
 TASK: Any = None
@@ -251,6 +254,49 @@ class TestBuiltAhead:
     def test_one_that_takes_too_long_is_not_waited_for_twice(self) -> None:
         late = TaskFailure("run", "TimeLimit", "A fake.")
         assert [["build_ahead", "request", "close"]] == self.events(self.MODULE, answer=late)
+
+    def test_what_is_to_be_there_at_once_is_waited_for(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build("part", "timing", self.MODULE)
+            assert [["build_ahead", "await_built"]] == factory.events("timing")
+            pool.request("timing", self.MODULE)
+        assert [["build_ahead", "await_built", "request", "close"]] == factory.events("timing")
+
+    def test_who_has_built_a_part_of_it_builds_the_rest(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "timing", self.MODULE)
+            pool.build("part", "timing", self.MODULE)
+            assert [["build_ahead", "await_built"] * 2] == factory.events("timing")
+
+    def test_who_has_built_another_module_does_not(self) -> None:
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "timing", RUN)
+            pool.build("part", "timing", self.MODULE)
+            ended, kept = factory.events("timing")
+        assert ["build_ahead", "close"] == ended
+        assert ["build_ahead", "await_built"] == kept[:2]
+
+    def test_what_takes_too_long_is_ended(self) -> None:
+        factory = Factory("timing", answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build("part", "timing", self.MODULE)
+            assert [["build_ahead", "await_built", "close"]] == factory.events("timing")
+
+    def test_it_has_room_while_it_builds_and_none_while_it_waits(self) -> None:
+        """Who has the turn to time waits for room, too: both would wait for ever."""
+        factory, inside = Factory(answer=RESULT), list[list[str]]()
+
+        @contextmanager
+        def admit(_kind: Kind) -> Iterator[Stay]:
+            yield Stay()
+            inside.append([*factory.runners[0].events])
+
+        with RunnerPool(factory, 20, admit) as pool:
+            pool.build("part", "timing", self.MODULE)
+            assert [["build_ahead", "await_built"]] == inside
 
     def test_settling_ends_those_that_are_not_needed(self) -> None:
         factory = Factory(answer=RESULT)

@@ -26,7 +26,7 @@ from grader.measurement.measure import (
 )
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import HARDLY_FASTER
-from grader.measurement.speed import compare_timed, gather_timing
+from grader.measurement.speed import compare_timed, gather_timing, timing_to_come
 from grader.messages import (
     Array,
     MachineLimits,
@@ -134,6 +134,9 @@ class Machine:
         told = tuple(self.told(each) for each in range(KEPT))
         stacked = np.stack(outputs).astype(np.float32)
         return ShapeResult(CALLS, pack_array(stacked), told, slots_of(stacked, told))
+
+
+NO_MACHINE: tuple[Any, Any] = (None, None)
 
 
 def first_cpus(count: int) -> tuple[int, ...]:
@@ -250,6 +253,22 @@ class TestTask:
         machine = Machine()
         timed(machine)
         assert 3 * RING == machine.asked[0].shapes[0].data.shape[0]
+
+    def test_what_will_be_asked_for_is_known_before_with_zeros_in_its_arrays(self) -> None:
+        setup = MeasurementSetup(
+            "text", OPTIONS, Subject(WEIGHT, factory.ORACLE), 15.0, *NO_MACHINE
+        )
+        task = timing_to_come(CANDIDATE, setup, replay((larger(16),)))
+        assert task is not None
+        assert [b"{}", b"larger"] == [each.module for each in task.shapes]
+        assert not any(unpack_array(each.data).any() for each in task.shapes)
+
+    def test_nothing_is_where_it_would_not_be_timed(self) -> None:
+        setup = MeasurementSetup(
+            "text", OPTIONS, Subject(WEIGHT, factory.ORACLE), 15.0, *NO_MACHINE
+        )
+        refused = larger(16, decisions=(Finding("content", "kept", "t", foreign("It decides.")),))
+        assert timing_to_come(CANDIDATE, setup, replay((refused,))) is None
 
     def test_larger_batches_are_timed_along_with_it(self) -> None:
         machine = Machine()

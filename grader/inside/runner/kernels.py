@@ -89,8 +89,10 @@ def compile_ahead(
     Of the arena only the shapes matter. Raises whatever TVM raises.
     """
     functions = _functions(name, function, signature, arena)
-    compiled = _compiled_ahead[_described(functions, target)] = _compile(functions, target)
-    compiled[BLOCK]  # machine code is made when a function is first asked for
+    described = _described(functions, target)
+    if described not in _compiled_ahead:
+        compiled = _compiled_ahead[described] = _compile(functions, target)
+        compiled[BLOCK]  # machine code is made when a function is first asked for
 
 
 def _take_compiled(functions: dict[str, Any], target: Any) -> Any:

@@ -173,6 +173,13 @@ class TestCompiledAhead:
         left = len(kernels._compiled_ahead)
         assert 1 == left, "the submission's own, which is another function"
 
+    def test_what_is_told_later_is_compiled_besides(self) -> None:
+        """Which functions there are at larger batches is found after the notebook's end."""
+        self.ahead(function(PLAIN))
+        before = {**kernels._compiled_ahead}
+        assert 4 + 3 == self.ahead(function(PLAIN), function(fused(batch=8), batch=8))
+        assert all(kernels._compiled_ahead[each] is made for each, made in before.items())
+
     def test_what_is_the_same_is_taken(self) -> None:
         self.ahead(function(PLAIN))
         measure()

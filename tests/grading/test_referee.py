@@ -1,0 +1,97 @@
+"""What is compiled before a grading has its turn to time: others stand still in that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.course import load_course
+from grader.evidence.candidates import inspect
+from grader.evidence.case import Candidate, Case, Evidence, LargerBatch, Replay
+from grader.evidence.runners import Kind
+from grader.grading.judge import Graded
+from grader.grading.needs import timing_setup
+from grader.grading.referee import Compared, Referee
+from grader.language import foreign
+from grader.messages import Capture, TimeSchedule
+from grader.progress import Silent
+from grader.report import Check, Part
+from tests.inside.runner import modules
+
+ROOT = Path(__file__).parents[2]
+CHOSEN = load_course(ROOT).get("e2e-conv")
+FIRST, _, PART = CHOSEN.assignment.part
+MODEL, _ = modules.classifier()
+NOTHING: Any = None
+CAPTURE = Capture(PART.id, "sch", 3, by_name=True, module=modules.document(MODEL))
+
+
+class Told:
+    """In the place of a pool: what it is told, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+        self.tasks: list[TimeSchedule] = []
+
+    def build(self, part: str, kind: Kind, task: TimeSchedule) -> None:
+        self.events.append(("build", part, kind))
+        self.tasks.append(task)
+
+    def settle(self, needed: Kind, parts: Collection[str]) -> None:
+        self.events.append(("settle", needed, *parts))
+
+
+@pytest.fixture(scope="module")
+def candidate() -> Candidate:
+    found = inspect(PART, CAPTURE)
+    assert isinstance(found, Candidate)
+    return found
+
+
+def graded(candidate: Candidate, replay: Replay | None = None, *checks: Check) -> Graded:
+    part = Part(PART.id, PART.named, 0.0, PART.points, checks)
+    case = Case(candidate, Evidence(replay=replay), CHOSEN.assignment.comparison(PART))
+    return Graded(part, CAPTURE, case)
+
+
+def told(compared: Compared) -> Told:
+    told: Any = Told()
+    seeds = np.random.SeedSequence(7)
+    Referee(CHOSEN, NOTHING, told, seeds, NOTHING, Silent()).compile_timed(compared)
+    return told
+
+
+def test_a_schedule_is_compiled_and_then_nothing_runs(candidate: Candidate) -> None:
+    done = told([(PART, [graded(candidate)])])
+    assert [("build", PART.id, "timing"), ("settle", "timing", PART.id)] == done.events
+    (task,) = done.tasks
+    assert [CAPTURE.module] == [each.module for each in task.shapes]
+
+
+def test_so_is_it_at_the_larger_batches_that_are_proven(candidate: Candidate) -> None:
+    setup = timing_setup(CHOSEN, PART, NOTHING, NOTHING)
+    facts = setup.subject.find(candidate.facts)
+    assert facts is not None
+    replay = Replay(proven=True, larger=(LargerBatch(16, b"larger", facts.name, facts),))
+    (task,) = told([(PART, [graded(candidate, replay)])]).tasks
+    assert [CAPTURE.module, b"larger"] == [each.module for each in task.shapes]
+
+
+def test_a_part_that_is_not_timed_is_not(candidate: Candidate) -> None:
+    done = told([(FIRST, [graded(candidate)]), (PART, [graded(candidate)])])
+    assert [("build", PART.id, "timing"), ("settle", "timing", PART.id)] == done.events
+
+
+def test_of_several_candidates_the_first_that_is_timed(candidate: Candidate) -> None:
+    required = next(each.id for each in PART.check if each.required)
+    failed = Check(required, foreign("a condition"), 0.0, 0.0, "failed", foreign("no"))
+    other = Capture(PART.id, "other", 4, by_name=True, module=CAPTURE.module + b" ")
+    second = inspect(PART, other)
+    assert isinstance(second, Candidate)
+    blocked = graded(candidate, None, failed)
+    (task,) = told([(PART, [blocked, graded(second)])]).tasks
+    assert [other.module] == [each.module for each in task.shapes]
