@@ -25,6 +25,7 @@ from grader.progress import Progress, Silent
 from grader.reading.submission import read_submission
 from grader.report import Report
 from grader.sandbox.interface import Command, Process, Sandbox
+from grader.sandbox.room import Room, Stay
 from tests.cli.test_batch import RIGHT, write
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,20 @@ class SpyLock(TimingLock):
             yield turn
 
 
+class SpyRoom(Room):
+    """A room that writes down who is to time: a runner that compiles, then one that is asked."""
+
+    def __init__(self, events: list[str]) -> None:
+        super().__init__()
+        self._events = events
+
+    @contextmanager
+    def taken(self, kind: str, limit: int) -> Iterator[Stay]:
+        with super().taken(kind, limit) as stay:
+            self._events.extend(["to time"] if kind.endswith(" timing") else [])
+            yield stay
+
+
 class Told(Silent):
     """A progress that keeps the names of stages."""
 
@@ -146,6 +161,7 @@ def grade_watched(
         data="builtin",
         quiet=spy,
         timing_lock=timing_lock,
+        room=SpyRoom(spy.events),
     )
     prepared = Preparation(load_course(course).get(slug), settings)
     report = grade(read_submission(notebook), prepared, progress or Silent())
@@ -164,7 +180,8 @@ def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path, run: Ru
         ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock"
     )
     assert 40 == report.score
-    assert ["shared", "start", "end", "exclusive", "turn"] == events[1:6]
+    assert ["shared", "start", "to time", "end", "exclusive", "turn"] == events[1:7]
+    assert 2 == events.count("to time"), "it is compiled before all others stand still"
     assert ["end", "shared", "end"] == events[-3:], "what was timed is judged beside others"
     assert () == report.notes
 
