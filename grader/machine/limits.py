@@ -1,9 +1,12 @@
-"""What the shell that started the grader allows it: open files, processes, memory."""
+"""What the shell that started the grader allows it: files, processes, memory, time."""
 
 from __future__ import annotations
 
 import contextlib
 import resource
+from collections.abc import Callable
+from functools import partial
+from typing import Final
 
 from grader.errors import SandboxError
 from grader.language import Text, say
@@ -21,6 +24,13 @@ LEAST_MEMORY = 4 * 2**30
 """Bytes that a process must be able to take: a kernel takes one of them for libraries alone, and
 one that is ended by such a limit looks like a notebook that used too much."""
 
+LEAST_SECONDS = 600
+"""Seconds that a process must be able to compute: below five, the reader of notebooks was ended and
+the notebook blamed."""
+
+LARGEST_FILE = 256 * 2**20
+"""Bytes that a file must be able to have: so many may one of a notebook."""
+
 
 def demand_limits() -> None:
     """Allow this process the open files that it may allow itself; see whether all is enough.
@@ -29,20 +39,10 @@ def demand_limits() -> None:
     it is promised, and what failed told of anything but the limit. Raises SandboxError.
     """
     raise_open_files()
-    files, processes = _limit(resource.RLIMIT_NOFILE), _limit(resource.RLIMIT_NPROC)
-    if files < FEWEST_FILES:
-        told = say("A process may have only {count} files open here.", count=files)
-        raise _refusal(told, f"ulimit -n {_ENOUGH_FILES}")
-    if processes < FEWEST_PROCESSES:
-        told = say("A user may have only {count} processes here.", count=processes)
-        raise _refusal(told, "ulimit -u 4096")
-    for kind, command in (
-        (resource.RLIMIT_AS, "ulimit -v unlimited"),
-        (resource.RLIMIT_DATA, "ulimit -d unlimited"),
-    ):
-        if (memory := _limit(kind)) < LEAST_MEMORY:
-            told = say("A process may take only {size} MB of memory here.", size=memory // 2**20)
-            raise _refusal(told, command)
+    for kind, least, refusal in _LIMITS:
+        limit = _number(resource.getrlimit(kind)[0])
+        if limit < least:
+            raise refusal(limit)
 
 
 def raise_open_files() -> None:
@@ -54,12 +54,33 @@ def raise_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _limit(kind: int) -> int:
-    return _number(resource.getrlimit(kind)[0])
-
-
 def _number(limit: int) -> int:
     return 2**63 if limit == resource.RLIM_INFINITY else limit
+
+
+def _files(limit: int) -> SandboxError:
+    told = say("A process may have only {count} files open here.", count=limit)
+    return _refusal(told, f"ulimit -n {_ENOUGH_FILES}")
+
+
+def _processes(limit: int) -> SandboxError:
+    told = say("A user may have only {count} processes here.", count=limit)
+    return _refusal(told, "ulimit -u 4096")
+
+
+def _memory(limit: int, letter: str = "v") -> SandboxError:
+    told = say("A process may take only {size} MB of memory here.", size=limit // 2**20)
+    return _refusal(told, f"ulimit -{letter} unlimited")
+
+
+def _seconds(limit: int) -> SandboxError:
+    told = say("A process may compute for only {count} seconds here.", count=limit)
+    return _refusal(told, "ulimit -t unlimited")
+
+
+def _file(limit: int) -> SandboxError:
+    told = say("A file may have only {size} KB here.", size=limit // 2**10)
+    return _refusal(told, "ulimit -f unlimited")
 
 
 def _refusal(told: Text, command: str) -> SandboxError:
@@ -71,3 +92,13 @@ def _refusal(told: Text, command: str) -> SandboxError:
             command=command,
         ),
     )
+
+
+_LIMITS: Final[tuple[tuple[int, int, Callable[[int], SandboxError]], ...]] = (
+    (resource.RLIMIT_NOFILE, FEWEST_FILES, _files),
+    (resource.RLIMIT_NPROC, FEWEST_PROCESSES, _processes),
+    (resource.RLIMIT_AS, LEAST_MEMORY, _memory),
+    (resource.RLIMIT_DATA, LEAST_MEMORY, partial(_memory, letter="d")),
+    (resource.RLIMIT_CPU, LEAST_SECONDS, _seconds),
+    (resource.RLIMIT_FSIZE, LARGEST_FILE, _file),
+)

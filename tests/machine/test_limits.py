@@ -38,6 +38,8 @@ def limited(line: str) -> str:
         ("ulimit -n 128", "only 128 files open", "ulimit -n 65536"),
         ("ulimit -u 100", "only 100 processes", "ulimit -u 4096"),
         ("ulimit -v 2000000", "only 1953 MB of memory", "ulimit -v unlimited"),
+        ("ulimit -t 60", "only 60 seconds", "ulimit -t unlimited"),
+        ("ulimit -f 8", "only 8 KB", "ulimit -f unlimited"),
         ("ulimit -d 500000", "only 488 MB of memory", "ulimit -d unlimited"),
     ],
 )
