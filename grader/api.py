@@ -34,6 +34,7 @@ from grader.errors import DataError, UsageError
 from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
 from grader.language import Text, join, say
+from grader.machine.limits import demand_limits
 from grader.progress import BatchProgress, Progress, Silent, SilentBatch
 from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute, trusted_folder
@@ -88,6 +89,7 @@ def grade_file(
 
     Its kernel is started by this launcher, which imports what kernels need until then.
     """
+    demand_limits()
     working = Path.cwd()
     with SubmissionReader() as reader:
         submission = reader.read(absolute(path, working), trusted_folder(path, working))

@@ -21,6 +21,7 @@ from grader.cli.ending import (
 )
 from grader.errors import GraderError, told_failure
 from grader.language import NOTHING, Text, say
+from grader.machine.limits import demand_limits
 
 GRADED, UNGRADED, SIGNALLED = 0, 2, 128
 
@@ -96,6 +97,10 @@ def _say_missing(error: ModuleNotFoundError) -> int:
 def _say_failed(error: Exception) -> int:
     if "GRADER_DEBUG" in os.environ:
         raise error
+    try:
+        demand_limits()  # where these are too low, anything may fail, in any way
+    except GraderError as limited:
+        return _say(limited.message, limited.hint)
     failed = say("it failed itself, with {error}. No grade was given.", error=told_failure(error))
     return _say(failed, say("Run it again with GRADER_DEBUG=1 and report what it prints."))
 

@@ -1,6 +1,7 @@
 """The machine that a schedule is timed on: what it is and does, and whose turn it is.
 
     cpus      how busy each CPU is, which share a core, what control groups leave of them to us
+    limits    what the shell allows the grader, and whether that is enough
     state     everything that decides whether a time means something, as one value
     trust     what these facts say about timing here, and the remedies
     quiet     one timed section at a time on a machine, across processes and users

@@ -19,6 +19,7 @@ from grader.decoding import prepared
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
 from grader.language import NOTHING, Text, below, in_a_row, join, say
+from grader.machine.limits import demand_limits
 from grader.machine.packages import Finder, find_manager
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.container import find_container
@@ -218,8 +219,9 @@ def choose_sandbox(
     To be closed by the caller. From the level "basic" on, submissions cannot read the files and
     folders `protected`, wherever they lie. `imports` are modules that their notebooks import: they
     are there when a kernel starts. Raises SandboxError when there is none, or none as strong as
-    `minimum`; it tells why, and what mends it.
+    `minimum`; it tells why, and what mends it. The same where the shell's limits leave too little.
     """
+    demand_limits()
     if demanded is not None and _is_weaker(demanded, minimum):
         raise SandboxError(
             say(
@@ -250,6 +252,7 @@ def survey(find: Finder = shutil.which) -> list[LevelFinding]:
 
 def _find_out(level: Level, find: Finder) -> LevelFinding:
     try:
+        demand_limits()
         with _open(level, find, ()) as sandbox:
             return LevelFinding(level, True, sandbox.detail)
     except SandboxError as error:

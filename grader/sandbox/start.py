@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from threading import Event, Lock
+from typing import TypeVar
 
 import msgspec
 
@@ -35,6 +36,8 @@ from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
 from grader.sandbox.hints import words_of
 from grader.sandbox.interface import Command, Level, ResourceLimits
 from grader.sandbox.process import Box, Boxes, SandboxedProcess, Tail, tasks_of
+
+_Made = TypeVar("_Made")
 
 _END_SECONDS = 10.0
 _START = (
@@ -79,12 +82,17 @@ class Launcher:
         # Messages of this kind of socket arrive whole, so no reader ever has to join them.
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
-        with theirs:
-            self._popen = begin_launcher(theirs.fileno(), preload)
-        assert self._popen.stderr is not None
-        self._tail = Tail(self._popen.stderr)
         self._lock = Lock()
         self._has_children = Event()
+        with theirs:
+            begin = partial(begin_launcher, theirs.fileno(), preload)
+            try:  # who was interrupted in it left a launcher to its imports
+                self._popen = _made_whole(begin, _kill)
+            except BaseException:
+                self._requests.close()
+                raise
+        assert self._popen.stderr is not None
+        self._tail = Tail(self._popen.stderr)
         self._finalizer = weakref.finalize(
             self, _end, self._requests, self._popen, self._tail, self._has_children
         )
@@ -165,12 +173,22 @@ def _send_at_last(requests: socket.socket, payload: bytes, descriptors: Sequence
         ) from None
 
 
+def _kill(popen: subprocess.Popen[bytes]) -> None:
+    with popen:
+        popen.kill()
+
+
 def _end(
     requests: socket.socket, popen: subprocess.Popen[bytes], tail: Tail, has_children: Event
 ) -> None:
-    """End a launcher's process; at once where nothing was started, as by a path with a typo."""
+    """End a launcher's process; at once where nothing was started, as by a path with a typo.
+
+    It heeds no SIGTERM once it has imported all: who is interrupted does not wait for imports.
+    """
     requests.close()
-    if not has_children.is_set():
+    if has_children.is_set():
+        popen.terminate()
+    else:
         popen.kill()
     try:
         popen.wait(_END_SECONDS)
@@ -232,7 +250,7 @@ class SteppingSandbox:
     def start(self, command: Command) -> SandboxedProcess:
         """Start a command; may be called from any thread. Raises SandboxError."""
         launcher = self._launcher(command.program)
-        box = _made_whole(partial(self._boxes.make, command))
+        box = _made_whole(partial(self._boxes.make, command), lambda made: made.end())
         group: BoxGroup | None = None
         try:
             group = self._group(command.limits, box)
@@ -283,20 +301,21 @@ class SteppingSandbox:
             launcher.send(Imports(self._imports))
 
 
-def _made_whole(make: Callable[[], Box]) -> Box:
-    """Make a box where no signal interrupts it: who is interrupted meanwhile ends it first.
+def _made_whole(make: Callable[[], _Made], end: Callable[[_Made], object]) -> _Made:
+    """Make a process, or a box, where no signal interrupts it: who is interrupted ends it first.
 
     The process that bubblewrap puts into a box waits for bubblewrap before it asks to end with it.
-    When a grader had ended between the two, it stayed for ever.
+    When a grader had ended between the two, it stayed for ever; and a launcher that nobody knew of
+    yet went on importing after its grader was gone.
     """
-    made: list[Box] = []
+    made: list[_Made] = []
     try:
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="box") as executor:
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="maker") as executor:
             executor.submit(lambda: made.append(make())).result()
         return made[0]
     except BaseException:
-        for box in made:
-            box.end()
+        for each in made:
+            end(each)
         raise
 
 

@@ -6,14 +6,17 @@ import errno
 import os
 import signal
 import socket
+import subprocess
 import time
 from typing import Any
 
 import pytest
 
+from grader.inside.launcher.protocol import Preload
+from grader.sandbox import start
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Command
-from grader.sandbox.start import Launcher, SteppingSandbox, begin_kernels
+from grader.sandbox.start import Launcher, SteppingSandbox, begin_kernels, begin_launcher
 from tests.execute.conftest import run_cells
 
 
@@ -30,6 +33,33 @@ class TestEnd:
             own.adopt(launcher)
             assert 0 == own.start(Command("python", ("-c", "pass"))).wait(20)
         assert 0 == launcher._popen.returncode
+
+    def test_one_that_has_not_imported_yet_what_it_is_asked_for_is_not_waited_for(self) -> None:
+        """Ctrl-C a few seconds after the start took ten more, on a busy machine."""
+        with Launcher("student") as launcher:
+            launcher._has_children.set()
+        assert -signal.SIGTERM == launcher._popen.returncode
+
+    def test_one_that_is_begun_while_somebody_interrupts_is_ended_first(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        begun: list[subprocess.Popen[bytes]] = []
+
+        def begin_interrupted(number: int, preload: Preload) -> subprocess.Popen[bytes]:
+            time.sleep(0.2)  # until it is waited for
+            begun.append(begin_launcher(number, preload))
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+            return begun[0]
+
+        monkeypatch.setattr(start, "begin_launcher", begin_interrupted)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                Launcher("student")
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert -signal.SIGKILL == begun[0].wait(1)
 
 
 class InterruptedBoxes:

@@ -112,7 +112,8 @@ def guard(request: Request, descriptors: Sequence[int], run: Callable[[Request],
     `descriptors` are those that came with the request; `run` runs the program in the child.
     """
     linux.name_process("grader-warden")
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for each in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
     enter.close_all_but(descriptors)
     enter.raise_open_files()
     channel, standard_error, *others = descriptors

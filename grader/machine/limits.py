@@ -1,0 +1,104 @@
+"""What the shell that started the grader allows it: files, processes, memory, time."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from grader.errors import SandboxError
+from grader.language import Text, say
+
+FEWEST_FILES = 512
+"""Files that a process must be able to have open: a sandboxed program moves those that it inherits
+above number 256 first, and 256 was too few for a grading itself."""
+
+_ENOUGH_FILES = 65536
+
+FEWEST_PROCESSES = 256
+"""Processes, and threads, that a user must be able to have: so many may a notebook alone."""
+
+LEAST_MEMORY = 4 * 2**30
+"""Bytes that a process must be able to take: a kernel takes one of them for libraries alone, and
+one that is ended by such a limit looks like a notebook that used too much."""
+
+LEAST_SECONDS = 600
+"""Seconds that a process must be able to compute: below five, the reader of notebooks was ended and
+the notebook blamed."""
+
+LARGEST_FILE = 256 * 2**20
+"""Bytes that a file must be able to have: so many may one of a notebook."""
+
+
+def demand_limits() -> None:
+    """Allow this process the open files that it may allow itself; see whether all is enough.
+
+    A shell's limits hold for all that it starts. Below these no sandbox could give a notebook what
+    it is promised, and what failed told of anything but the limit. Raises SandboxError.
+    """
+    raise_open_files()
+    for kind, least, refusal in _LIMITS:
+        limit = _number(resource.getrlimit(kind)[0])
+        if limit < least:
+            raise refusal(limit)
+
+
+def raise_open_files() -> None:
+    """Raise the limit on open files that a process may raise by itself, where that is low."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = min(_number(hard), _ENOUGH_FILES)
+    if _number(soft) < most:
+        with contextlib.suppress(ValueError, OSError):  # then what there is has to be enough
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _number(limit: int) -> int:
+    return 2**63 if limit == resource.RLIM_INFINITY else limit
+
+
+def _files(limit: int) -> SandboxError:
+    told = say("A process may have only {count} files open here.", count=limit)
+    return _refusal(told, f"ulimit -n {_ENOUGH_FILES}")
+
+
+def _processes(limit: int) -> SandboxError:
+    told = say("A user may have only {count} processes here.", count=limit)
+    return _refusal(told, "ulimit -u 4096")
+
+
+def _memory(limit: int, letter: str = "v") -> SandboxError:
+    told = say("A process may take only {size} MB of memory here.", size=limit // 2**20)
+    return _refusal(told, f"ulimit -{letter} unlimited")
+
+
+def _seconds(limit: int) -> SandboxError:
+    told = say("A process may compute for only {count} seconds here.", count=limit)
+    return _refusal(told, "ulimit -t unlimited")
+
+
+def _file(limit: int) -> SandboxError:
+    told = say("A file may have only {size} KB here.", size=limit // 2**10)
+    return _refusal(told, "ulimit -f unlimited")
+
+
+def _refusal(told: Text, command: str) -> SandboxError:
+    return SandboxError(
+        told,
+        say(
+            "That is a limit of the shell, too low to grade. Raise it there: {command}"
+            " (where that is refused, root may).",
+            command=command,
+        ),
+    )
+
+
+_LIMITS: Final[tuple[tuple[int, int, Callable[[int], SandboxError]], ...]] = (
+    (resource.RLIMIT_NOFILE, FEWEST_FILES, _files),
+    (resource.RLIMIT_NPROC, FEWEST_PROCESSES, _processes),
+    (resource.RLIMIT_AS, LEAST_MEMORY, _memory),
+    (resource.RLIMIT_DATA, LEAST_MEMORY, partial(_memory, letter="d")),
+    (resource.RLIMIT_CPU, LEAST_SECONDS, _seconds),
+    (resource.RLIMIT_FSIZE, LARGEST_FILE, _file),
+)
