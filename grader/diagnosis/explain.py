@@ -18,12 +18,12 @@ from grader.diagnosis.layers import TOLERANCE
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
 from grader.errors import IRError, ProtocolError, SandboxError
-from grader.evidence.candidates import arrange, run_task, runner_kind
+from grader.evidence.candidates import arrange, gather_outputs, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.ir.trace import Trace, read_trace
+from grader.ir.trace import Trace, read_trace, step_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
 from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
@@ -59,6 +59,9 @@ def _explained(
         sample = choose_sample(outputs, wrong, diagnosed.oracle)
         schedule = find_step(diagnosed, outputs, runners)
     diagnosis = diagnose(diagnosed, outputs, runners)
+    # That a buffer was made one of float16 is seen in the numbers, and says more.
+    if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
+        schedule = find_step_not_replayed(diagnosed, runners)
     if schedule is not None and diagnosis is not None:
         diagnosis = msgspec.structs.replace(
             diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
@@ -102,6 +105,36 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
     except (ProtocolError, FrameError):
         return None
     return None
+
+
+def find_step_not_replayed(diagnosed: Diagnosed, runners: RunnerPool) -> Problem | None:
+    """Return that a schedule changes the result of a module that is right, and the step of it that
+    cannot be tried: one that TVM does not prove. None where there is none.
+
+    `transform_layout` may give a parameter another layout. The numbers then say that a factor is
+    transposed, or nothing, and in the student's function all is as it should be.
+    """
+    candidate, part, oracle = diagnosed.candidate, diagnosed.part, diagnosed.oracle
+    capture = candidate.capture
+    if capture.trace is None or capture.base is None or candidate.base is None:
+        return None
+    step = _WORD.sub("_", step_not_replayed(capture.trace)).lower()
+    if not step:
+        return None
+    unscheduled = Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
+    outputs = gather_outputs(unscheduled, part, oracle, runners, oracle.options)
+    if isinstance(outputs, Problem) or wrong_samples(outputs, oracle.options).any():
+        return None
+    reason = say(
+        "The unscheduled module gives the right outputs: the schedule changes the result. Its step"
+        " {step} is one of those that may.",
+        step=shown(step),
+    )
+    advice = say(
+        "Compare the outputs before and after {step}, and leave it out if they differ.",
+        step=shown(step),
+    )
+    return Problem(reason, advice, code="values")
 
 
 def _is_of(trace: Trace, answer: FoundStep) -> bool:
