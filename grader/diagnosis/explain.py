@@ -63,8 +63,10 @@ def _explained(
     if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
         schedule = find_step_not_replayed(diagnosed, runners)
     if schedule is not None and diagnosis is not None:
+        # Where no step is to blame, the mistake is that of the module.
+        mistake = diagnosis.mistake if schedule.reason == _KEEPS else SCHEDULE_STEP
         diagnosis = msgspec.structs.replace(
-            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
+            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=mistake
         )
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
 
@@ -80,6 +82,8 @@ Rows = tuple[int, ...]
 
 SCHEDULE_STEP: Final = "schedule_step"
 """What such a mistake is called in a report."""
+
+_KEEPS = say("The unscheduled module gives the same wrong outputs: the schedule keeps them.")
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -102,6 +106,8 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
         answer = runners.request("pure", task)
         if isinstance(answer, FoundStep) and _is_of(trace, answer):
             return _told(answer) if _is_base_right(answer, rows, diagnosed) else None
+        if isinstance(answer, FoundStep) and answer.number == 0:
+            return _told_of_base(answer, outputs, rows, diagnosed)
     except (ProtocolError, FrameError):
         return None
     return None
@@ -179,6 +185,27 @@ def _is_base_right(answer: FoundStep, rows: Rows, diagnosed: Diagnosed) -> bool:
     if found.size < wanted.size:  # a batch may have been filled up
         return False
     return bool(np.isclose(found[: wanted.size], wanted, comparison.rtol, comparison.atol).all())
+
+
+def _told_of_base(
+    answer: FoundStep, outputs: Outputs, rows: Rows, diagnosed: Diagnosed
+) -> Problem | None:
+    """Return that the unscheduled module gives the same wrong outputs, None where it does not.
+
+    Nothing in the schedule is to be mended then, whatever the numbers look like.
+    """
+    found = np.asarray(unpack_array(answer.outputs), np.float64).reshape(-1)
+    own = np.asarray(outputs.actual[list(rows)], np.float64).reshape(-1)
+    comparison = diagnosed.oracle.options
+    if found.size < own.size or _is_base_right(answer, rows, diagnosed):
+        return None
+    if not np.isclose(found[: own.size], own, comparison.rtol, comparison.atol).all():
+        return None
+    return Problem(
+        _KEEPS,
+        say("Mend the module that the schedule starts from, and run the schedule again."),
+        code="values",
+    )
 
 
 def _told(answer: FoundStep) -> Problem:

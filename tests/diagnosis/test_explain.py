@@ -25,7 +25,7 @@ from grader.diagnosis.explain import (
     find_step,
     find_step_not_replayed,
 )
-from grader.diagnosis.report import Diagnosed
+from grader.diagnosis.report import Diagnosed, choose_rows
 from grader.errors import SandboxError
 from grader.evidence.case import Outputs, Problem
 from grader.evidence.oracle import ModelOracle
@@ -133,6 +133,18 @@ class TestNotReplayed:
     @pytest.mark.parametrize("trace", [TRACE, [["<b>", [], [], []]], "no trace"])
     def test_nothing_else_is(self, oracle: ModelOracle, trace: object) -> None:
         assert unread(oracle, trace) is None
+
+
+def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
+    oracle: ModelOracle,
+) -> None:
+    _, outputs = given(oracle, axis=0)
+    rows = choose_rows(outputs, given(oracle, axis=0)[0])[:4]
+    same = pack_array(outputs.actual[list(rows)][None].astype(np.float32))
+    told, _ = ask(oracle, found(number=0, outputs=same))
+    assert told is not None
+    assert "gives the same wrong outputs" in told.reason.english
+    assert "Mend the module" in told.hint.english
 
 
 LIES: dict[str, Make] = {

@@ -125,6 +125,11 @@ class TestNumbersThatAreNone:
         assert found is not None
         assert ("low_precision", {"dtype": "bfloat16"}) == (found.kind, found.facts)
 
+    def test_a_copy_of_the_input_that_was_rounded(self) -> None:
+        found = recognise(WrongValue(network.IMAGES.astype(np.float16), dtype="float16"), LAYERS)
+        assert found is not None
+        assert ("low_precision", {"dtype": "float16"}) == (found.kind, found.facts)
+
     def test_a_parameter_that_was_rounded(self) -> None:
         rounded = PARAMETERS["square"].T.astype(np.float16)
         constant = Observed("w", "astype", rounded, (), takes_input=False)
