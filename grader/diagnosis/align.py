@@ -13,12 +13,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, is_equal, known, numbers
+from grader.diagnosis.layers import TOLERANCE, Program, is_equal, known, numbers
+from grader.diagnosis.matching import Matching, Observed
 from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.passed_by import is_idle, passed_by, taken_instead
+from grader.diagnosis.passed_by import copied_instead, is_idle, passed_by, taken_instead
 from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align"]
@@ -151,7 +152,7 @@ class _Search:
 
     def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
         """Return that what should be taken is there, and another step is taken."""
-        found = taken_instead(self.matching, wrong)
+        found = taken_instead(self.matching, wrong) or copied_instead(self.matching, wrong)
         if found is not None:
             return found
         if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:

@@ -18,12 +18,12 @@ from grader.diagnosis.layers import TOLERANCE
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
 from grader.errors import IRError, ProtocolError, SandboxError
-from grader.evidence.candidates import arrange, run_task, runner_kind
+from grader.evidence.candidates import arrange, gather_outputs, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.ir.trace import Trace, read_trace
+from grader.ir.trace import Trace, read_trace, step_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
 from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
@@ -59,9 +59,14 @@ def _explained(
         sample = choose_sample(outputs, wrong, diagnosed.oracle)
         schedule = find_step(diagnosed, outputs, runners)
     diagnosis = diagnose(diagnosed, outputs, runners)
+    # That a buffer was made one of float16 is seen in the numbers, and says more.
+    if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
+        schedule = find_step_not_replayed(diagnosed, runners)
     if schedule is not None and diagnosis is not None:
+        # Where no step is to blame, the mistake is that of the module.
+        mistake = diagnosis.mistake if schedule.reason == _KEEPS else SCHEDULE_STEP
         diagnosis = msgspec.structs.replace(
-            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
+            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=mistake
         )
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
 
@@ -77,6 +82,8 @@ Rows = tuple[int, ...]
 
 SCHEDULE_STEP: Final = "schedule_step"
 """What such a mistake is called in a report."""
+
+_KEEPS = say("The unscheduled module gives the same wrong outputs: the schedule keeps them.")
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -99,9 +106,41 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
         answer = runners.request("pure", task)
         if isinstance(answer, FoundStep) and _is_of(trace, answer):
             return _told(answer) if _is_base_right(answer, rows, diagnosed) else None
+        if isinstance(answer, FoundStep) and answer.number == 0:
+            return _told_of_base(answer, outputs, rows, diagnosed)
     except (ProtocolError, FrameError):
         return None
     return None
+
+
+def find_step_not_replayed(diagnosed: Diagnosed, runners: RunnerPool) -> Problem | None:
+    """Return that a schedule changes the result of a module that is right, and the step of it that
+    cannot be tried: one that TVM does not prove. None where there is none.
+
+    `transform_layout` may give a parameter another layout. The numbers then say that a factor is
+    transposed, or nothing, and in the student's function all is as it should be.
+    """
+    candidate, part, oracle = diagnosed.candidate, diagnosed.part, diagnosed.oracle
+    capture = candidate.capture
+    if capture.trace is None or capture.base is None or candidate.base is None:
+        return None
+    step = _WORD.sub("_", step_not_replayed(capture.trace)).lower()
+    if not step:
+        return None
+    unscheduled = Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
+    outputs = gather_outputs(unscheduled, part, oracle, runners, oracle.options)
+    if isinstance(outputs, Problem) or wrong_samples(outputs, oracle.options).any():
+        return None
+    reason = say(
+        "The unscheduled module gives the right outputs: the schedule changes the result. Its step"
+        " {step} is one of those that may.",
+        step=shown(step),
+    )
+    advice = say(
+        "Compare the outputs before and after {step}, and leave it out if they differ.",
+        step=shown(step),
+    )
+    return Problem(reason, advice, code="values")
 
 
 def _is_of(trace: Trace, answer: FoundStep) -> bool:
@@ -146,6 +185,27 @@ def _is_base_right(answer: FoundStep, rows: Rows, diagnosed: Diagnosed) -> bool:
     if found.size < wanted.size:  # a batch may have been filled up
         return False
     return bool(np.isclose(found[: wanted.size], wanted, comparison.rtol, comparison.atol).all())
+
+
+def _told_of_base(
+    answer: FoundStep, outputs: Outputs, rows: Rows, diagnosed: Diagnosed
+) -> Problem | None:
+    """Return that the unscheduled module gives the same wrong outputs, None where it does not.
+
+    Nothing in the schedule is to be mended then, whatever the numbers look like.
+    """
+    found = np.asarray(unpack_array(answer.outputs), np.float64).reshape(-1)
+    own = np.asarray(outputs.actual[list(rows)], np.float64).reshape(-1)
+    comparison = diagnosed.oracle.options
+    if found.size < own.size or _is_base_right(answer, rows, diagnosed):
+        return None
+    if not np.isclose(found[: own.size], own, comparison.rtol, comparison.atol).all():
+        return None
+    return Problem(
+        _KEEPS,
+        say("Mend the module that the schedule starts from, and run the schedule again."),
+        code="values",
+    )
 
 
 def _told(answer: FoundStep) -> Problem:

@@ -7,10 +7,10 @@ which the fact that `DECIDES` names has that value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from grader.diagnosis.mistake_messages_products import PRODUCT_MESSAGES, MistakeMessage
 from grader.evidence.problems import WRITE_THE_BUFFER
-from grader.language import Text, say
+from grader.language import say
 
 ALL_BUT_RIGHT = 0.99
 """Single numbers are off where more are right, as where something else is rounded: loops that end
@@ -22,24 +22,19 @@ ROUNDING = 1e-3
 float16 by 2**-11. What a loop leaves out is more."""
 
 
-class MistakeMessage(NamedTuple):
-    """What is said of a mistake, and the advice: texts whose fields are the mistake's facts."""
-
-    what: Text
-    advice: Text
-
-
 DECIDES: Mapping[str, str] = {
     "bias_differs": "form",
     "bias_extra": "form",
     "flatten_order": "found",
     "index_fixed": "operand",
+    "multiplied": "of",
     "operand_missing": "operand",
     "operand_twice": "operand",
     "order_swapped": "part",
     "partly_right": "at",
     "pooling_kind": "found",
     "reduction_too_short": "end",
+    "scaled": "of",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
 }
@@ -111,46 +106,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
             " {stride_wanted} and a padding of {padding_wanted}."
         ),
     ),
-    # --- products ---
-    "weight_not_transposed": MistakeMessage(
-        say("the weight is not transposed"),
-        say("A linear layer computes x @ weight.T: row j of the weight makes column j."),
-    ),
-    "weight_not_transposed:True": MistakeMessage(
-        say("the weight is reshaped, should be transposed"),
-        say(
-            "A linear layer computes x @ weight.T. A reshape keeps the numbers in their order in"
-            " memory, so that rows do not become columns: use a transposition."
-        ),
-    ),
-    "transposed:first": MistakeMessage(
-        say("the first matrix is transposed, should not be"),
-        say("Read the first argument in row i and column k, where k is the index of the sum."),
-    ),
-    "transposed:second": MistakeMessage(
-        say("the second matrix is transposed, should not be"),
-        say("Read the second argument in row k and column j, where k is the index of the sum."),
-    ),
-    "transposed:both": MistakeMessage(
-        say("both matrices are transposed, should not be"),
-        say("Read the first argument at (i, k) and the second one at (k, j)."),
-    ),
-    "result_transposed": MistakeMessage(
-        say("the result is transposed, should not be"),
-        say("Store the sum of row i and column j at (i, j)."),
-    ),
-    "operands_swapped": MistakeMessage(
-        say("the arguments of the product are exchanged"),
-        say("A product of matrices depends on the order: the first argument gives the rows."),
-    ),
-    "index_fixed:first": MistakeMessage(
-        say("of the first argument, only the first matrix is read"),
-        say("Read the first argument at (n, i, k): every matrix of the batch has its own n."),
-    ),
-    "index_fixed:second": MistakeMessage(
-        say("of the second argument, only the first matrix is read"),
-        say("Read the second argument at (n, k, j): every matrix of the batch has its own n."),
-    ),
+    **PRODUCT_MESSAGES,
     # --- sums ---
     "reduction_too_short:first": MistakeMessage(
         say("its sum takes {found} of {wanted} {axis}, the first is left out"), _OVER_ALL
@@ -224,6 +180,21 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "scaled": MistakeMessage(
         say("all numbers are {factor:.3g} times as large as PyTorch's"),
         say("Look for a factor, or a division, that does not belong there or is missing."),
+    ),
+    "scaled:sum": MistakeMessage(
+        say("its sums are {factor} times as large as PyTorch's"),
+        say(
+            "Look for a factor that does not belong there, also in what is summed, and set the sum"
+            " to 0 before its loop: memory may hold the last one."
+        ),
+    ),
+    "scaled:input": MistakeMessage(
+        say("it is the input, {factor:.3g} times as large"),
+        say("See whether this step belongs there: PyTorch takes the input as it is."),
+    ),
+    "multiplied:sum": MistakeMessage(
+        say("the terms are multiplied into the sum, which begins with 0 and stays so"),
+        say("Add each term to the sum: a + stands between the sum and its term, not a *."),
     ),
     "multiplied": MistakeMessage(
         say("the operands are multiplied, should be added"), say("Add the operands.")

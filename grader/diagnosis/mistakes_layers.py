@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from grader.diagnosis.layers import Change, Program, after, change, same
-from grader.diagnosis.mistakes_products import doubled
+from grader.diagnosis.mistakes_products import doubled, fixed
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
 
@@ -30,6 +30,9 @@ def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     yield from _kernels(place, layer)
     yield from _steps(place, layer)
     yield from _sums(place, layer)
+    weight = layer.operation.operands[1].value
+    for axis, read in enumerate(("weight", "term", "term", "term")):
+        yield from fixed(place, layer.operation.compute, weight, axis, read)
 
 
 def _kernels(place: int, layer: Layer) -> Iterator[Change]:

@@ -90,9 +90,14 @@ def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE
     flat = numbers(found.value)
     returned = _input_returned(flat, program)
     place = expected(found, program)
-    if returned is not None or place is None or not np.isfinite(flat).all():
+    if returned is not None or not np.isfinite(flat).all():
         return returned
-    candidates = (place, *_of_the_same_size(found, program), *found.right[-1:])
+    ahead = [] if place is None else [place, *_of_the_same_size(found, program)]
+    # Who scales what a pooling gives has scaled no flattening, which has the same numbers.
+    candidates = sorted(
+        [*ahead, *found.right[-1:]],
+        key=lambda each: program.layers[each].value.shape != found.value.shape,
+    )
     for other in candidates:
         wanted = known(program.layers[other].value)
         if wanted.numbers.size != flat.size or wanted.is_trivial:
@@ -109,11 +114,19 @@ def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE
             is_bias = other == place and program.layers[other].operation.kind == "bias"
             facts = {"axis": added} | _amount(flat - wanted.numbers, tolerance * wanted.scale)
             return Sight("bias_differs" if is_bias else "bias_extra", other, facts)
-    for other in (place, *_of_the_same_size(found, program)):
+    scaled = _input_scaled(found.value, program, tolerance)
+    return scaled or _partly(flat, program, ahead, tolerance)
+
+
+def _partly(
+    flat: Doubles, program: Program, places: Iterable[int], tolerance: float
+) -> Sight | None:
+    """Say of which of the next layers a value is the greater part."""
+    for at, other in enumerate(places):
         partly = _partly_right(flat, program, other, tolerance)
         if partly is not None:
             return partly
-        if other == place and _differs(flat, program, other, tolerance).mean() < 1 - ALL_BUT_RIGHT:
+        if at == 0 and _differs(flat, program, other, tolerance).mean() < 1 - ALL_BUT_RIGHT:
             return None  # a few numbers are off: no other layer is meant
     return None
 
@@ -253,6 +266,20 @@ def _input_returned(flat: Doubles, program: Program) -> Sight | None:
     return None
 
 
+def _input_scaled(value: Values, program: Program, tolerance: float) -> Sight | None:
+    """Say whether a value is an argument of the function times a number, in the same shape."""
+    for layer in program.layers:
+        for operand in layer.operation.operands:
+            wanted = None if operand.argument is None else known(operand.value.numpy())
+            if wanted is None or wanted.is_trivial or wanted.shape != value.shape:
+                continue
+            flat, largest = numbers(value), int(np.abs(wanted.numbers).argmax())
+            factor = float(flat[largest] / wanted.numbers[largest])
+            if factor and is_equal(flat / factor, wanted, tolerance):
+                return Sight("scaled", None, {"of": "input", "factor": factor})
+    return None
+
+
 def _low_precision(found: WrongValue, flat: Doubles, program: Program) -> Sight | None:
     """Say whether a value is the right one but for the precision of its numbers."""
     dtype = found.dtype if found.dtype in ("float16", "bfloat16") else precision(flat)
@@ -266,6 +293,12 @@ def _low_precision(found: WrongValue, flat: Doubles, program: Program) -> Sight 
             wanted = known(layer.value)
             if not wanted.is_trivial and is_equal(flat, wanted, _HALF):
                 return Sight("low_precision", place, {"dtype": dtype})
+    # A copy of an argument that a block reads is no layer, and is rounded before all others.
+    operands = (each for layer in program.layers for each in layer.operation.operands)
+    for each in operands:
+        wanted = None if each.argument is None else known(each.value.numpy())
+        if wanted is not None and not wanted.is_trivial and is_equal(flat, wanted, _HALF):
+            return Sight("low_precision", None, {"dtype": dtype})
     return None
 
 

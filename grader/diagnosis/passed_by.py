@@ -6,12 +6,25 @@ So it is with a sum that nobody takes, or several layers in a row.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 import torch
 
-from grader.diagnosis.layers import Matching, change, is_equal, known, numbers
+from grader.diagnosis.layers import change, is_equal, is_rearranged, known, numbers
+from grader.diagnosis.matching import Matching
 from grader.diagnosis.mistakes import LikelyMistake, whole_of
 
-__all__ = ["is_idle", "passed_by", "taken_instead"]
+__all__ = ["copied_instead", "is_idle", "passed_by", "taken_instead"]
+
+Values = npt.NDArray[Any]
+
+_AXES = 4
+"""Largest number of axes whose orders are tried."""
 
 
 def passed_by(matching: Matching, wrong: int, left_out: int) -> LikelyMistake | None:
@@ -48,6 +61,72 @@ def taken_instead(matching: Matching, wrong: int) -> LikelyMistake | None:
                     if _does(matching, wrong, after, taken):
                         return _mistake(matching, taken, wanted, after)
     return None
+
+
+def copied_instead(matching: Matching, wrong: int) -> LikelyMistake | None:
+    """Return which right step the wrong one should take, where it only flattens or transposes.
+
+    `lv2 = pool2d(lv1); lv3 = relu(lv2); lv4 = flatten(lv2)`: no layer was done on `lv2`, which is
+    none of PyTorch's, so that a ReLU seemed to be missing. The same copy of `lv3` is a layer.
+    """
+    value = matching.steps[wrong].value
+    if value is None:
+        return None
+    for taken in matching.steps[wrong].takes:
+        given = matching.steps[taken].value
+        if given is None or known(given).is_trivial:
+            continue
+        for copy in _copies(given, value):
+            for wanted in range(wrong):
+                if _is_beside(matching, wanted, taken, wrong, given.shape):
+                    place = _copied_layer(matching, wanted, copy)
+                    if place is not None:
+                        return _mistake(matching, taken, wanted, place)
+    return None
+
+
+def _copies(given: Values, value: Values) -> Iterator[Callable[[Values], Values]]:
+    """Return what makes one value of another and changes none of its numbers."""
+    if given.size != value.size:
+        return
+    if np.array_equal(given.reshape(-1), value.reshape(-1)):
+        yield lambda x: x.reshape(value.shape)
+    if given.ndim != value.ndim or given.ndim > _AXES:
+        return
+    for axes in list(permutations(range(given.ndim)))[1:]:
+        turned = given.transpose(axes)
+        if turned.shape == value.shape and np.array_equal(turned, value):
+            yield partial(np.transpose, axes=axes)
+
+
+def _is_beside(
+    matching: Matching, wanted: int, taken: int, wrong: int, shape: tuple[int, ...]
+) -> bool:
+    """Say whether a right step is computed from one that is taken, and nobody takes it."""
+    value = matching.steps[wanted].value
+    return (
+        matching.matched[wanted] is not None
+        and value is not None
+        and value.shape == shape
+        and taken in matching.ancestors[wanted]
+        and wanted not in matching.ancestors[wrong]
+    )
+
+
+def _copied_layer(matching: Matching, wanted: int, copy: Callable[[Values], Values]) -> int | None:
+    """Return the layer whose value a copy of a step has, or that lies as the copy does."""
+    value = matching.steps[wanted].value
+    assert value is not None
+    copied = copy(value)
+    flat, place = numbers(copied), matching.matched[wanted]
+    alike = [
+        at
+        for at, each in enumerate(matching.known)
+        if matching.program.layers[at].name and is_equal(flat, each, matching.tolerance)
+    ]
+    exact = [at for at in alike if matching.known[at].shape == copied.shape]
+    is_other_layout = place is not None and is_rearranged(copied, matching.known[place])
+    return next(iter(exact), place if is_other_layout else None)
 
 
 def _is_ahead(matching: Matching, wanted: int, taken: int, wrong: int) -> bool:

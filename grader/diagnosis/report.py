@@ -15,6 +15,7 @@ import numpy.typing as npt
 from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.layers import tolerance_of
+from grader.diagnosis.multiplied import with_multiplied_sum
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
 from grader.diagnosis.words import Departure, name_layer, tell
 from grader.evidence.candidates import is_python
@@ -53,11 +54,9 @@ def diagnose(
     """
     rows = choose_rows(outputs, diagnosed)
     found = _look(diagnosed, outputs, runners, rows) if rows else None
-    # The corner of an image is black: its first numbers are the zeros of a step that was never
-    # computed, and of one that returns its input.
-    if found is not None and _may_be_input(found):
-        other = _look(diagnosed, outputs, runners, _hidden_first(outputs, diagnosed))
-        found = other if other is not None and _kind(other) == "input_returned" else found
+    if found is not None and (_may_be_input(found) or _may_be_of_zeros(found)):
+        other = _look(diagnosed, outputs, runners, _telling_first(diagnosed, outputs, found))
+        found = other if other is not None and _says_more(other, found) else found
     if found is None:
         return None
     traced, layers, alignment = found
@@ -89,6 +88,9 @@ def _look(
         cleared = gather_trace(candidate, part, oracle, runners, rows, cleared=True)
         steps = () if isinstance(cleared, Problem) else cleared.steps
         alignment = tried_on_zeros(alignment, traced.steps, steps, layers)
+    if alignment.wrong is not None:
+        step = traced.steps[alignment.wrong]
+        alignment = with_multiplied_sum(alignment, candidate.facts, step.callee, step.variable)
     return _Look(traced, layers, alignment)
 
 
@@ -103,15 +105,53 @@ def _may_be_input(found: _Look) -> bool:
     value = None if wrong is None else found.traced.steps[wrong].value
     if _kind(found) != "zeros" or value is None:
         return False
+    # The corner of an image is black: its first numbers are the zeros of a step that was never
+    # computed, and of one that returns its input.
     return any(not np.resize(each, value.size).any() for each in found.traced.arguments)
 
 
-def _hidden_first(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
-    """Return places of samples, hidden inputs first: those are nowhere zero."""
-    order = np.argsort(
-        diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)], kind="stable"
-    )
-    return tuple(int(each) for each in order[:ROWS])
+def _may_be_of_zeros(found: _Look) -> bool:
+    """Say whether what was seen may come of zeros in the input, of an image's edge or of a ReLU.
+
+    A sum of which the last term alone is left is 0 where that is 0, and what is done wrongly to
+    zeros is right: both look like something else.
+    """
+    mistake = found.alignment.mistake
+    if mistake is None:
+        return False
+    is_bias = mistake.kind == "operand_missing" and mistake.facts["operand"] == "product"
+    return is_bias or (mistake.kind == "partly_right" and "start" in mistake.facts)
+
+
+def _says_more(other: _Look, found: _Look) -> bool:
+    """Say whether a second look shows what the first one only seemed to be."""
+    if _kind(found) == "zeros":
+        return _kind(other) == "input_returned"
+    if other.alignment.wrong is None or _kind(other) == _kind(found):
+        return False
+    # Where most numbers are right by chance, it is no edge, even if nothing else is known.
+    return _kind(found) == "partly_right" or _kind(other) != ""
+
+
+def _telling_first(
+    diagnosed: Diagnosed, outputs: Outputs | Problem, found: _Look
+) -> tuple[int, ...]:
+    """Return places of samples, first those of which a product's last term is nowhere 0.
+
+    Of the others hidden inputs come first: those are nowhere zero.
+    """
+    from_test_set = diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)]
+    rows = [int(each) for each in np.argsort(from_test_set, kind="stable")[:ROWS]]
+    mistake = found.alignment.mistake
+    place = None if mistake is None else mistake.place
+    layers = diagnosed.oracle.layers(rows) if place is not None else ()
+    if place is not None and place < len(layers):
+        before = layers[place].operation.operands[0].layer
+        summed = layers[place if before is None else before].operation.operands[0].value
+        if len(summed) == len(rows) and summed.ndim == 2:
+            order = np.argsort(np.asarray(summed[:, -1]) == 0, kind="stable")
+            rows = [rows[int(each)] for each in order]
+    return tuple(rows)
 
 
 def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
@@ -206,6 +246,10 @@ def _departure(
     assert alignment.wrong is not None
     step = steps[alignment.wrong]
     expected = None if alignment.expected is None else layers[alignment.expected]
+    if _is_scaled_input(alignment):
+        return Departure(
+            _spelled(step, diagnosed), None if step.value is None else step.value.shape
+        )
     departure = Departure(
         step=_spelled(step, diagnosed),
         shape=None if step.value is None else step.value.shape,
@@ -214,6 +258,7 @@ def _departure(
         before=_before(steps, alignment, diagnosed),
         is_beyond=alignment.last_right is not None and alignment.expected == alignment.last_right,
         is_short=_is_short(alignment),
+        is_added=_is_added(steps, layers, alignment),
     )
     if step.value is None or expected is None:
         return departure
@@ -222,6 +267,26 @@ def _departure(
         return departure._replace(within=expected.value.shape if does_more else None)
     difference, right = _compared(step.value, expected.value)
     return departure._replace(difference=difference, right=right, nan=_nan(step.value))
+
+
+def _is_scaled_input(alignment: Alignment) -> bool:
+    """Say whether the step is held against no layer: it is the input, with other numbers."""
+    return alignment.mistake is not None and alignment.mistake.facts.get("of") == "input"
+
+
+def _is_added(steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment) -> bool:
+    """Say whether the step has the shape of the right value that it takes, and PyTorch's next layer
+    another: nothing tells that it is meant to be that layer.
+    """
+    assert alignment.wrong is not None
+    step, expected = steps[alignment.wrong], alignment.expected
+    if step.value is None or expected is None or alignment.mistake is not None:
+        return False
+    shapes = {layers[at].value.shape for at in (alignment.last_right,) if at is not None}
+    if not step.takes:
+        operands = (each for layer in layers for each in layer.operation.operands)
+        shapes = {tuple(each.value.shape) for each in operands if each.argument is not None}
+    return step.value.shape in shapes and layers[expected].value.shape != step.value.shape
 
 
 def _is_short(alignment: Alignment) -> bool:

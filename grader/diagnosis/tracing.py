@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from grader.assignment import PartTable
 from grader.diagnosis.align import Alignment
-from grader.diagnosis.layers import TOLERANCE, Observed, is_equal, is_rearranged, known, numbers
+from grader.diagnosis.layers import TOLERANCE, is_equal, is_rearranged, known, numbers
+from grader.diagnosis.matching import Observed
 from grader.errors import ProtocolError
 from grader.evidence.answers import CaseOracle
 from grader.evidence.candidates import arrange, is_python, run_task, runner_kind, unreadable
@@ -159,7 +160,9 @@ def _read_pass(
         function = candidate.capture.name if is_python(candidate) else arrangement.function
         yield Traced(
             tuple(
-                _observed(number, step, facts, function, _value(step, call, len(calls)))
+                _observed(number, step, facts, function, _value(step, call, len(calls)))._replace(
+                    arguments=_taken(step, facts, arrangement)
+                )
                 for number, step in enumerate(passed.steps)
             ),
             arguments_of(arrangement, runnable.oracle),
@@ -193,6 +196,23 @@ def _observed(
         dtype=step.dtype,
         is_unwritten=step.is_unwritten,
     )
+
+
+def _taken(
+    step: TracedStep, facts: ModuleFacts, arrangement: Arrangement
+) -> frozenset[tuple[str, bool]] | None:
+    """Return the arguments of `main` that a call takes, and whether each varies over the calls."""
+    if step.binding is None or len(facts.inputs) != len(arrangement.arguments):
+        return None
+    varies = {
+        each.name: given.varies
+        for each, given in zip(facts.inputs, arrangement.arguments, strict=True)
+    }
+    taken = facts.calls[step.binding].arguments
+    names = [each.name for each in taken if each.kind == "input"]
+    if any(each.kind == "other" for each in taken) or not varies.keys() >= set(names):
+        return None
+    return frozenset((name, varies[name]) for name in names)
 
 
 def _value(step: TracedStep, call: int, calls: int) -> Values | None:
@@ -244,12 +264,8 @@ _KINDS = frozenset({"sum_not_initialised", "partly_written"})
 
 
 def of_memory(alignment: Alignment) -> bool:
-    """Say whether a mistake says of floats what was in the memory: that has yet to be tried.
-
-    A sum of twice the right numbers went on where the last one ended, which was tried.
-    """
-    mistake = alignment.mistake
-    return mistake is not None and mistake.kind in _KINDS and "times" not in mistake.facts
+    """Say whether a mistake says of floats what was in the memory: that has yet to be tried."""
+    return alignment.mistake is not None and alignment.mistake.kind in _KINDS
 
 
 def tried_on_zeros(

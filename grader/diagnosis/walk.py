@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grader.diagnosis.layers import TOLERANCE, Matching, Observed, Program, numbers
+from grader.diagnosis.layers import TOLERANCE, Program, numbers
+from grader.diagnosis.matching import Matching, Observed
 from grader.evidence.operations import SIDE_KINDS, Layer, one_thread
 
 Lost = Mapping[int, int]

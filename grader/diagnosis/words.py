@@ -48,7 +48,8 @@ class Departure(NamedTuple):
     `shape` is None where the step has no value. `layer` is what PyTorch does there, and `wanted`
     the shape that it has there; `within` is the layer's own shape where the step does more than
     that layer. `is_short`: the step is right, and what should follow is not done. `is_beyond`: what
-    it is computed from is right, and PyTorch does nothing more. Where both shapes are the same,
+    it is computed from is right, and PyTorch does nothing more. `is_added`: it changes numbers of
+    what it takes and not the shape, as PyTorch's layer does. Where both shapes are the same,
     `difference` is the largest difference over the largest number of PyTorch's, `right` the share
     of elements that agree, and `nan` the share of those that are no numbers.
     """
@@ -61,6 +62,7 @@ class Departure(NamedTuple):
     within: Shape | None = None
     is_short: bool = False
     is_beyond: bool = False
+    is_added: bool = False
     difference: float | None = None
     right: float = 0.0
     nan: float = 0.0
@@ -79,6 +81,8 @@ def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) ->
     saying = MISTAKE_MESSAGES.get(_key(kind, facts))
     if saying is None and departure.is_beyond:
         return _beyond(departure)
+    if saying is None and departure.is_added:
+        return _added(departure)
     if saying is None:
         return _where(departure, _difference(departure)), _compare(departure)
     values = _values(facts)
@@ -134,6 +138,22 @@ def _beyond(departure: Departure) -> tuple[Text, Text]:
     return (
         say("`{before}` is PyTorch's output already, and `{step}` changes it.", **values),
         say("Leave `{step}` out.", **values),
+    )
+
+
+def _added(departure: Departure) -> tuple[Text, Text]:
+    """Say of a step that PyTorch's next layer is done on what it takes."""
+    values: dict[str, Value] = {"step": departure.step, "layer": name_layer(departure.layer)}
+    return (
+        say(
+            "`{step}` changes the numbers of what it takes, and PyTorch's next step there is"
+            " {layer}.",
+            **values,
+        ),
+        say(
+            "See whether `{step}` belongs there: PyTorch does {layer} on what it takes as it is.",
+            **values,
+        ),
     )
 
 

@@ -49,6 +49,7 @@ _TILES = re.compile(r'"[SR]{1,16}"', re.ASCII)
 
 _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
+_KIND = re.compile(r"[A-Z][A-Za-z]{1,40}", re.ASCII)
 _NUMBERS = range(-(2**31), 2**31)
 _HINT = say(
     "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
@@ -152,6 +153,16 @@ def read_trace(document: bytes) -> Trace:
         kinds=tuple(kind for kind, *_ in instructions if _FORMS[kind].is_step),
         draws=sum(kind.startswith("Sample") for kind, *_ in instructions),
     )
+
+
+def step_not_replayed(document: bytes) -> str:
+    """Return the first step of a trace that is not replayed (TransformLayout), or nothing."""
+    try:
+        instructions, _ = _parse(document)
+    except IRError:
+        return ""
+    kind = next((kind for kind, *_ in instructions if kind not in _FORMS), "")
+    return kind if _KIND.fullmatch(kind) else ""
 
 
 def _parse(document: bytes) -> tuple[list[_Instruction], list[tuple[int, Any]]]:

@@ -119,6 +119,41 @@ class TestRight:
         assert 6 == alignment.wrong
         assert "unknown" == alignment.statuses[0]
 
+    def test_a_layer_that_gives_its_bias_alone_is_no_preparation_of_it(self) -> None:
+        """It has a parameter's numbers, and takes the input."""
+        x, weight, bias = noise(1, 12), PARAMETERS["square"], PARAMETERS["hidden_bias"]
+
+        def compute() -> torch.Tensor:
+            return torch.relu(torch.nn.functional.linear(double(x), double(weight), double(bias)))
+
+        taken = frozenset({("x", True), ("w", False), ("b", False)})
+        steps = [
+            Observed("l", "l", bias[None], (), takes_input=True, arguments=taken),
+            Observed("r", "r", network.relu(bias[None]), (0,), arguments=frozenset()),
+        ]
+        alignment = align(steps, record(compute, [x]))
+        assert (0, "operand_missing") == (
+            alignment.wrong,
+            alignment.mistake and alignment.mistake[0],
+        )
+
+    @pytest.mark.parametrize("taken", [("w", False), ("w", True)])
+    def test_a_step_that_takes_a_parameter_alone_may_lay_it_out_otherwise(
+        self, taken: tuple[str, bool]
+    ) -> None:
+        given = taken[1]
+        x, weight = noise(3, 12), PARAMETERS["square"]
+
+        def compute() -> torch.Tensor:
+            return torch.relu(torch.matmul(double(x), double(weight)))
+
+        layers = record(compute, [x, weight] if given else [x])
+        steps = [
+            Observed("t", "t", weight.T, (), takes_input=True, arguments=frozenset({taken})),
+            Observed("y", "y", garbage(x), (0,), True, arguments=frozenset({("x", True)})),
+        ]
+        assert 1 == align(steps, layers).wrong
+
 
 def but_last(x: Any, rows: int) -> Any:
     """Do everything up to the first ReLU after a linear layer."""

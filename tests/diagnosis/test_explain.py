@@ -19,8 +19,13 @@ from grader.assignment import OracleOptions
 from grader.data.dataset import DataSet, no_data
 from grader.data.drawing import CLASS_NAMES
 from grader.diagnosis import explain
-from grader.diagnosis.explain import choose_sample, encode_png, find_step
-from grader.diagnosis.report import Diagnosed
+from grader.diagnosis.explain import (
+    choose_sample,
+    encode_png,
+    find_step,
+    find_step_not_replayed,
+)
+from grader.diagnosis.report import Diagnosed, choose_rows
 from grader.errors import SandboxError
 from grader.evidence.case import Outputs, Problem
 from grader.evidence.oracle import ModelOracle
@@ -37,7 +42,7 @@ from grader.messages import (
     unpack_array,
 )
 from grader.report import Sample
-from tests.diagnosis.test_report import expected, given, model, oracle
+from tests.diagnosis.test_report import Runners, expected, given, model, oracle
 from tests.ir.modules import save
 
 __all__ = ["oracle"]
@@ -96,6 +101,50 @@ def test_a_step_of_the_trace_is_told(oracle: ModelOracle) -> None:
     assert told is not None
     assert "in step 2 of 2, `vectorize(compute, j)`" in told.reason.english
     assert "Leave this step out" in told.hint.english
+
+
+LAYOUT = [
+    ["GetSBlock", [], ["compute", "relu"], ["b0"]],
+    ["TransformLayout", ["b0", "{}"], [0, 0, None, False], []],
+]
+
+
+def unread(oracle: ModelOracle, trace: object, axis: int = 1) -> Problem | None:
+    """Return what is said of a step that is not replayed, of a module that is right or not."""
+    wrong, _ = given(oracle, axis=0)
+    base = save(model(axis=axis))
+    capture = msgspec.structs.replace(
+        wrong.candidate.capture, base=base, trace=json.dumps([trace, []]).encode()
+    )
+    candidate = replace(wrong.candidate, capture=capture, base=read_module(base))
+    return find_step_not_replayed(wrong._replace(candidate=candidate), cast(Any, Runners()))
+
+
+class TestNotReplayed:
+    def test_the_step_is_named(self, oracle: ModelOracle) -> None:
+        told = unread(oracle, LAYOUT)
+        assert told is not None
+        assert "Its step `transform_layout` is one of those that may" in told.reason.english
+        assert "before and after `transform_layout`" in told.hint.english
+
+    def test_where_the_module_is_wrong_before_it_is_not(self, oracle: ModelOracle) -> None:
+        assert unread(oracle, LAYOUT, axis=0) is None
+
+    @pytest.mark.parametrize("trace", [TRACE, [["<b>", [], [], []]], "no trace"])
+    def test_nothing_else_is(self, oracle: ModelOracle, trace: object) -> None:
+        assert unread(oracle, trace) is None
+
+
+def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
+    oracle: ModelOracle,
+) -> None:
+    _, outputs = given(oracle, axis=0)
+    rows = choose_rows(outputs, given(oracle, axis=0)[0])[:4]
+    same = pack_array(outputs.actual[list(rows)][None].astype(np.float32))
+    told, _ = ask(oracle, found(number=0, outputs=same))
+    assert told is not None
+    assert "gives the same wrong outputs" in told.reason.english
+    assert "Mend the module" in told.hint.english
 
 
 LIES: dict[str, Make] = {

@@ -45,6 +45,16 @@ def last_term(x: Any) -> Any:
     return np.einsum("nyx,f->nfyx", x[:, -1, 2:, 2:], KERNEL[:, -1, -1, -1])
 
 
+def one_filter(x: Any) -> Any:
+    """Use the second filter for all channels of the output."""
+    return convolve(x, np.repeat(KERNEL[1:2], 3, axis=0))
+
+
+def one_row(x: Any) -> Any:
+    """Use the first row of each filter for all of its rows."""
+    return convolve(x, np.repeat(KERNEL[:, :, :1], 3, axis=2))
+
+
 def dilated(x: Any) -> Any:
     wide = np.zeros((3, 2, 5, 5), np.float32)
     wide[:, :, ::2, ::2] = KERNEL
@@ -100,7 +110,9 @@ CASES: list[tuple[str, str, Compute, dict[str, Any]]] = [
     ),
     ("initialised_in_every_round", "conv2d", last_term, {}),
     ("sum_not_initialised", "conv2d", lambda x: convolve(x, KERNEL) + np.nan, {}),
-    ("sum_not_initialised", "conv2d", lambda x: 2 * convolve(x, KERNEL), {"times": 2}),
+    ("scaled", "conv2d", lambda x: 2 * convolve(x, KERNEL), {"of": "sum", "factor": 2}),
+    ("index_fixed", "conv2d", one_filter, {"operand": "weight", "index": 1}),
+    ("index_fixed", "conv2d", one_row, {"operand": "term", "index": 0}),
     ("bias_missing", "add", lambda x: x, {}),
     ("bias_twice", "add", lambda x: x + 2 * BIAS, {}),
     ("bias_subtracted", "add", lambda x: x - BIAS, {}),

@@ -29,6 +29,29 @@ from tests.diagnosis.network import (
 LAYERS = network.layers()
 
 
+class TestScaled:
+    """A factor that is a step of its own is one of what it takes, and not of the next layer."""
+
+    def scaled(self, place: int, factor: float) -> Any:
+        steps = network.RIGHT[: place + 1]
+        alignment = align(run([*steps, ("scale", lambda x: x * factor)]), LAYERS)
+        assert place + 1 == alignment.wrong and alignment.mistake is not None
+        assert "scaled" == alignment.mistake.kind
+        assert pytest.approx(factor) == alignment.mistake.facts["factor"]
+        return alignment
+
+    @pytest.mark.parametrize(("place", "layer"), [(3, "max_pool2d"), (4, "flatten")])
+    def test_it_is_held_against_what_it_takes(self, place: int, layer: str) -> None:
+        alignment = self.scaled(place, 0.5)
+        assert layer == LAYERS[alignment.expected].name
+
+    def test_the_input_times_a_number_is_no_convolution(self) -> None:
+        alignment = align(run([("divide", lambda x: x / 255), *network.RIGHT]), LAYERS)
+        assert (0, "scaled") == (alignment.wrong, alignment.mistake and alignment.mistake.kind)
+        assert alignment.mistake is not None
+        assert "input" == alignment.mistake.facts["of"]
+
+
 class TestWhereToLook:
     """What is seen in the numbers themselves says where to look, and where there is nothing."""
 
@@ -101,6 +124,11 @@ class TestNumbersThatAreNone:
         found = recognise(WrongValue(rounded), layers)
         assert found is not None
         assert ("low_precision", {"dtype": "bfloat16"}) == (found.kind, found.facts)
+
+    def test_a_copy_of_the_input_that_was_rounded(self) -> None:
+        found = recognise(WrongValue(network.IMAGES.astype(np.float16), dtype="float16"), LAYERS)
+        assert found is not None
+        assert ("low_precision", {"dtype": "float16"}) == (found.kind, found.facts)
 
     def test_a_parameter_that_was_rounded(self) -> None:
         rounded = PARAMETERS["square"].T.astype(np.float16)

@@ -39,6 +39,9 @@ class TestProducts:
             ("result_transposed", {}, lambda a, b: (a @ b).transpose(0, 2, 1)),
             ("index_fixed", {"operand": "second"}, lambda a, b: a @ b[:1]),
             ("index_fixed", {"operand": "first"}, lambda a, b: a[:1] @ b),
+            ("index_fixed", {"operand": "term", "index": 0}, lambda a, b: every_row(a, b, 0)),
+            ("index_fixed", {"operand": "second_item"}, lambda a, b: every_column(a, b, 5)),
+            ("index_fixed", {"operand": "first_item"}, lambda a, b: a[:, :1].repeat(6, 1) @ b),
             ("initialised_in_every_round", {}, lambda a, b: a[..., -1:] @ b[:, -1:]),
             ("reduction_too_short", {"found": 5}, lambda a, b: a[..., :-1] @ b[:, :-1]),
         ],
@@ -72,6 +75,16 @@ class TestProducts:
         assert ("relu_missing", "relu") == found[:2]
 
 
+def every_row(a: Any, b: Any, row: int) -> Any:
+    """Multiply with one row of `b` in place of all."""
+    return a @ b[:, [row] * b.shape[1]]
+
+
+def every_column(a: Any, b: Any, column: int) -> Any:
+    """Multiply with one column of `b` in place of all."""
+    return a @ b[:, :, [column] * b.shape[2]]
+
+
 class TestLoops:
     """What is done within the loop of a sum, and belongs after it."""
 
@@ -101,6 +114,16 @@ class TestLoops:
         assert found is not None
         assert "operand_missing" == found.kind
 
+    def test_one_row_of_the_weight_for_all_columns(self) -> None:
+        found = self.mistake(relu(self.x @ self.weight[[4] * 5].T + self.bias))
+        assert found is not None
+        assert ("index_fixed", {"operand": "weight", "index": 4}) == (found.kind, found.facts)
+
+    def test_one_number_of_the_input_for_every_term(self) -> None:
+        found = self.mistake(relu(self.x[:, [0] * 20] @ self.weight.T + self.bias))
+        assert found is not None
+        assert ("index_fixed", {"operand": "term", "index": 0}) == (found.kind, found.facts)
+
     def test_a_bias_that_is_added_with_every_term(self) -> None:
         found = self.mistake(relu(self.x @ self.weight.T + 20 * self.bias))
         assert found is not None
@@ -128,6 +151,19 @@ class TestSums:
         mistake = align([Observed("C", "add", value, (), takes_input=True)], layers).mistake
         assert mistake is not None
         assert ("added_to_columns", "add") == mistake[:2]
+
+    def test_one_number_of_the_vector_for_all(self) -> None:
+        def compute() -> Any:
+            return (torch.tensor(self.a) + torch.tensor(self.b)[:, None]).numpy()
+
+        layers = record(compute, [self.a, self.b])
+        value = self.a[0] + self.b[0, 1]
+        mistake = align([Observed("C", "add", value, (), takes_input=True)], layers).mistake
+        assert mistake is not None
+        assert ("index_fixed", {"operand": "second_item", "index": 1}) == (
+            mistake.kind,
+            mistake.facts,
+        )
 
     @pytest.mark.parametrize(
         ("kind", "facts", "compute"),

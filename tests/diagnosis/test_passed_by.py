@@ -23,6 +23,39 @@ def callee(steps: list[Observed], alignment: Alignment) -> str | None:
     return None if alignment.wrong is None else steps[alignment.wrong].callee
 
 
+class TestCopies:
+    """What takes the wrong step only flattens it, or exchanges its axes."""
+
+    def steps(self, last: str) -> list[Observed]:
+        """Return steps of which the fifth takes the pooling, and not the ReLU behind it."""
+        values = [step.value for step in run(network.RIGHT)]
+        pooled = network.pool(values[1])
+        rectified = network.relu(pooled)
+        copies = {"flatten": pooled.reshape(4, -1), "transpose": pooled.transpose(0, 2, 3, 1)}
+        return [
+            Observed("lv", "conv2d", values[0], (), takes_input=True),
+            Observed("lv1", "add", values[1], (0,)),
+            Observed("lv2", "pool2d", pooled, (1,)),
+            Observed("lv3", "relu", rectified, (2,)),
+            Observed("lv4", last, copies[last], (2,)),
+        ]
+
+    @pytest.mark.parametrize("last", ["flatten", "transpose"])
+    def test_the_step_is_told_what_it_should_take(self, last: str) -> None:
+        alignment = align(self.steps(last), LAYERS)
+        assert (4, "other_operand") == (alignment.wrong, alignment.mistake and alignment.mistake[0])
+        assert alignment.mistake is not None
+        facts = alignment.mistake.facts
+        assert ("lv2", "lv3") == (facts["taken_step"], facts["wanted_step"])
+
+    def test_where_no_step_stands_beside_it_none_is_named(self) -> None:
+        steps = self.steps("flatten")
+        del steps[3]
+        mistake = align(steps, LAYERS).mistake
+        assert mistake is not None
+        assert "wanted_step" not in mistake.facts
+
+
 class TestPassedBy:
     """A layer is there and right, and what should take it takes what came before it."""
 

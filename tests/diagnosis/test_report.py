@@ -49,6 +49,8 @@ PARAMETERS = {
     "w1": _drawn(10, WIDTH),
     "b1": _drawn(10),
 }
+LAST_TERM = np.where(np.arange(784) == 783, PARAMETERS["w0"], np.float32(0))
+WEIGHTS = {**PARAMETERS, "last": LAST_TERM}
 OPTIONS = OracleOptions((784,), (10,), hidden_inputs=HIDDEN)
 PART = PartTable(
     id="model",
@@ -109,7 +111,7 @@ def model(
     given = {name: relax.const(each) for name, each in PARAMETERS.items()}
     with bb.function("main", [x]):
         with bb.dataflow():
-            first = relax.const(PARAMETERS[weight] * np.float32(scale))
+            first = relax.const(WEIGHTS[weight] * np.float32(scale))
             y = bb.emit_te(topi.nn.dense, x, first, given["b0"])
             y = bb.emit(_called(bb, relu, y)) if isinstance(relu, PrimFunc) else bb.emit_te(relu, y)
             y = bb.emit_te(topi.nn.dense, y, given["w1"], given["b1"])
@@ -180,6 +182,15 @@ class TestDiagnose:
         assert "of the largest one" in found.message.english
         assert "Compare" in found.advice.english or "elements are right" in found.advice.english
         assert NOTHING == found.link  # no entry is about relu, and none about everything else
+
+    def test_a_last_term_that_is_zero_on_images_is_looked_at_on_other_inputs(self) -> None:
+        """The edge of an image is black: what is left of the sum there is the bias alone."""
+        images = np.random.default_rng(5).integers(1, 256, (IMAGES, 28, 28), np.uint8)
+        images[:, -1, -1] = 0
+        data = DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
+        course: Any = SimpleNamespace(expected=expected)
+        black = ModelOracle(course, OPTIONS, data, np.random.default_rng(0))
+        assert "initialised_in_every_round" == diagnosis_of(black, weight="last").mistake
 
     def test_it_is_the_same_each_time(self, oracle: ModelOracle) -> None:
         assert diagnosis_of(oracle, axis=0) == diagnose(*given(oracle, axis=0), Runners())

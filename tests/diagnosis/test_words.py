@@ -37,6 +37,7 @@ FACTS: dict[str, Any] = {
     "start": 3,
     "stop": 8,
     "factor": 2.0,
+    "index": 1,
     "amount": 1.0,
     "rounds": 64,
     "dtype": "float16",
@@ -112,6 +113,12 @@ class TestSentences:
     def test_a_mistake_of_several_layers_says_of_how_many(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"layers": 2})
         assert message.english.endswith("the weight is not transposed, in 2 layers alike.")
+
+    def test_a_step_that_keeps_the_shape_is_not_held_against_the_next_layers_shape(self) -> None:
+        what, advice = tell(DENSE._replace(is_added=True), "", {})
+        assert "shape" not in what.english
+        assert "PyTorch's next step there is linear" in what.english
+        assert "See whether" in advice.english
 
     def test_a_step_behind_the_last_layer_is_one_too_many(self) -> None:
         told = tell(DENSE._replace(is_beyond=True), "", {})
