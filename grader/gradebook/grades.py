@@ -218,6 +218,17 @@ def _adjusted(
     return total, parts, lines
 
 
+def attempt_parts(attempt: Attempt) -> tuple[DecidedPart, ...]:
+    """Return the parts of an attempt of which a person decided something, whether it counts or not.
+
+    An attempt that could not be graded has none.
+    """
+    if not attempt.gradings:
+        return ()
+    _, parts, _ = _adjusted(attempt.gradings[-1], attempt)
+    return decided_parts(attempt, parts)
+
+
 def _standing(part: PartPoints, score: Decimal, attempt: Attempt) -> PartPoints:
     """Return a part with its points of now; those that a person gave are open no more."""
     if not part.open or not attempt.given(part.id):
