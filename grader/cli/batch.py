@@ -29,6 +29,7 @@ from grader.cli.ending import command_language
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
 from grader.cli.telling import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
+from grader.data.resolve import FolderPictures
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
@@ -179,13 +180,14 @@ def _handed_in_by(entry: Entry, report: Report, store: Store) -> HandedInBy:
 def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
-    kept = {} if options.again else answers(store, entries, options.grading)
+    pictures = FolderPictures()
+    kept = {} if options.again else answers(store, entries, options.grading, pictures)
     waiting = [entry for entry in entries if entry.name not in kept]
     if not waiting:
         _say_kept(entries, kept, store, messages)
         return summarize([entry.name for entry in entries], kept)
     own = (*options.submissions, options.output, *secret_files(options.grading.course))
-    with open_batch(options.grading, own, store, options.cluster) as opened:
+    with open_batch(options.grading, own, store, options.cluster, pictures) as opened:
         batch = opened.batch
         if opened.elsewhere is None:
             _say_if_small(opened.settings.room.capacity, opened.possible, messages)
