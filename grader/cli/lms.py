@@ -292,12 +292,12 @@ def run_feedback(
         else:
             content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
             write_or_rescue(options.output, content, say("the pages"))
-    written = say(
-        "Written: {path}, with {count} pages",
-        path=str(options.output),
-        count=len(works.each) - len(left_out),
+    count = len(works.each) - len(left_out)
+    one, many = (
+        say("Written: {path}, with {count} page"),
+        say("Written: {path}, with {count} pages"),
     )
-    tell(messages, written)
+    tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
     _list(
         messages,
         say("Not from {system}, and not in it ({count}): {names}."),

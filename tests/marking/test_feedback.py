@@ -250,3 +250,4 @@ def test_nothing_is_said_of_markings_where_nothing_is_to_be_marked(tmp_path: Pat
     report = report_of(b"a notebook", "Because.")
     said = feedback(tmp_path, replace(report, parts=report.parts[:1]))
     assert "marked" not in said
+    assert said.endswith("pages, with 1 page\n")
