@@ -310,7 +310,7 @@ class _Answering:
         if owner is not None:
             given = self._given(file, grading, owner)
             self._wait(file, Recording(given, report, in_a_line(noticed), grading.chosen_by))
-        points = {"score": report.score, "max_score": report.max_score}
+        points = {"score": report.score, "max_score": report.max_score, "open": report.open}
         self._tell(file, replace(grading, **points), noticed)
 
     def _tell(self, file: _File, grading: StoredGrading, noticed: Text) -> None:
@@ -325,6 +325,7 @@ class _Answering:
             noticed=noticed,
             assignment=grading.slug,
             chosen_by=self._keys.chooser,
+            open=grading.open,
         )
 
     def _given(self, file: _File, grading: StoredGrading, owner: Student) -> HandedIn:
