@@ -140,12 +140,13 @@ def grade_many(
     paths = tuple(map(Path, submissions))
     with _folder_of(reports) as folder, _store_of(folder, gradebook) as (store, own):
         entries = collect(paths, Path.cwd(), folder)
-        answered = answers(store, entries, options)
+        pictures = FolderPictures()
+        answered = answers(store, entries, options, pictures)
         waiting = yield from _known(store, entries, answered)
         if not waiting:
             return
         where = None if cluster is None else ClusterOptions(cluster, insecure, same_machine_type)
-        with open_batch(options, (*paths, folder, *own), store, where) as opened:
+        with open_batch(options, (*paths, folder, *own), store, where, pictures) as opened:
             opened.find_data(waiting, Silent())
             kept = opened.batch.find_graded(waiting)
             waiting = yield from _known(store, waiting, kept)
@@ -154,16 +155,21 @@ def grade_many(
                 yield from _once(found)
 
 
-def answers(store: Store, entries: Collection[Entry], options: GradingOptions) -> dict[str, Row]:
+def answers(
+    store: Store,
+    entries: Collection[Entry],
+    options: GradingOptions,
+    pictures: FolderPictures | None = None,
+) -> dict[str, Row]:
     """Return the rows of submissions that a gradebook knows the answer to, by name.
 
     Nothing is started for it. A folder alone knows none. Where all that is left are people who
-    handed in nothing that can be read, their rows are there, too. Raises GraderError where there is
-    no such course or assignment.
+    handed in nothing that can be read, their rows are there, too. `pictures` has the images of a
+    folder of data from then. Raises GraderError where there is no such course or assignment.
     """
     course = find_course(options.course, (Path.cwd(),))
     store.take_rules(each.assignment for each in course.possible(options.assignment))
-    found = store.answers(entries, Keys(course, options))
+    found = store.answers(entries, Keys(course, options, pictures))
     others = [each for each in entries if each.name not in found]
     if found and all(each.problem for each in others):
         for each in others:
@@ -249,8 +255,12 @@ def open_batch(
     own: Iterable[Path],
     store: Store,
     cluster: ClusterOptions | None = None,
+    pictures: FolderPictures | None = None,
 ) -> Iterator[OpenBatch]:
-    """Open what the gradings of one batch share. Raises GraderError where nothing can be graded."""
+    """Open what the gradings of one batch share. Raises GraderError where nothing can be graded.
+
+    `pictures` is what was read of a folder of data before.
+    """
     if cluster is not None:
         need_cluster()
         from grader.cluster.opening import open_cluster  # with Dask
@@ -262,7 +272,7 @@ def open_batch(
     possible = course.possible(demanded)
     only = possible[0] if demanded is not None and len(possible) == 1 else None
     with open_settings(options, course, possible, own) as settings:
-        settings = msgspec.structs.replace(settings, pictures=FolderPictures())
+        settings = msgspec.structs.replace(settings, pictures=pictures or FolderPictures())
         batch = Batch(course, demanded, settings, store, options.seed)
         yield OpenBatch(batch, settings, possible, only)
 

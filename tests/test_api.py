@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,11 +15,15 @@ import numpy as np
 import pytest
 
 import grader
-from grader.api import open_batch
-from grader.batch.grading import open_store
+from grader.api import answers, open_batch
+from grader.batch.collect import Entry
+from grader.batch.grading import Store, open_store
+from grader.batch.keys import Keys
+from grader.batch.summary import Row
 from grader.checks import registry
 from grader.data.dataset import IMAGES, LABELS, write_idx
 from grader.data.parameters import KNOWN
+from grader.data.resolve import FolderPictures
 from grader.errors import GraderError, UsageError
 from grader.grading.preparation import GradingOptions
 from grader.progress import Silent
@@ -80,15 +85,42 @@ def test_who_leaves_the_loop_ends_what_is_being_graded(world: Path) -> None:
     assert children() <= before
 
 
-@pytest.mark.graded
-def test_images_that_a_batch_has_looked_at_are_not_read_again(tmp_path: Path) -> None:
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder of data with five images."""
     labels, images = np.arange(5, dtype=np.uint8), np.zeros((5, 28, 28), np.uint8)
-    data = tmp_path / "data"
-    (data / IMAGES).parent.mkdir(parents=True)
-    (data / LABELS).write_bytes(write_idx(labels))
-    (data / IMAGES).write_bytes(write_idx(images))
+    folder = tmp_path / "data"
+    (folder / IMAGES).parent.mkdir(parents=True)
+    (folder / LABELS).write_bytes(write_idx(labels))
+    (folder / IMAGES).write_bytes(write_idx(images))
     asset = files("grader.data") / "assets" / KNOWN[MLP].asset
-    (data / MLP).with_suffix(".npz").write_bytes(asset.read_bytes())
+    (folder / MLP).with_suffix(".npz").write_bytes(asset.read_bytes())
+    return folder
+
+
+class _Asking(Store):
+    """A store that, like a gradebook, asks for what is known of an assignment."""
+
+    def answers(self, entries: Iterable[Entry], keys: Keys) -> dict[str, Row]:
+        assert keys.of("images") is not None
+        return super().answers(entries, keys)
+
+
+@pytest.mark.graded
+def test_images_of_which_a_gradebook_was_asked_are_not_read_again(
+    tmp_path: Path, data: Path
+) -> None:
+    options = GradingOptions(course=COURSE.with_name("kinds"), data=str(data))
+    pictures, store = FolderPictures(), _Asking(tmp_path / "reports")
+    assert {} == answers(store, (), options, pictures)
+    (data / IMAGES).write_bytes(b"gone since then")
+    with open_batch(options, (), store, pictures=pictures) as opened:
+        chosen = next(each for each in opened.possible if each.assignment.slug == "images")
+        assert 5 == len(opened.batch.prepare(chosen).data(Silent()).images)
+
+
+@pytest.mark.graded
+def test_images_that_a_batch_has_looked_at_are_not_read_again(tmp_path: Path, data: Path) -> None:
     options = GradingOptions(course=COURSE.with_name("kinds"), data=str(data))
     with open_store(tmp_path / "reports") as store, open_batch(options, (), store) as opened:
         opened.find_data((), Silent())

@@ -28,6 +28,7 @@ from grader.language import Text, join, say
 from grader.progress import BatchProgress, Progress, Silent
 from grader.reading.reader import SubmissionReader
 from grader.reading.submission import SubmissionFile
+from grader.render.final_grade import FinalGrade
 from grader.report import Report, decode_report, encode_report
 from grader.sandbox.room import RevocableSandbox
 
@@ -56,6 +57,17 @@ def open_store(folder: Path) -> Iterator[Store]:
         yield Store(folder)
     finally:
         os.close(descriptor)
+
+
+class HandedInBy(NamedTuple):
+    """Whose a report is, which attempt of theirs it grades, and what a person has marked of that.
+
+    Each of the two is None where nobody knows.
+    """
+
+    whose: str
+    attempt: int | None = None
+    marked: FinalGrade | None = None
 
 
 _TRIES, _BETWEEN = 20, 0.01
@@ -95,10 +107,10 @@ class Store:
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
 
-    def identity(self, entry: Entry, report: Report) -> tuple[str, int | None]:
-        """Return whose a report is, and which attempt of theirs, None where nobody knows."""
+    def handed_in_by(self, entry: Entry, report: Report) -> HandedInBy:
+        """Return whose a report is, and what else is known of it beside the folder."""
         del report
-        return entry.whose, None
+        return HandedInBy(entry.whose)
 
     def take_rules(self, assignments: Iterable[Assignment]) -> None:
         """Take over what assignments say of grades: a folder has no use for it."""

@@ -13,7 +13,8 @@ import msgspec
 
 from grader.assignment import Assignment
 from grader.course import Chooser, Course
-from grader.data import DataSet, resolve_data
+from grader.data import resolve_data
+from grader.data.resolve import FolderPictures
 from grader.environment import describe_environment
 from grader.errors import GraderError
 from grader.grading.preparation import GradingOptions, grading_basis
@@ -94,11 +95,14 @@ class Key(NamedTuple):
 class Keys:
     """The keys of a course's assignments, each worked out when it is first asked for."""
 
-    def __init__(self, course: Course, options: GradingOptions) -> None:
+    def __init__(
+        self, course: Course, options: GradingOptions, pictures: FolderPictures | None = None
+    ) -> None:
+        """`pictures` has the images of a folder of data from then, for whoever grades after."""
         self.course = course
         self._options = options
+        self._pictures = pictures or FolderPictures()
         self._known: dict[str, Key | None] = {}
-        self._data: dict[str, DataSet] = {}
 
     def of(self, slug: str) -> Key | None:
         """Return the key of an assignment or variant; None without it or its data."""
@@ -142,6 +146,7 @@ class Keys:
             directory=options.data,
             environment=os.environ,
             progress=Silent(),
+            pictures=self._pictures,
         )
         basis = grading_basis(chosen, data, describe_environment(), preamble=options.preamble)
         return Key(chosen.assignment, basis, rubric_digest(chosen.assignment))

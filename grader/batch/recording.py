@@ -20,17 +20,19 @@ from msgspec.structs import replace
 
 from grader.assignment import Assignment
 from grader.batch.collect import Entry
-from grader.batch.grading import Store
+from grader.batch.grading import HandedInBy, Store
 from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook, HandedIn, Recording, utc_now
 from grader.gradebook.database import open_database
 from grader.gradebook.entries import Student, folded
+from grader.gradebook.grades import attempt_parts
 from grader.gradebook.rows import StoredGrading
 from grader.grading.rescoring import rescored
 from grader.language import Text, foreign, say
 from grader.reading.submission import open_handed_in
+from grader.render.final_grade import FinalGrade
 from grader.render.wording import one_line
 from grader.report import Report, decode_report, encode_report
 
@@ -108,16 +110,19 @@ class RecordingStore(Store):
         stays = is_of_this_file and (is_other or _when_graded(own) >= _when_graded(known))
         return own if stays else known
 
-    def identity(self, entry: Entry, report: Report) -> tuple[str, int | None]:
-        """Return the student's name, and the number that the gradebook gives the attempt."""
+    def handed_in_by(self, entry: Entry, report: Report) -> HandedInBy:
+        """Return the student's name, and what the gradebook says of the attempt."""
         owner = self.owner(entry)
         if owner is None:
-            return super().identity(entry, report)
+            return super().handed_in_by(entry, report)
+        name = owner.name or owner.login
         account = self._gradebook.accounts(owner.id).get(owner.id, {}).get(report.assignment.slug)
         attempts = () if account is None else account.attempts
-        digest = report.submission.sha256
-        number = next((each.number for each in attempts if each.sha256 == digest), None)
-        return owner.name or owner.login, number
+        for each in attempts:
+            if each.sha256 == report.submission.sha256:
+                marked = FinalGrade.only_marked(attempt_parts(each))
+                return HandedInBy(name, each.number, marked)
+        return HandedInBy(name)
 
     def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
         """Record a report, and write it. Raises UsageError where it cannot be written.
@@ -305,7 +310,7 @@ class _Answering:
         if owner is not None:
             given = self._given(file, grading, owner)
             self._wait(file, Recording(given, report, in_a_line(noticed), grading.chosen_by))
-        points = {"score": report.score, "max_score": report.max_score}
+        points = {"score": report.score, "max_score": report.max_score, "open": report.open}
         self._tell(file, replace(grading, **points), noticed)
 
     def _tell(self, file: _File, grading: StoredGrading, noticed: Text) -> None:
@@ -320,6 +325,7 @@ class _Answering:
             noticed=noticed,
             assignment=grading.slug,
             chosen_by=self._keys.chooser,
+            open=grading.open,
         )
 
     def _given(self, file: _File, grading: StoredGrading, owner: Student) -> HandedIn:

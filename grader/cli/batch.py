@@ -14,7 +14,7 @@ from rich.console import Console
 
 from grader.api import answers, open_batch
 from grader.batch.collect import Entry, collect
-from grader.batch.grading import SUMMARY, Interrupted, Store, open_store
+from grader.batch.grading import SUMMARY, HandedInBy, Interrupted, Store, open_store
 from grader.batch.summary import (
     Row,
     Summary,
@@ -29,6 +29,7 @@ from grader.cli.ending import command_language
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
 from grader.cli.telling import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
+from grader.data.resolve import FolderPictures
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
@@ -159,33 +160,34 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
     for entry in entries:
         report = store.find(entry)
         if report is not None:
-            whose, attempt = _identity(entry, report, store)
-            store.write_page(entry, render_html(shown(report, "student", now), whose, attempt))
+            known = _handed_in_by(entry, report, store)
+            store.write_page(entry, render_html(shown(report, "student", now), *known))
 
 
-def _identity(entry: Entry, report: Report, store: Store) -> tuple[str, int | None]:
-    """Return whose a page is, and which attempt: of the gradebook, or of what was collected."""
-    whose, attempt = store.identity(entry, report)
+def _handed_in_by(entry: Entry, report: Report, store: Store) -> HandedInBy:
+    """Return what the gradebook knows of a report, else what is known of what was collected."""
+    known = store.handed_in_by(entry, report)
     here = Path.cwd()
     path, trusted = absolute(entry.path, here), absolute(entry.trusted, here)
-    collected = None if attempt is not None else collected_around(path, trusted)
+    collected = None if known.attempt is not None else collected_around(path, trusted)
     if collected is None:
-        return whose, attempt
+        return known
     folder, student = collected
     number = attempt_number(folder, student, report.submission.sha256)
-    return student.name or whose, number
+    return HandedInBy(student.name or known.whose, number)
 
 
 def _grade_all(
     options: BatchOptions, entries: tuple[Entry, ...], store: Store, messages: Console
 ) -> Summary:
-    kept = {} if options.again else answers(store, entries, options.grading)
+    pictures = FolderPictures()
+    kept = {} if options.again else answers(store, entries, options.grading, pictures)
     waiting = [entry for entry in entries if entry.name not in kept]
     if not waiting:
         _say_kept(entries, kept, store, messages)
         return summarize([entry.name for entry in entries], kept)
     own = (*options.submissions, options.output, *secret_files(options.grading.course))
-    with open_batch(options.grading, own, store, options.cluster) as opened:
+    with open_batch(options.grading, own, store, options.cluster, pictures) as opened:
         batch = opened.batch
         if opened.elsewhere is None:
             _say_if_small(opened.settings.room.capacity, opened.possible, messages)

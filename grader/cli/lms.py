@@ -292,20 +292,33 @@ def run_feedback(
         else:
             content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
             write_or_rescue(options.output, content, say("the pages"))
-    written = say(
-        "Written: {path}, with {count} pages",
-        path=str(options.output),
-        count=len(works.each) - len(left_out),
+    count = len(works.each) - len(left_out)
+    one, many = (
+        say("Written: {path}, with {count} page"),
+        say("Written: {path}, with {count} pages"),
     )
-    tell(messages, written)
+    tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
     _list(
         messages,
         say("Not from {system}, and not in it ({count}): {names}."),
         left_out,
         system=options.packed or "",
     )
+    _tell_unmarked(works, options, messages)
     _tell_problems(works, messages)
     return not (left_out or works.ungraded or works.several)
+
+
+def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) -> None:
+    """Say on whose pages something is not marked yet, and where it may be: a report never is."""
+    unmarked = [work.folder for work in works.each if work.open]
+    _list(messages, say("Not marked by hand yet, as their pages say ({count}): {names}."), unmarked)
+    if unmarked and options.reports is not None:
+        told = say(
+            "What a person has marked is in the gradebook alone. Pages with it: {command}",
+            command="grader feedback --assignment SLUG",
+        )
+        tell(messages, told)
 
 
 def _write_pages(works: Works, folder: Path, now: datetime) -> None:
@@ -335,7 +348,7 @@ def _found_works(options: FeedbackOptions) -> Iterator[Works]:
                 continue
             theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
             words = (student.login, read, theirs, grade.attempt, student.name, grade.final)
-            found.append(GradedWork(*words))
+            found.append(GradedWork(*words, open=float(grade.open)))
         yield Works(tuple(found), tuple(ungraded))
 
 

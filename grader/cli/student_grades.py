@@ -19,8 +19,9 @@ from grader.cli.telling import line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
+from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
-from grader.gradebook.grades import Account, Grade, Rules, derive_all, told_time
+from grader.gradebook.grades import Account, Grade, Rules, derive_all
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
 from grader.report import Report

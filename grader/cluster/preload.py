@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,13 @@ import msgspec
 from distributed import Nanny, Status, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from grader.cluster.ability import need_grading
 from grader.cluster.address import FEW_LOOKS
 from grader.cluster.jobs import FACTS
 from grader.cluster.station import Station, close_at, open_at
 from grader.errors import GraderError
 from grader.inside.launcher import linux
-from grader.sandbox.interface import LEVELS
+from grader.sandbox.interface import LEVELS, Level
 
 dask.config.set(FEW_LOOKS)  # a nanny gives its worker what is set here
 
@@ -36,14 +39,13 @@ async def dask_setup(target: Any, level: Any = None) -> None:
     """Open a station for a worker, before it joins; keep a nanny's memory from submissions."""
     linux.close_own_proc()
     if isinstance(target, Nanny):
+        with _ending():
+            need_grading(_level_of(target))
         return
     worker: Worker = target
     linux.give_memory_back()
-    try:
+    with _ending():
         station = Station(level, _secret_folders(worker))
-    except GraderError as error:
-        _log.error("grader: %s %s", error, error.hint.english)
-        os._exit(2)  # Dask goes on after an exception, and tells all of its own of SystemExit
     facts = msgspec.to_builtins(station.facts)
     open_at(worker.id, station)
     worker.startup_information[FACTS] = lambda _: facts
@@ -52,6 +54,27 @@ async def dask_setup(target: Any, level: Any = None) -> None:
     told = ", ".join(f"{name} {packages[name]}" for name in sorted(packages))
     _log.info("grader: level %s, %s, %s", station.facts.level, station.facts.machine, told)
     worker.loop.call_later(0, _announce, worker, facts)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """End this process where it cannot grade, with the reason alone.
+
+    Dask goes on after an exception, and tells all of its own of SystemExit. A nanny tells two
+    tracebacks of a worker that has ended while it started: so a nanny finds it out itself.
+    """
+    try:
+        yield
+    except GraderError as error:
+        _log.error("grader: %s %s", error, error.hint.english)
+        os._exit(2)
+
+
+def _level_of(nanny: Nanny) -> Level | None:
+    """Return the isolation that is demanded of a nanny's worker: Dask gives that the words."""
+    with dask_setup.make_context("worker", [*nanny.preload_argv]) as words:
+        level: Level | None = words.params["level"]
+    return level
 
 
 async def dask_teardown(target: Any) -> None:

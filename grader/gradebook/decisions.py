@@ -1,11 +1,22 @@
-"""What a person decided of an attempt's parts, as a student's page shows it in each part."""
+"""What a person decided of an attempt: as rows in parts of a page, and as steps to a grade."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
 
-from grader.gradebook.entries import Adjustment, Attempt, PartPoints, rounded, valid
-from grader.language import foreign
+from grader.gradebook.entries import (
+    Adjustment,
+    Attempt,
+    PartPoints,
+    rounded,
+    show,
+    signed,
+    valid,
+)
+from grader.language import Text, foreign, say
+from grader.lateness import NONE
 from grader.render.final_grade import DecidedPart, Decision, DecisionItem
 
 
@@ -35,3 +46,58 @@ def _decision(entry: Adjustment) -> Decision:
         return Decision(tuple(items), foreign(marking.comment))
     points, factor = (None if e is None else float(e) for e in (entry.points, entry.factor))
     return Decision((DecisionItem(foreign(entry.reason), points, factor),))
+
+
+def told_time(moment: datetime) -> str:
+    """Return a time as people write it, to the second, with its offset from UTC."""
+    return moment.isoformat(" ", "seconds")
+
+
+def _told_entry(entry: Adjustment) -> dict[str, str | Text]:
+    """Return what is said of every adjustment."""
+    reason = foreign(entry.reason) if entry.marking is None else entry.marking.reason
+    when, number = told_time(entry.recorded), str(entry.id)
+    return {
+        "number": number,
+        "who": entry.who,
+        "time": when,
+        "part": entry.part,
+        "reason": reason,
+    }
+
+
+def idle_line(entry: Adjustment) -> Text:
+    """Return what is said of an adjustment of a part that is not in the grading."""
+    return say(
+        "There is no part {part} in this grading, so adjustment {number} by {who}, {time}, counts"
+        " for nothing: {reason}",
+        **_told_entry(entry),
+    )
+
+
+def adjustment_line(entry: Adjustment, points: Decimal) -> Text:
+    """Return what is said of an adjustment, and of the points that its part, or all, have then."""
+    told = {**_told_entry(entry), "points": show(points)}
+    if entry.marking is not None:
+        return say(
+            "Part {part} is marked {points}: adjustment {number} by {who}, {time}: {reason}",
+            **told,
+        )
+    if entry.factor is not None:
+        told["factor"] = format(entry.factor.normalize(), "f")
+        if entry.part:
+            return say(
+                "Part {part} times {factor} is {points}: adjustment {number} by {who}, {time}:"
+                " {reason}",
+                **told,
+            )
+        return say(
+            "All times {factor} is {points}: adjustment {number} by {who}, {time}: {reason}", **told
+        )
+    told["change"] = signed(entry.points or NONE)
+    if entry.part:
+        return say(
+            "Part {part} {change} is {points}: adjustment {number} by {who}, {time}: {reason}",
+            **told,
+        )
+    return say("All {change} is {points}: adjustment {number} by {who}, {time}: {reason}", **told)

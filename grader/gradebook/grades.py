@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from grader.gradebook.decisions import decided_parts
+from grader.gradebook.decisions import adjustment_line, decided_parts, idle_line, told_time
 from grader.gradebook.entries import (
     Adjustment,
     Attempt,
@@ -21,7 +21,6 @@ from grader.gradebook.entries import (
     Value,
     rounded,
     show,
-    signed,
     valid,
 )
 from grader.language import NOTHING, Text, foreign, join, say
@@ -195,27 +194,38 @@ def _adjusted(
 ) -> tuple[Decimal, tuple[PartPoints, ...], list[Text]]:
     """Return the points after all adjustments, in all and by part, and a line for every step.
 
-    Those of a part come before those of all: what a factor of all takes, it takes of the sum.
+    Those of a part come before those of all: what a factor of all takes, it takes of the sum. Those
+    of a part that the grading does not have count for nothing: a question that was taken out of the
+    assignment gave 14 of 10 points to whoever had been marked for it.
     """
     entries = valid(attempt.adjustments)
     scores = {each.id: each.score for each in grading.parts}
     rest = grading.score - sum(scores.values(), NONE)  # of a report whose parts do not add up
     lines = [_part_line(each) for each in grading.parts]
     for each in entries:
-        if each.part:
-            scores[each.part] = _applied(each, scores.get(each.part, NONE))
-            lines.append(_adjustment_line(each, scores[each.part]))
+        if each.part in scores:
+            scores[each.part] = _applied(each, scores[each.part])
+            lines.append(adjustment_line(each, scores[each.part]))
+        elif each.part:
+            lines.append(idle_line(each))
     total = sum(scores.values(), rest)
     for each in entries:
         if not each.part:
             total = _applied(each, total)
-            lines.append(_adjustment_line(each, total))
-    known = {each.id: each for each in grading.parts}
-    parts = tuple(
-        _standing(known.get(id, PartPoints(id, NONE, NONE)), score, attempt)
-        for id, score in scores.items()
-    )
+            lines.append(adjustment_line(each, total))
+    parts = tuple(_standing(each, scores[each.id], attempt) for each in grading.parts)
     return total, parts, lines
+
+
+def attempt_parts(attempt: Attempt) -> tuple[DecidedPart, ...]:
+    """Return the parts of an attempt of which a person decided something, whether it counts or not.
+
+    An attempt that could not be graded has none.
+    """
+    if not attempt.gradings:
+        return ()
+    _, parts, _ = _adjusted(attempt.gradings[-1], attempt)
+    return decided_parts(attempt, parts)
 
 
 def _standing(part: PartPoints, score: Decimal, attempt: Attempt) -> PartPoints:
@@ -233,11 +243,6 @@ def _applied(adjustment: Adjustment, points: Decimal) -> Decimal:
 
 def _of(points: Decimal, possible: Decimal) -> dict[str, str]:
     return {"points": show(points), "possible": show(possible)}
-
-
-def told_time(moment: datetime) -> str:
-    """Return a time as people write it, to the second, with its offset from UTC."""
-    return moment.isoformat(" ", "seconds")
 
 
 def _told_span(span: timedelta) -> Text:
@@ -318,35 +323,6 @@ def _part_line(part: PartPoints) -> Text:
     if part.open and not part.max_score:
         return say("Part {part}: a person gives {open} points.", part=part.id, open=show(part.open))
     return say("Part {part}: {points} of {possible}.", part=part.id, **points)
-
-
-def _adjustment_line(entry: Adjustment, points: Decimal) -> Text:
-    told: dict[str, str | Text] = {"who": entry.who, "time": told_time(entry.recorded)}
-    told["reason"] = entry.reason if entry.marking is None else entry.marking.reason
-    told |= {"number": str(entry.id), "part": entry.part, "points": show(points)}
-    if entry.marking is not None:
-        return say(
-            "Part {part} is marked {points}: adjustment {number} by {who}, {time}: {reason}",
-            **told,
-        )
-    if entry.factor is not None:
-        told["factor"] = format(entry.factor.normalize(), "f")
-        if entry.part:
-            return say(
-                "Part {part} times {factor} is {points}: adjustment {number} by {who}, {time}:"
-                " {reason}",
-                **told,
-            )
-        return say(
-            "All times {factor} is {points}: adjustment {number} by {who}, {time}: {reason}", **told
-        )
-    told["change"] = signed(entry.points or NONE)
-    if entry.part:
-        return say(
-            "Part {part} {change} is {points}: adjustment {number} by {who}, {time}: {reason}",
-            **told,
-        )
-    return say("All {change} is {points}: adjustment {number} by {who}, {time}: {reason}", **told)
 
 
 def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -35,7 +35,10 @@ from grader.report import Report, encode_report
 
 
 class StoredGrading(Value, frozen=True):
-    """What is known of a grading without its report. `seconds` is how long it took."""
+    """What is known of a grading without its report. `seconds` is how long it took.
+
+    `open` are points that it left to a person.
+    """
 
     id: int
     attempt: int
@@ -54,6 +57,7 @@ class StoredGrading(Value, frozen=True):
     settled: bool
     noticed: str
     chosen_by: str
+    open: float
 
 
 class StoredAttempt(Value, frozen=True):
@@ -299,11 +303,13 @@ def read_stored(connection: Connection) -> list[StoredGrading]:
         "student": attempt.c.student,
         "slug": schema.assignment.c.slug,
         "sha256": attempt.c.sha256,
+        "open": table.c.parts,
     }
     columns = [elsewhere[name] if name in elsewhere else table.c[name] for name in names]
     query = sa.select(*columns).select_from(table.join(attempt).join(schema.assignment))
     numbers = {"seed": int, "seconds": float, "score": float, "max_score": float}
-    read = [numbers.get(name, _as_it_is) for name in names]
+    readers: dict[str, Callable[[Any], Any]] = {**numbers, "open": _open_in}
+    read = [readers.get(name, _as_it_is) for name in names]
     return [
         StoredGrading(*(each(value) for each, value in zip(read, row, strict=True)))
         for row in connection.execute(query.order_by(table.c.id))
@@ -312,6 +318,14 @@ def read_stored(connection: Connection) -> list[StoredGrading]:
 
 def _as_it_is(value: Any) -> Any:
     return value
+
+
+def _open_in(parts: str) -> float:
+    """Return the points that parts, as they are stored, leave to a person."""
+    if '"open"' not in parts:  # as nearly always: a class has thousands
+        return 0.0
+    decoded = msgspec.json.decode(parts, type=prepared(tuple[PartPoints, ...]))
+    return float(sum(each.open for each in decoded))
 
 
 def read_stored_attempts(connection: Connection) -> list[StoredAttempt]:

@@ -32,7 +32,7 @@ from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive,
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery
 from grader.lms.layouts import read_layout
-from grader.lms.roster import Roster, RosterPerson
+from grader.lms.roster import Acquainted, Roster, RosterPerson
 from grader.reading.submission import absolute
 
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
@@ -190,16 +190,17 @@ class _Work:
 
     def __init__(self, output: Path, known: Collected, roster: Roster | None) -> None:
         self.layouts: list[Layout] = []
-        self.left_out = known.left_out
-        self.strangers = known.strangers
+        self.left_out, self.strangers = known.left_out, known.strangers
         self._output = output
         self._roster = roster
+        people = (RosterPerson(e.id, e.name, e.keys) for e in known.students if e.id)
+        self._owners = Acquainted(people) if roster is None else roster
         self._students = {each.folder: each for each in known.students}
         self._seen: dict[str, set[str]] = {"new": set(), "replaced": set(), "unchanged": set()}
 
     def take_all(self, handed_in: Sequence[Delivery], source: str) -> None:
         """Take what was handed in, what is older first, so that the last is what counts."""
-        owners = [None if self._roster is None else self._roster.find(e) for e in handed_in]
+        owners = [*map(self._owners.find, handed_in)]
         names = _folders_of(list(zip(handed_in, owners, strict=True)))
         rows = sorted(zip(handed_in, owners, names, strict=True), key=lambda row: row[0].at)
         for each, owner, name in rows:

@@ -90,7 +90,8 @@ class GradedWork(msgspec.Struct, frozen=True):
     `folder` is the student's, or what the gradebook calls the student. `read` returns the report:
     those of a large class are not to be in memory at once. `attempt` is which of the student's it
     is, counted from 1; None where that is not known. `final` is the grade that the gradebook makes
-    of it; a folder of reports says nothing of that.
+    of it; a folder of reports says nothing of that. `open` are points that a person has yet to
+    give.
     """
 
     folder: str
@@ -99,6 +100,7 @@ class GradedWork(msgspec.Struct, frozen=True):
     attempt: int | None = None
     name: str = ""
     final: FinalGrade | None = None
+    open: float = 0.0
 
     @property
     def whose(self) -> str:
@@ -152,7 +154,7 @@ def _graded(
     number = None
     if folder is not None and student is not None:
         number = attempt_number(folder, student, report.submission.sha256)
-    yield GradedWork(name, partial(_read, path), student, number)
+    yield GradedWork(name, partial(_read, path), student, number, open=report.open)
 
 
 def _read(path: Path) -> Report:

@@ -45,7 +45,7 @@ def read_layout(
 
     A layout is recognised where it explains more than half of the names; what it does not explain
     is among the strangers. `assignment` is a folder of nbgrader's. Raises UsageError where a layout
-    is demanded that explains nothing, and where there are several assignments.
+    is demanded that explains nothing, and where there are several assignments, or not that one.
     """
     tried: tuple[Layout, ...] = LAYOUTS[:-1] if demanded is None else (demanded,)
     for place in _places(folder):
@@ -301,7 +301,7 @@ def _classroom(folder: Path, _: str | None) -> FolderContents:
 
 
 def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
-    """Read nbgrader's folder of what was submitted. Raises UsageError for several assignments."""
+    """Read nbgrader's folder of what was submitted. Raises UsageError for no certain assignment."""
     submitted = folder / "submitted"
     folder = submitted if submitted.is_dir() and not submitted.is_symlink() else folder
     students = [each for each in _entries(folder) if each.is_dir()]
@@ -317,6 +317,11 @@ def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
             say("Name one with --assignment: {names}.", names=in_a_row(known)),
         )
     wanted = assignment if assignment is not None else "".join(known)
+    if wanted not in known and known:
+        raise UsageError(
+            say("nbgrader's folder holds no assignment {name}.", name=wanted),
+            say("Name one with --assignment: {names}.", names=in_a_row(known)),
+        )
     handed_in = tuple(
         Delivery("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
         for student, inners in works.items()

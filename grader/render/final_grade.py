@@ -45,7 +45,7 @@ class FinalGrade(NamedTuple):
 
     The last line is the grade itself. `open` are points that a person has yet to give, which are in
     neither of the two. `parts` are those of which a person decided something. Where `is_told` is
-    false the grade is not for the page's reader, as it would tell what is kept back.
+    false the grade is not for the page: it would tell what is kept back, or is of all attempts.
     """
 
     points: float
@@ -54,6 +54,15 @@ class FinalGrade(NamedTuple):
     lines: tuple[Text, ...]
     is_told: bool = True
     parts: tuple[DecidedPart, ...] = ()
+
+    @classmethod
+    def only_marked(cls, parts: Iterable[DecidedPart]) -> FinalGrade | None:
+        """Return what a person has marked, with no grade to tell; None where that is nothing.
+
+        It is for the page of an attempt, which need not be the one that counts.
+        """
+        marked = tuple(each for each in parts if each.is_marked)
+        return cls(0.0, 0.0, 0.0, (), is_told=False, parts=marked) if marked else None
 
     @property
     def marked(self) -> tuple[DecidedPart, ...]:

@@ -6,9 +6,11 @@ import hashlib
 import os
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from grader.batch.collect import Entry
 from grader.batch.recording import RecordingStore
@@ -16,8 +18,9 @@ from grader.environment import describe_environment
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
+from grader.gradebook.entries import Marking, find_student
 from grader.language import foreign
-from grader.report import decode_report, ungraded_report
+from grader.report import Part, Report, decode_report, ungraded_report
 from tests.gradebook.factory import CONTENT, SLUG, conv, enrol, report_of
 
 CONTENT_DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -77,12 +80,39 @@ def test_whose_a_page_is_and_which_attempt_is_what_the_gradebook_says(
     report, other = report_of(), report_of(b"another one")
     mine = entry(tmp_path, "ada/hw.ipynb")
     name = store.owner(mine).name or "ada"
-    assert (name, None) == store.identity(mine, report)
+    assert (name, None, None) == store.handed_in_by(mine, report)
     store.write(mine, report)
-    assert (name, 1) == store.identity(mine, report)
+    assert (name, 1, None) == store.handed_in_by(mine, report)
     store.write(entry(tmp_path, "ada/hw.ipynb", b"another one"), other)
-    assert [1, 2] == [store.identity(mine, each)[1] for each in (report, other)]
-    assert ("nobody", None) == store.identity(entry(tmp_path, "nobody/hw.ipynb"), report)
+    assert [1, 2] == [store.handed_in_by(mine, each).attempt for each in (report, other)]
+    stranger = entry(tmp_path, "nobody/hw.ipynb")
+    assert ("nobody", None, None) == store.handed_in_by(stranger, report)
+
+
+def test_a_page_has_what_a_person_marked_of_its_own_attempt(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    store, mine = RecordingStore(tmp_path / "reports", book), entry(tmp_path, "ada/hw.ipynb")
+    report = with_part_to_mark(report_of())
+    store.write(mine, report)
+    better = with_part_to_mark(report_of(b"another one", score=90))
+    store.write(entry(tmp_path, "ada/hw.ipynb", b"another one"), better)
+    ada = find_student(book.students(), "ada")
+    first, _ = book.accounts(ada.id)[ada.id][SLUG].attempts
+    checked = report.parts[0].id
+    book.adjust(first.id, part=checked, points=Decimal(1), reason="so", who="eve")
+    book.mark(first.id, "why", Decimal(4), Marking(comment="Well."), seen=0, who="eve")
+    assert None is store.handed_in_by(mine, better).marked
+    found = store.handed_in_by(mine, report).marked
+    assert found is not None
+    assert not found.is_told
+    assert [("why", 4.0, 10.0)] == [each[:3] for each in found.told]
+
+
+def with_part_to_mark(report: Report) -> Report:
+    """Return a report with a part of 10 points that a person is to give."""
+    part = Part("why", foreign("Why"), 0.0, 0.0, (), open=10.0)
+    return replace(report, parts=(*report.parts, part))
 
 
 def test_when_a_folder_was_handed_in_may_be_known(book: Gradebook, tmp_path: Path) -> None:

@@ -54,6 +54,20 @@ class TestAnswers:
         assert world.report(b"a") == decode_report(document)
         assert [7] == world.gradings("ada")
 
+    def test_what_a_person_has_yet_to_give_is_told_as_when_it_was_graded(
+        self, world: Class
+    ) -> None:
+        report = world.report(b"a")
+        (part,) = report.parts
+        parts = (part, replace(part, id="b", score=0.0, max_score=0.0, checks=(), open=2.5))
+        entry = world.grade("ada", b"a", replace(report, parts=parts))
+        store = world.store()
+        (before,) = store.answers([entry], world.keys()).values()
+        other = world.file("ben", b"a")
+        enrol(world.book, "ben")
+        (another,) = world.store().answers([other], world.keys()).values()
+        assert [(7, 10, 2.5)] * 2 == [(e.score, e.max_score, e.open) for e in (before, another)]
+
     def test_another_students_same_file_has_the_same_answer(self, world: Class) -> None:
         world.grade("ada", b"a")
         enrol(world.book, "ben")

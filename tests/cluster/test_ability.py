@@ -62,10 +62,14 @@ def test_workers_that_end_while_they_start_are_not_said_to_lack_a_port(tmp_path:
     ]
 
 
-def test_a_worker_of_dask_that_cannot_grade_says_why_and_ends_at_once(tmp_path: Path) -> None:
-    words = ("--no-dashboard", "--preload", PRELOAD, "--level", "strong")
+@pytest.mark.parametrize("nanny", [(), ("--preload-nanny", PRELOAD)])
+def test_a_worker_of_dask_that_cannot_grade_says_why_and_ends_at_once(
+    tmp_path: Path, nanny: tuple[str, ...]
+) -> None:
+    words = ("--no-dashboard", *nanny, "--preload", PRELOAD, "--level", "strong")
     program = (sys.executable, "-m", "distributed.cli.dask_worker")
     with farm(workers=0) as made:
         told = run(tmp_path, *program, made.address, *words).stderr
     assert 'grader: There is no sandbox of the level "strong".' in told
     assert "Process Dask Worker process" not in told
+    assert ("Traceback" in told) is not bool(nanny)  # without its preload a nanny knows of nothing

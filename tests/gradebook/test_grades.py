@@ -110,6 +110,16 @@ def test_adjustments_are_applied_in_order_parts_first() -> None:
     ]
 
 
+def test_what_was_given_for_a_part_that_the_grading_does_not_have_counts_for_nothing() -> None:
+    changes = (change(1, "gone", points=Decimal(4)), change(2, points=Decimal(1)))
+    grade = derive(account(attempt(1, "40", changes=changes)))
+    assert (Decimal(41), Decimal(100)) == (grade.points, grade.possible)
+    assert ["a"] == [each.id for each in grade.parts]
+    start = "There is no part gone in this grading, so adjustment 1 by "
+    (line,) = (each for each in english(grade) if "gone" in each)
+    assert line.startswith(start) and line.endswith("counts for nothing: so")
+
+
 def test_what_is_taken_back_counts_as_little_as_its_counter_entry() -> None:
     changes = change(1, points=Decimal(5)), change(2, takes_back=1), change(3, points=Decimal(2))
     assert 42 == points(attempt(1, "40", changes=changes))

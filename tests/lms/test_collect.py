@@ -66,6 +66,20 @@ def test_the_roster_says_what_a_folder_is_called(tmp_path: Path) -> None:
     assert (("mallory-5",), ("grace",)) == (outcome.unmatched, outcome.absent)
 
 
+def test_who_was_matched_before_is_the_same_without_a_roster(tmp_path: Path) -> None:
+    collected(tmp_path, {"lovelaceada_1234_9_hw.ipynb": "one"}, ROSTER)
+    outcome = collected(tmp_path, {"lovelaceada_1234_9_hw.ipynb": "two", "ada_5_8_hw.ipynb": "x"})
+    assert {"ada/hw.ipynb": "two", "ada-5/hw.ipynb": "x"} == submissions(tmp_path)
+    assert (("ada-5",), ("ada",)) == (outcome.new, outcome.replaced)
+    assert {"ada": "ada", "ada-5": ""} == {e.folder: e.id for e in outcome.collected.students}
+
+
+def test_a_name_of_somebody_matched_before_may_be_another_ones(tmp_path: Path) -> None:
+    collected(tmp_path, {"lovelaceada_1234_9_hw.ipynb": ""}, ROSTER)
+    outcome = collected(tmp_path, {"lovelaceada_99_8_hw.ipynb": ""})
+    assert ("lovelaceada-99",) == outcome.new
+
+
 def test_what_the_roster_knows_is_kept_with_what_the_archive_says(tmp_path: Path) -> None:
     roster = Roster([RosterPerson("ada", "Ada", {"canvas": "1234", "email": "ada@example.org"})])
     outcome = collected(tmp_path, {"x_1234_9_hw.ipynb": ""}, roster)

@@ -185,6 +185,12 @@ def test_one_of_several_assignments_of_nbgrader_has_to_be_named(tmp_path: Path) 
     assert ["other.ipynb"] == names(read_layout(folder, assignment="hw2").handed_in[0])
 
 
+def test_an_assignment_that_nbgrader_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no assignment other") as raised:
+        read_layout(laid_out(tmp_path, "nbgrader"), assignment="other")
+    assert "--assignment: hw." in raised.value.hint.english
+
+
 def test_a_folder_is_somebodys_and_so_is_a_notebook(tmp_path: Path) -> None:
     found = read_layout(laid_out(tmp_path, "folders", **{"readme.txt": "x"}))
     assert {"ada", "min", "grace", "linus"} == set(by_student(found.handed_in))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
+from grader.batch.collect import Entry
+from grader.batch.recording import RecordingStore
+from grader.cli.lms import FeedbackOptions, run_feedback
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import find_student
 from grader.lms.handback import GradedWork, student_page
 from grader.marking.queue import AnswerToMark, Session
-from grader.report import Report
-from tests.marking.factory import ASSIGNMENT, GRADED, grade_of
+from grader.render.html import render_html
+from grader.report import Report, encode_report
+from tests.marking.factory import ASSIGNMENT, GRADED, grade_of, report_of
 from tests.render.html.reading import flat, read
 
 Mark = Callable[..., None]
@@ -200,3 +207,47 @@ def test_a_comment_is_words_and_no_page(classbook: Gradebook, mark: Mark) -> Non
     document = page(classbook, "ada").decode()
     assert "<script>" not in document and "\x1b" not in document
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in document
+
+
+def test_the_page_of_a_batch_has_it_and_no_grade(
+    classbook: Gradebook, mark: Mark, tmp_path: Path
+) -> None:
+    mark("ada", "why", "memory", comment="Well said.")
+    adjust(classbook, "ada", "model", points=Decimal(1))
+    attempt = attempt_of(classbook, "ada")
+    found = classbook.report_of(attempt)
+    assert found is not None
+    path = tmp_path / "class" / "ada" / "hw.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(classbook.content(attempt))
+    store = RecordingStore(tmp_path / "reports", classbook)
+    known = store.handed_in_by(Entry(path, "ada/hw.ipynb", "ada/hw", tmp_path), found)
+    document = render_html(found, *known)
+    assert "Well said." in part(document, 2)
+    assert ["8 of 10", "3 of 6", "4 not marked yet"] == listed(document)
+    assert "11 of 16 points 4 not marked yet before adjustments and lateness" in head(document)
+
+
+def feedback(folder: Path, report: Report) -> str:
+    """What `grader feedback` says of a folder with this one report."""
+    reports = folder / "reports"
+    reports.mkdir()
+    (reports / "summary.json").write_text("{}")
+    (reports / "ada.json").write_bytes(encode_report(report))
+    told = io.StringIO()
+    options = FeedbackOptions(folder / "pages", reports)
+    assert run_feedback(options, Console(file=told, width=500))
+    return told.getvalue()
+
+
+def test_of_reports_it_is_said_that_markings_are_elsewhere(tmp_path: Path) -> None:
+    said = feedback(tmp_path, report_of(b"a notebook", "Because."))
+    assert "Not marked by hand yet, as their pages say (1): ada." in said
+    assert "in the gradebook alone. Pages with it: grader feedback --assignment SLUG" in said
+
+
+def test_nothing_is_said_of_markings_where_nothing_is_to_be_marked(tmp_path: Path) -> None:
+    report = report_of(b"a notebook", "Because.")
+    said = feedback(tmp_path, replace(report, parts=report.parts[:1]))
+    assert "marked" not in said
+    assert said.endswith("pages, with 1 page\n")
