@@ -27,7 +27,7 @@ from grader.ir.trace import Trace, read_trace, step_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
 from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
-from grader.report import Sample
+from grader.report import Diagnosis, Sample
 
 
 def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
@@ -63,12 +63,22 @@ def _explained(
     if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
         schedule = find_step_not_replayed(diagnosed, runners)
     if schedule is not None and diagnosis is not None:
-        # Where no step is to blame, the mistake is that of the module.
-        mistake = diagnosis.mistake if schedule.reason == _KEEPS else SCHEDULE_STEP
-        diagnosis = msgspec.structs.replace(
-            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=mistake
-        )
+        diagnosis = _with_schedule(diagnosis, schedule)
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
+
+
+def _with_schedule(diagnosis: Diagnosis, schedule: Problem) -> Diagnosis:
+    """Return a diagnosis with what is known of the schedule."""
+    if schedule.reason != _KEEPS:
+        return msgspec.structs.replace(
+            diagnosis, message=schedule.reason, advice=schedule.hint, mistake=SCHEDULE_STEP
+        )
+    # Where no step is to blame, the mistake is that of the module, and is told if it is known.
+    return msgspec.structs.replace(
+        diagnosis,
+        message=join(_KEEPS, diagnosis.message),
+        advice=diagnosis.advice if diagnosis.mistake else schedule.hint,
+    )
 
 
 # --- the step of a schedule -----------------------------------------------------------------------

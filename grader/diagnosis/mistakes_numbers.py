@@ -296,8 +296,8 @@ def _low_precision(found: WrongValue, flat: Doubles, program: Program) -> Sight 
     # A copy of an argument that a block reads is no layer, and is rounded before all others.
     operands = (each for layer in program.layers for each in layer.operation.operands)
     for each in operands:
-        wanted = None if each.argument is None else known(each.value.numpy())
-        if wanted is not None and not wanted.is_trivial and is_equal(flat, wanted, _HALF):
+        given = None if each.argument is None else known(each.value.numpy())
+        if given is not None and not given.is_trivial and is_equal(flat, given, _HALF):
             return Sight("low_precision", None, {"dtype": dtype})
     return None
 

@@ -42,7 +42,7 @@ from grader.messages import (
     unpack_array,
 )
 from grader.report import Sample
-from tests.diagnosis.test_report import Runners, expected, given, model, oracle
+from tests.diagnosis.test_report import Runners, diagnosis_of, expected, given, model, oracle
 from tests.ir.modules import save
 
 __all__ = ["oracle"]
@@ -145,6 +145,23 @@ def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
     assert told is not None
     assert "gives the same wrong outputs" in told.reason.english
     assert "Mend the module" in told.hint.english
+
+
+@pytest.mark.parametrize(("mistake", "advice"), [("zeros", "its own"), ("", "Mend the module")])
+def test_a_known_mistake_of_such_a_module_keeps_its_advice(
+    oracle: ModelOracle, mistake: Any, advice: str
+) -> None:
+    _, outputs = given(oracle, axis=0)
+    rows = choose_rows(outputs, given(oracle, axis=0)[0])[:4]
+    same = pack_array(outputs.actual[list(rows)][None].astype(np.float32))
+    told, _ = ask(oracle, found(number=0, outputs=same))
+    assert told is not None
+    own = msgspec.structs.replace(
+        diagnosis_of(oracle, axis=0), mistake=mistake, advice=foreign("its own")
+    )
+    both = explain._with_schedule(own, told)
+    assert (mistake, True) == (both.mistake, advice in both.advice.english)
+    assert own.message.english in both.message.english
 
 
 LIES: dict[str, Make] = {
