@@ -20,12 +20,11 @@ _ROUNDED = 0.01
 class Observed(NamedTuple):
     """One step of a student's function in one call: its variable, what was called, its value.
 
-    `value` is None where the step was not reached or has no value. `arguments` are the names of the
-    function's arguments that it takes, each with whether it varies over the calls; None where that
-    is not known. `takes` are the numbers of
+    `value` is None where the step was not reached or has no value. `takes` are the numbers of
     earlier steps that it is computed from, `takes_input` says that it takes an argument of the
     function directly. `dtype` is what the module computes in; `is_unwritten` says that what was
-    called left its output as it was.
+    called left its output as it was. `arguments` are the names of the function's arguments that it
+    takes, each with whether it varies over the calls; None where that is not known.
     """
 
     variable: str

@@ -17,6 +17,7 @@ import msgspec
 
 from grader.decoding import prepared
 from grader.errors import IRError
+from grader.ir.index_map import NUMBERS, rewrite_index_map
 from grader.ir.vocabulary import STORAGE_SCOPES, is_function_name, is_name, shown
 from grader.language import Text, say
 
@@ -50,7 +51,6 @@ _TILES = re.compile(r'"[SR]{1,16}"', re.ASCII)
 _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
 _KIND = re.compile(r"[A-Z][A-Za-z]{1,40}", re.ASCII)
-_NUMBERS = range(-(2**31), 2**31)
 _HINT = say(
     "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
 )
@@ -266,7 +266,7 @@ def _is_listed(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) is bool or (type(value) is int and value in _NUMBERS)
+    return type(value) is bool or (type(value) is int and value in NUMBERS)
 
 
 def _check_decision(place: int, decision: Any, instructions: list[_Instruction]) -> None:
@@ -282,126 +282,3 @@ def _damaged(reason: Text) -> IRError:
 
 def _too_long() -> IRError:
     return IRError(say("The trace of the schedule is too long to be replayed."), _HINT)
-
-
-# --- index maps -----------------------------------------------------------------------------------
-# Index maps in a trace: how a step counts the elements of a block or a buffer anew.
-#
-# TVM keeps one as the graph of an object within a string, and would load whatever object that is.
-# So each node must be one of the few that index maps are made of, refer to earlier nodes only, and
-# have the kind of children that its place asks for; what is passed on is written anew.
-
-
-INDEX_MAP_LIMIT = 2**16
-NODE_LIMIT = 512
-
-_OPERATORS = frozenset({"prim.Add", "prim.Sub", "prim.Mul", "prim.FloorDiv", "prim.FloorMod"})
-_EXPRESSIONS = _OPERATORS | {"ir.Var", "ir.IntImm"}
-
-
-class _Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    type: str
-    data: Any = None
-
-
-class _Graph(msgspec.Struct, frozen=True):
-    root_index: int
-    nodes: list[_Node]
-
-
-_INDEX_MAP_DECODER = msgspec.json.Decoder(prepared(_Graph))
-
-
-def rewrite_index_map(text: str) -> str | None:
-    """Return an index map as JSON, written anew, or None where it is none that is understood."""
-    if len(text) > INDEX_MAP_LIMIT:
-        return None
-    try:
-        graph = _INDEX_MAP_DECODER.decode(text.encode())
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError, ValueError):
-        return None
-    nodes = graph.nodes
-    if not 0 < len(nodes) <= NODE_LIMIT or graph.root_index != len(nodes) - 1:
-        return None
-    if nodes[-1].type != "tirx.IndexMap" or not all(
-        _is_good(node, nodes[:place]) for place, node in enumerate(nodes)
-    ):
-        return None
-    written = [
-        {"type": node.type} if node.data is None else {"type": node.type, "data": node.data}
-        for node in nodes
-    ]
-    return msgspec.json.encode({"root_index": graph.root_index, "nodes": written}).decode()
-
-
-def _is_good(node: _Node, earlier: list[_Node]) -> bool:
-    """Say whether a node is written as it should be; `earlier` are those that it may refer to."""
-
-    def has(index: Any, *types: str) -> bool:
-        return type(index) is int and 0 <= index < len(earlier) and earlier[index].type in types
-
-    check = _CHECKS.get(node.type, _is_operation if node.type in _OPERATORS else None)
-    return check is not None and check(node.data, has)
-
-
-_Has = Callable[..., bool]
-
-
-def _fields(data: Any, *names: str) -> bool:
-    return type(data) is dict and set(data) == set(names)
-
-
-def _is_nothing(data: Any, _: _Has) -> bool:
-    return data is None
-
-
-def _is_string(data: Any, _: _Has) -> bool:
-    return type(data) is str and is_name(data)
-
-
-def _is_index_number(data: Any, _: _Has) -> bool:
-    return type(data) is int and data in _NUMBERS
-
-
-def _is_type(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "dtype") and has(data["span"], "None")
-    return good and data["dtype"] in ("int32", "int64")
-
-
-def _is_variable(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "ty", "name") and has(data["span"], "None")
-    return good and has(data["ty"], "ir.PrimType") and has(data["name"], "ffi.String")
-
-
-def _is_constant(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "ty", "value") and has(data["span"], "None")
-    return good and has(data["ty"], "ir.PrimType") and has(data["value"], "int")
-
-
-def _is_operation(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "ty", "a", "b") and has(data["span"], "None")
-    sides = good and has(data["a"], *_EXPRESSIONS) and has(data["b"], *_EXPRESSIONS)
-    return sides and has(data["ty"], "ir.PrimType")
-
-
-def _is_list(data: Any, has: _Has) -> bool:
-    return type(data) is list and all(has(each, *_EXPRESSIONS) for each in data)
-
-
-def _is_map(data: Any, has: _Has) -> bool:
-    if not _fields(data, "initial_indices", "final_indices", "inverse_index_map"):
-        return False
-    lists = (data["initial_indices"], data["final_indices"])
-    return has(data["inverse_index_map"], "None") and all(has(each, "ffi.Array") for each in lists)
-
-
-_CHECKS: dict[str, Callable[[Any, _Has], bool]] = {
-    "None": _is_nothing,
-    "ffi.String": _is_string,
-    "int": _is_index_number,
-    "ir.PrimType": _is_type,
-    "ir.Var": _is_variable,
-    "ir.IntImm": _is_constant,
-    "ffi.Array": _is_list,
-    "tirx.IndexMap": _is_map,
-}
