@@ -97,7 +97,8 @@ def _be_launcher(connection: socket.socket, requests: int, errors: int) -> None:
     os.setsid()
     os.dup2(errors, 2)
     os.close(errors)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for each in (signal.SIGCHLD, signal.SIGTERM):  # as in a launcher that has imported all
+        signal.signal(each, signal.SIG_IGN)
     linux.begin_session_keyring()
     with socket.socket(fileno=requests) as own:
         server.serve(own)

@@ -67,10 +67,17 @@ class ForkedLauncher:
         assert self.returncode is not None
         return self.returncode
 
+    def terminate(self) -> None:
+        """Ask it to end: it has imported all, and heeds that no more."""
+        self._send(signal.SIGTERM)
+
     def kill(self) -> None:
         """End it at once."""
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, number)
 
 
 class Commands:
