@@ -183,9 +183,9 @@ class RunnerPool:
             for kind in kinds:
                 self._ready[kind].append(self._executor.submit(self._start, kind))
 
-    def build_ahead(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
-        """Have a runner build what a task of a part to come will run; its arrays are of those
-        forms.
+    def build_ahead(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> Runner:
+        """Have a runner build what a task of a part to come will run, and return it; the task's
+        arrays are of those forms.
 
         The runner is kept for that task, and what one of its kind has built for the part before is
         ended. Nothing waits for room here: what is built belongs to one grading that runs alone.
@@ -201,6 +201,7 @@ class RunnerPool:
             earlier.runner.close()
         if self._is_over:
             runner.close()
+        return runner
 
     def build(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
         """Have a runner build what a task of a part to come will run, and wait for it.
@@ -212,12 +213,13 @@ class RunnerPool:
         with self._admit(kind):
             earlier = self._ahead.get((part, kind))
             if earlier is None or earlier.built_for != _built_for(kind, task):
-                self.build_ahead(part, kind, task)
-            elif earlier.runner.await_built(self._task_seconds):
-                earlier.runner.build_ahead(task)
-            with self._lock:
-                builder = self._ahead.get((part, kind))
-            if builder is not None and not builder.runner.await_built(self._task_seconds):
+                runner, is_free = self.build_ahead(part, kind, task), True
+            else:
+                runner = earlier.runner
+                is_free = runner.await_built(self._task_seconds)
+                if is_free:
+                    runner.build_ahead(task)
+            if not (is_free and runner.await_built(self._task_seconds)):
                 self.forget(part)
 
     def building(self) -> int:

@@ -38,14 +38,14 @@ def demand_limits() -> None:
     A shell's limits hold for all that it starts. Below these no sandbox could give a notebook what
     it is promised, and what failed told of anything but the limit. Raises SandboxError.
     """
-    raise_open_files()
+    _allow_open_files()
     for kind, least, refusal in _LIMITS:
         limit = _number(resource.getrlimit(kind)[0])
         if limit < least:
             raise refusal(limit)
 
 
-def raise_open_files() -> None:
+def _allow_open_files() -> None:
     """Raise the limit on open files that a process may raise by itself, where that is low."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = min(_number(hard), _ENOUGH_FILES)

@@ -135,14 +135,20 @@ class TestNotReplayed:
         assert unread(oracle, trace) is None
 
 
-def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
-    oracle: ModelOracle,
-) -> None:
-    _, outputs = given(oracle, axis=0)
-    rows = choose_rows(outputs, given(oracle, axis=0)[0])[:4]
+def told_of_base(oracle: ModelOracle) -> Problem:
+    """Return what is said of a module that gives the same wrong outputs without its schedule."""
+    diagnosed, outputs = given(oracle, axis=0)
+    rows = choose_rows(outputs, diagnosed)[:4]
     same = pack_array(outputs.actual[list(rows)][None].astype(np.float32))
     told, _ = ask(oracle, found(number=0, outputs=same))
     assert told is not None
+    return told
+
+
+def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
+    oracle: ModelOracle,
+) -> None:
+    told = told_of_base(oracle)
     assert "gives the same wrong outputs" in told.reason.english
     assert "Mend the module" in told.hint.english
 
@@ -151,11 +157,7 @@ def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
 def test_a_known_mistake_of_such_a_module_keeps_its_advice(
     oracle: ModelOracle, mistake: Any, advice: str
 ) -> None:
-    _, outputs = given(oracle, axis=0)
-    rows = choose_rows(outputs, given(oracle, axis=0)[0])[:4]
-    same = pack_array(outputs.actual[list(rows)][None].astype(np.float32))
-    told, _ = ask(oracle, found(number=0, outputs=same))
-    assert told is not None
+    told = told_of_base(oracle)
     own = msgspec.structs.replace(
         diagnosis_of(oracle, axis=0), mistake=mistake, advice=foreign("its own")
     )
