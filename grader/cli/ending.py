@@ -36,6 +36,8 @@ _HEEDED_WITHIN = 30.0
 
 
 _MAKES_A_LOOP = "new_event_loop"
+_BEGINS_AND_ENDS_A_LOOP = "asyncio/runners.py"
+_RUNS_A_LOOP = "_run_once"
 
 
 class _Interrupt(KeyboardInterrupt):
@@ -50,10 +52,14 @@ class _Interrupt(KeyboardInterrupt):
 
 
 def _must_go_on(frame: FrameType | None) -> bool:
-    """Say whether an import is under way, or a loop of asyncio is made, in this innermost frame."""
+    """Say whether this innermost frame imports, or begins or ends a loop of asyncio."""
     while frame is not None:
         code = frame.f_code
         if code.co_filename == "<frozen importlib._bootstrap>" or code.co_name == _MAKES_A_LOOP:
+            return True
+        if code.co_name == _RUNS_A_LOOP:
+            return False
+        if code.co_filename.endswith(_BEGINS_AND_ENDS_A_LOOP):
             return True
         frame = frame.f_back
     return False
@@ -70,8 +76,9 @@ class Interruption:
     keeps is never gone: where the work is not over within `heeded_within` seconds, another comes.
 
     None comes amid an import: PyTorch's library clears all errors of what it imports, so that a
-    command went on for two minutes, or ends the process by them. Nor while asyncio makes a loop:
-    one that is half made fails when it is taken apart, and a traceback is printed.
+    command went on for two minutes, or ends the process by them. Nor while asyncio makes a loop or
+    takes it apart: one that is half made fails then, and a traceback is printed; of a coroutine
+    that is not yet a task of the loop a warning says that nobody has awaited it.
     """
 
     number = 0

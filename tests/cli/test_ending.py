@@ -86,14 +86,21 @@ except KeyboardInterrupt:
 """
 
 MAKING_A_LOOP = """
-import asyncio, os, signal, time
+import asyncio, os, signal, sys, time
 from grader.cli.ending import prepare_process
 
-class Loop(asyncio.SelectorEventLoop):
-    def _make_self_pipe(self):
+def interrupted(name):
+    step = getattr(asyncio.SelectorEventLoop, name)
+    def take(self, *values, **named):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
-        super()._make_self_pipe()
+        return step(self, *values, **named)
+    return take
+
+class Loop(asyncio.SelectorEventLoop):
+    pass
+
+setattr(Loop, sys.argv[1], interrupted(sys.argv[1]))
 
 class Policy(asyncio.DefaultEventLoopPolicy):
     _loop_factory = Loop
@@ -400,11 +407,15 @@ class TestSignals:
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
         assert ("imported, then interrupted\n", 0) == (done.stdout, done.returncode), done.stderr
 
-    def test_it_waits_until_asyncio_has_made_its_loop(self, tmp_path: Path) -> None:
-        """Half of one printed a traceback where it was taken apart."""
+    @pytest.mark.parametrize("step", ["_make_self_pipe", "create_task"])
+    def test_it_waits_until_asyncio_runs_its_loop(self, tmp_path: Path, step: str) -> None:
+        """Half a loop printed a traceback where it was taken apart, a coroutine that was no task
+        yet a warning that it was never awaited."""
         script = tmp_path / "making.py"
         script.write_text(MAKING_A_LOOP)
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, script, step], capture_output=True, text=True, timeout=60
+        )
         assert ("interrupted\n", "", 0) == (done.stdout, done.stderr, done.returncode)
 
     def test_none_that_waits_to_come_again_ends_the_process(self, tmp_path: Path) -> None:
