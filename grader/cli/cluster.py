@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -135,6 +138,33 @@ def worker(
     words = [address, "--nworkers", "1", "--no-dashboard"]
     words += ["--nthreads", str(jobs or usable_cores()), "--memory-limit", "0"]
     words += ["--preload-nanny", PRELOAD, "--preload", PRELOAD]
+    words += ["--local-directory", str(_folder_for_dask())]
     words += [] if sandbox is None else ["--level", sandbox]
     program = [sys.executable, "-m", "distributed.cli.dask_worker", *words]
     os.execv(program[0], program)  # noqa: S606 - this process becomes the worker
+
+
+_FOR_DASK = "dask-scratch-space"
+"""What the folder's name must begin with: Dask would make one of this name inside it."""
+
+
+def _folder_for_dask() -> Path:
+    """Return a folder of this user alone for a worker's files, made if it is not there.
+
+    Dask's own is one for all users of a machine, belongs to whoever came first, and stands before
+    all others where a worker looks for modules: a student's account could have it import anything.
+    Raises UsageError where it is not this user's.
+    """
+    import dask
+
+    place = Path(dask.config.get("temporary-directory") or tempfile.gettempdir())
+    folder = place.absolute() / f"{_FOR_DASK}-grader-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise UsageError(
+            say("{folder} is not a folder of yours alone.", folder=str(folder)),
+            say("Remove it, or set TMPDIR to a folder that only you may write to."),
+        )
+    return folder

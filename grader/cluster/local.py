@@ -20,6 +20,7 @@ from distributed import LocalCluster
 
 from grader.cluster.address import FEW_LOOKS, PRELOAD, quieten
 from grader.errors import UsageError
+from grader.files import OwnFolder
 from grader.language import counted, say
 from grader.loopback import LOOPBACK
 from grader.progress import Progress
@@ -35,8 +36,21 @@ def local_cluster(
     """Start a scheduler on loopback, on a free port if it is 0, and workers; end them at the end.
 
     Raises UsageError where the port is taken, or no worker can grade.
+
+    Dask's processes import from the folder for their files first, which by itself is one in that
+    for all users' temporary files: whoever made it before could have them import what they like.
     """
-    cluster = _scheduler(port, level)
+    folder = OwnFolder()
+    try:
+        with dask.config.set({**FEW_LOOKS, "temporary-directory": str(folder.path)}):
+            yield from _with_workers(_scheduler(port, level), workers, progress)
+    finally:
+        folder.remove()
+
+
+def _with_workers(
+    cluster: LocalCluster, workers: int, progress: Progress
+) -> Iterator[LocalCluster]:
     try:
         _add_workers(cluster, workers, progress)
         yield cluster
@@ -55,7 +69,6 @@ def _scheduler(port: int, level: str | None) -> LocalCluster:
     resource_tracker.ensure_running()  # it lets the thread heed signals again in which it is begun
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_THE_TERMINAL)
     try:
-        dask.config.set(FEW_LOOKS)
         return LocalCluster(
             n_workers=0,
             threads_per_worker=1,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,47 @@ def test_a_command_whose_worker_could_not_grade_says_why_and_what_to_do(
     why, what_to_do = done.stderr.splitlines()
     assert why.startswith('grader: There is no sandbox of the level "strong".')
     assert "bubblewrap" in why and "bubblewrap" in what_to_do
+
+
+@pytest.mark.parametrize("kind", ["open to all", "a file", "a link"])
+def test_a_worker_keeps_its_files_in_no_folder_that_somebody_else_may_have_filled(
+    tmp_path: Path, kind: str
+) -> None:
+    """It looks for modules there first: who has an account on the machine could put some there."""
+    folder = tmp_path / f"dask-scratch-space-grader-{os.getuid()}"
+    if kind == "open to all":
+        folder.mkdir()
+        folder.chmod(0o777)
+    elif kind == "a file":
+        folder.touch()
+    else:
+        folder.symlink_to(tmp_path)
+    words = ("cluster", "worker", f"tcp://127.0.0.1:{free_port()}", "--sandbox", "none")
+    done = run(tmp_path, str(GRADER), *words, TMPDIR=str(tmp_path))
+    assert (2, "") == (done.returncode, done.stdout)
+    assert [each.strip() for each in done.stderr.splitlines()] == [
+        f"grader: {folder} is not a folder of yours alone.",
+        "Remove it, or set TMPDIR to a folder that only you may write to.",
+    ]
+
+
+def test_a_worker_keeps_its_files_in_a_folder_of_its_user(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="c-", dir="/tmp") as short, farm(0) as made:
+        words = [GRADER, "cluster", "worker", made.address, "--jobs", "1", "--sandbox", "none"]
+        with (tmp_path / "log").open("wb") as log, made.client() as client:
+            worker = subprocess.Popen(
+                words, stdout=log, stderr=log, env={**os.environ, "TMPDIR": short}
+            )
+            try:
+                client.wait_for_workers(1, timeout=120)
+                (record,) = client.scheduler_info()["workers"].values()
+            finally:
+                worker.terminate()
+                worker.wait(60)
+        folder = Path(record["local_directory"]).parent
+        assert Path(short) / f"dask-scratch-space-grader-{os.getuid()}" == folder
+        assert 0o700 == stat.S_IMODE(folder.stat().st_mode)
+        assert [folder] == [*Path(short).iterdir()]
 
 
 def test_the_level_that_is_demanded_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.cluster.farm import wait_until
 from tests.endtoend.command import GRADER, heed_interrupts
@@ -59,9 +61,18 @@ def end(process: subprocess.Popen[bytes], log: Path, awaited: str) -> list[str]:
     return log.read_text().splitlines()
 
 
-def test_ctrl_c_ends_it_with_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="c-", dir="/tmp") as folder:  # short: for sockets
+        yield Path(folder)
+
+
+def test_ctrl_c_ends_it_with_one_line_and_leaves_nothing(tmp_path: Path, temporary: Path) -> None:
+    """Nor a folder of Dask's, from which its processes import: it is a locked one of ours."""
     log = tmp_path / "log"
-    *told, what_they_do, how, last = end(begin(log, {}), log, WAITING)
+    process = begin(log, {"TMPDIR": str(temporary)})
+    *told, what_they_do, how, last = end(process, log, WAITING)
+    assert [] == [*temporary.iterdir()]
     assert [*STARTING, "2 workers wait at"] == [*told[:2], told[2].partition(" tcp")[0]]
     assert 3 == len(told), told
     assert what_they_do.startswith("What they do: ")

@@ -87,6 +87,14 @@ class TestSlurm:
         assert f"--preload-nanny {PRELOAD} --preload {PRELOAD}" in command
         assert f"dask_worker {made.scheduler_address}" in command
 
+    def test_the_job_script_names_a_folder_for_dask_that_no_other_user_has_made(
+        self, made: SLURMCluster
+    ) -> None:
+        named, exported, worker = made.job_script().splitlines()[-3:]
+        assert "DASK_TEMPORARY_DIRECTORY=$(mktemp -d)" == named
+        assert "export DASK_TEMPORARY_DIRECTORY" == exported
+        assert "dask_worker" in worker and "--local-directory" not in worker
+
     def test_shells_have_nothing_against_the_job_script(self, made: SLURMCluster) -> None:
         done = subprocess.run(
             [Path(sys.executable).with_name("shellcheck"), "--shell", "bash", "-"],
