@@ -13,7 +13,7 @@ import pytest
 from distributed import Client
 
 from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, Returned, WorkerChoice
-from grader.cluster.jobs import ClusterOptions
+from grader.cluster.jobs import PATIENCE_SECONDS, ClusterOptions
 from grader.cluster.opening import connected
 from grader.errors import UsageError
 from grader.language import NOTHING, Text, say
@@ -138,7 +138,7 @@ def test_of_a_row_that_nobody_waits_for_any_more_nothing_is_begun(client: Client
     for _ in range(200):
         next(running)
     running.close()
-    wait_until(lambda: not any(client.processing().values()), 10)
+    wait_until(lambda: not any(client.processing().values()))
     begun = {name for name, _ in work.told if name.startswith("slow")}
     assert len(begun) < 50
 
@@ -239,12 +239,12 @@ def test_without_a_worker_it_waits_no_longer_than_its_patience() -> None:
         began = time.monotonic()
         with pytest.raises(UsageError, match="no worker is left"):
             list(work.run())
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < PATIENCE_SECONDS
 
 
 SILENT = """
 import os, signal, socket, threading
-from grader.cluster.jobs import ClusterOptions
+from grader.cluster.jobs import PATIENCE_SECONDS, ClusterOptions
 from grader.cluster.opening import connected
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

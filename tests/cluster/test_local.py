@@ -56,8 +56,8 @@ def end(process: subprocess.Popen[bytes], log: Path, awaited: str) -> list[str]:
     wait_until(lambda: len(cluster.children()) >= 3)  # two workers, and what clears up after Python
     started = cluster.children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
-    assert 130 == process.wait(30), log.read_text()
-    wait_until(lambda: not any(map(is_running, started)), 10)
+    assert 130 == process.wait(60), log.read_text()
+    wait_until(lambda: not any(map(is_running, started)))
     return log.read_text().splitlines()
 
 

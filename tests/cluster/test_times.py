@@ -139,8 +139,8 @@ def test_nothing_is_left_of_what_waits_for_its_turn_when_nobody_wants_it(
         wait_until(lambda: len(heard.waiting) == len(TIMED))
         assert started_by(cluster)
         grading.close()
-        wait_until(lambda: not started_by(cluster), 10)
-        wait_until(lambda: not any(client.run(waiting_on).values()), 10)
+        wait_until(lambda: not started_by(cluster))
+        wait_until(lambda: not any(client.run(waiting_on).values()))
 
 
 def waiting_on(dask_worker: Worker) -> int:

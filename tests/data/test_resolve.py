@@ -268,7 +268,7 @@ class TestFallback:
             cache=tmp_path / "cache",
             sources=nowhere,
         )
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 20
         assert (found.name, len(found.images)) == ("built-in", 499)
         assert found.detail.english.endswith(", because the download server could not be reached.")
         assert recorder.stages == ["downloading the test data"]
@@ -287,7 +287,7 @@ class TestFallback:
             cache=tmp_path,
             sources=sources_at(server.url),
         )
-        assert time.monotonic() - start < 4
+        assert time.monotonic() - start < 20  # of the 30 that it is silent
         assert found.name == "built-in"
 
     @pytest.mark.parametrize(

@@ -136,14 +136,14 @@ def test_a_request_to_shut_down_is_passed_on_and_ends_it_with_the_answer(ends: E
     way, client, *_ = receive(ends.kernel["control"])
     assert not ends.relay.over.is_set()
     ends.kernel["control"].send_multipart([way, client, b"answer"])
-    assert ends.relay.over.wait(5)
+    assert ends.relay.over.wait(20)
     assert ends.relay.was_asked
     assert [b"answer"] == receive(ends.client["control"])
 
 
 def test_a_kernel_that_does_not_answer_is_ended_all_the_same(ends: Ends) -> None:
     ends.client["control"].send_multipart(request("shutdown_request", restart=False))
-    assert ends.relay.over.wait(5)
+    assert ends.relay.over.wait(20)
     assert ends.relay.was_asked
 
 
@@ -166,7 +166,7 @@ def test_nothing_else_shuts_down(ends: Ends, parts: list[bytes]) -> None:
 
 def test_a_message_longer_than_a_kernel_may_send_ends_it(ends: Ends) -> None:
     ends.kernel["iopub"].send(bytes(MESSAGE_LIMIT + 1))
-    assert ends.relay.over.wait(5)
+    assert ends.relay.over.wait(20)
     assert not ends.relay.was_asked
 
 
@@ -181,22 +181,22 @@ def test_what_a_kernel_has_said_last_is_still_passed_on(ends: Ends, again: int) 
     for number in range(LAST):
         ends.kernel["iopub"].send(b"%d" % number)
     ends.kernel["iopub"].close(linger=1000)
-    assert ends.relay.over.wait(5)
+    assert ends.relay.over.wait(20)
     ends.relay.close()
-    received = [receive(ends.client["iopub"], SILENCE) for _ in range(LAST)]
+    received = [receive(ends.client["iopub"]) for _ in range(LAST)]
     assert [[b"%d" % number] for number in range(LAST)] == received
 
 
 def test_a_request_to_a_kernel_that_has_ended_keeps_nobody_waiting(ends: Ends) -> None:
     for name in CHANNELS:
         ends.kernel[name].close(linger=0)
-    assert ends.relay.over.wait(5)
+    assert ends.relay.over.wait(20)
     for _ in range(1500):  # more than wait in a socket
         ends.client["hb"].send(b"ping")
     time.sleep(0.3)
     begun = time.monotonic()
     ends.relay.close()
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 10  # it waited for ever
 
 
 def test_a_port_that_is_taken_is_told(ends: Ends) -> None:

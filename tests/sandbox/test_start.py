@@ -59,7 +59,7 @@ class TestEnd:
                 Launcher("student")
         finally:
             signal.signal(signal.SIGINT, before)
-        assert -signal.SIGKILL == begun[0].wait(1)
+        assert -signal.SIGKILL == begun[0].wait(20)
 
 
 class InterruptedBoxes:
