@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -246,13 +246,13 @@ class ModuleFacts(Facts, frozen=True):
     inputs: tuple[BufferFacts, ...]
     output: TensorFacts | None
     calls: tuple[Call, ...]
-    functions: dict[str, FunctionFacts]
+    functions: Mapping[str, FunctionFacts]
     externs: tuple[str, ...]
     findings: tuple[Finding, ...]
     function_names: tuple[str, ...] = ()
     result: Argument | None = None
     form: str = ""
-    graphs: dict[str, GraphFacts] = {}
+    graphs: Mapping[str, GraphFacts] = {}
     declared: tuple[BufferFacts, ...] | None = None
 
 
@@ -369,18 +369,18 @@ def _solve(facts: ModuleFacts, wanted: Sequence[tuple[int | None, ...]]) -> dict
     return symbols
 
 
-def _tensor(tensor: TensorFacts, symbols: dict[str, int]) -> TensorFacts:
+def _tensor(tensor: TensorFacts, symbols: Mapping[str, int]) -> TensorFacts:
     if tensor.shape is None:
         return tensor
     bound = (symbols.get(each, each) if isinstance(each, str) else each for each in tensor.shape)
     return replace(tensor, shape=tuple(bound))
 
 
-def _argument(argument: Argument, symbols: dict[str, int]) -> Argument:
+def _argument(argument: Argument, symbols: Mapping[str, int]) -> Argument:
     return replace(argument, tensor=argument.tensor and _tensor(argument.tensor, symbols))
 
 
-def _call(call: Call, symbols: dict[str, int]) -> Call:
+def _call(call: Call, symbols: Mapping[str, int]) -> Call:
     return replace(
         call,
         arguments=tuple(_argument(each, symbols) for each in call.arguments),
