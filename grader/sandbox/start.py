@@ -23,6 +23,7 @@ import grader
 from grader.errors import SandboxError
 from grader.inside.launcher import enter
 from grader.inside.launcher.protocol import (
+    IMPORTED,
     MESSAGE_LIMIT,
     PRELOADS,
     Bounds,
@@ -83,6 +84,7 @@ class Launcher:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
         self._lock = Lock()
+        self._imports = 1
         self._has_children = Event()
         with theirs:
             begin = partial(begin_launcher, theirs.fileno(), preload)
@@ -111,6 +113,7 @@ class Launcher:
             raise SandboxError(say("The command to start in a sandbox is too long."))
         try:
             with self._lock:
+                self._imports += isinstance(request, Imports)
                 _send(self._requests, payload, descriptors)
         except (BrokenPipeError, ConnectionResetError):
             lines = self.last_words().strip().splitlines() or [""]
@@ -118,6 +121,18 @@ class Launcher:
                 say("A sandboxed program cannot be started: {error}", error=words_of(lines[-1])),
                 say("Run `grader doctor`: the packages may not fit together."),
             ) from None
+
+    def is_importing(self) -> bool:
+        """Say whether it imports at this moment: nothing that it was asked for has begun."""
+        with self._lock:
+            try:
+                while self._imports and self._requests.recv(len(IMPORTED), socket.MSG_DONTWAIT):
+                    self._imports -= 1
+            except BlockingIOError:
+                return True
+            except OSError:  # it has ended, or was closed
+                return False
+        return False
 
     def last_words(self) -> str:
         """Return what the launcher has said, if it has ended by itself."""
@@ -344,7 +359,7 @@ def _launch(
     finally:
         wardens.close()
         os.close(writer)
-    return SandboxedProcess(box, ours, tail, launcher.last_words, group)
+    return SandboxedProcess(box, ours, tail, launcher, group)
 
 
 def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
