@@ -33,6 +33,7 @@ from grader.inside.launcher.protocol import (
     Request,
 )
 from grader.language import Text, say
+from grader.machine.limits import bound_stack
 from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
 from grader.sandbox.hints import words_of
 from grader.sandbox.interface import Command, Level, ResourceLimits
@@ -60,6 +61,7 @@ LAUNCHER_ENVIRONMENT = {
 def begin_launcher(number: int, preload: Preload) -> subprocess.Popen[bytes]:
     """Start a launcher's process, which is asked over the socket with this number."""
     source = str(Path(grader.__file__).resolve().parents[1])
+    bound_stack()
     return subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", "-c", _START, str(number), preload, source],
         stdin=subprocess.DEVNULL,
@@ -213,9 +215,6 @@ def _end(
     tail.finish()
 
 
-_MAPPING_BYTES = 4 * 2**30
-"""Address space beyond the memory limit: libraries, stacks, reservations that are never touched."""
-
 _NET = 16
 """How often a program's processes may be there where the operating system counts others' too."""
 
@@ -368,7 +367,6 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
     The limit on data is what a student meets, as a MemoryError; the one on address space stops
     shared mappings.
     """
-    space = limits.memory + _MAPPING_BYTES
     confinement = box.confinement
     # The kernel counts by user id, and within a user namespace. Without either, others count too:
     # there the limit is only a net below the warden, so that one program cannot starve another.
@@ -377,7 +375,7 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
     return Bounds(
         limits={
             resource.RLIMIT_DATA: (limits.memory, limits.memory),
-            resource.RLIMIT_AS: (space, space),
+            resource.RLIMIT_AS: (limits.space, limits.space),
             resource.RLIMIT_NPROC: (processes, processes),
             resource.RLIMIT_NOFILE: (limits.open_files, limits.open_files),
             resource.RLIMIT_FSIZE: (limits.file_size, limits.file_size),
