@@ -105,9 +105,7 @@ def serve(requests: socket.socket) -> None:
             return
         request = msgspec.msgpack.decode(payload, type=prepared(_ASKED))
         if isinstance(request, Imports):
-            with _kept():
-                preload = importlib.import_module("grader.inside.kernel.preload")
-                preload.import_besides(request.modules)
+            _import_besides(request)
             _say_imported(requests)
             continue
         _refuse_threads()
@@ -116,6 +114,21 @@ def serve(requests: socket.socket) -> None:
             warden.guard(request, descriptors, run)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _import_besides(request: Imports) -> None:
+    """Import what is told. Meanwhile this process can be ended, as while it imports at its start:
+    it has no child yet, and who was interrupted waited for all of it."""
+    signal.signal(signal.SIGTERM, _leave)
+    with _kept():
+        preload = importlib.import_module("grader.inside.kernel.preload")
+        preload.import_besides(request.modules)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    """End with what an import has begun: Matplotlib's has a temporary folder."""
+    raise SystemExit(128 + number)
 
 
 def _refuse_threads() -> None:
