@@ -5,6 +5,7 @@ Points, tolerances, anchors, limits and entry names live in that file and nowher
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
@@ -37,6 +38,10 @@ def _twice(names: Iterable[str]) -> str:
     return next((name for name, count in Counter(names).items() if count > 1), "")
 
 
+_CPU_SHARE = 4.0
+"""Processor seconds for each second that a notebook may take, where the assignment says nothing."""
+
+
 class Limits(Table, frozen=True):
     """What a submission may use. Times are wall seconds, sizes are megabytes of 2**20 bytes.
 
@@ -61,6 +66,16 @@ class Limits(Table, frozen=True):
             memory=self.memory_mb * 2**20,
             scratch=self.scratch_mb * 2**20,
             processes=self.processes,
+        )
+
+    def of_kernel(self) -> ResourceLimits:
+        """Return what holds for the kernel; wall time is the referee's matter."""
+        seconds = self.cpu_seconds or _CPU_SHARE * self.notebook_seconds
+        return msgspec.structs.replace(
+            self.resources(),
+            open_files=self.open_files,
+            files=self.files,
+            cpu_seconds=math.ceil(seconds),
         )
 
 

@@ -20,12 +20,14 @@ import msgspec
 
 from grader.errors import ProtocolError, SandboxError
 from grader.evidence.problems import Ended
+from grader.evidence.process_ends import END_SECONDS, describe_end, start_hint
 from grader.inside.launcher.protocol import Program
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import foreign, join, say
 from grader.messages import (
     EXTERN_DIED,
     RUNNER_FRAME_LIMIT,
     BuildAhead,
+    Built,
     CompareTarget,
     DrawnTrials,
     DrawTrials,
@@ -91,31 +93,12 @@ and where all of them measure, of one that does; ten looks a second could meet e
 of 5 ms. Never to look would leave the sum of a sandbox's memory, and below the level "strong" its
 files, to the limits of single processes."""
 
-_END_SECONDS = 1.0
-"""How long to wait for the exit status of a runner whose connection is gone."""
+_BUILT_LIMIT = 256
+"""Longest frame that says what was built ahead."""
 
 _BUFFER = 4 * 2**20
 """Bytes that may be on their way, if the system allows so many: an array then goes at once, and its
 writer need not wait for the reader in between."""
-
-_ENDINGS = {
-    128 + signal.SIGSEGV: say("It read or wrote memory that is not its own (segmentation fault)."),
-    128 + signal.SIGBUS: say("It read or wrote memory that is not its own (bus error)."),
-    128 + signal.SIGILL: say("It used an instruction that this processor does not have."),
-    128 + signal.SIGFPE: say("It divided an integer by zero."),
-    128 + signal.SIGABRT: say("It was aborted, because a check in it failed or memory ran out."),
-    128 + signal.SIGKILL: say("It was killed, most likely because memory ran out."),
-    128 + signal.SIGXCPU: say("It used up its processor time."),
-}
-
-_EXCESSES = {
-    "memory": say("It was ended, because it used more memory than it may."),
-    "processes": say("It was ended, because it started more processes than it may."),
-    "files": say("It was ended, because it made more files than it may."),
-    "disk": say("It was ended, because it wrote more than it may."),
-    "descriptors": say("It was ended, because it had more files open than it may."),
-    "machine": say("It was ended, because it took the memory that the machine had left."),
-}
 
 
 class _Deadline:
@@ -146,7 +129,8 @@ class Runner:
     """A started runner, to be used as a context manager or closed.
 
     A runner that failed to answer once is ended, and every later request gets the same failure.
-    `evaluator` is the process that calls externs for it, and lives no longer than the runner.
+    `seconds` is what it took for all that it has done, with what it built ahead. `evaluator` is the
+    process that calls externs for it, and lives no longer than the runner.
     """
 
     def __init__(
@@ -161,6 +145,7 @@ class Runner:
         self._connection = connection
         self._start_seconds = start_seconds
         self._is_ready = self._is_building = False
+        self.seconds = 0.0
         self._failure: TaskFailure | None = None
 
     @overload
@@ -228,9 +213,12 @@ class Runner:
             return False
 
     def _finish_building(self, deadline: _Deadline) -> bool:
-        if self._is_building and read_frame(deadline, 0) is None:
-            return False
-        self._is_building = False
+        if self._is_building:
+            payload = read_frame(deadline, _BUILT_LIMIT)
+            if payload is None:
+                return False
+            self.seconds += decode_payload(payload, Built).seconds
+            self._is_building = False
         return True
 
     @property
@@ -266,7 +254,7 @@ class Runner:
         if payload is None:
             self.close()
             self._refuse_displaced()
-            hint = _start_hint(*filter(None, (self._evaluator, self._process)))
+            hint = start_hint(*filter(None, (self._evaluator, self._process)))
             raise SandboxError(say("A runner could not be started."), hint)
         self._is_ready = True
 
@@ -274,8 +262,10 @@ class Runner:
         """Send the task and return the answer, or None at the end of the stream."""
         if not self._finish_building(deadline):
             return None
+        begin = time.monotonic()
         deadline.send(encode_frame(task))
         payload = read_frame(deadline, RUNNER_FRAME_LIMIT)
+        self.seconds += time.monotonic() - begin
         if payload is None:
             return None
         expected: type[Answer] = _RESULTS[type(task)] | TaskFailure  # type: ignore[assignment]
@@ -291,20 +281,20 @@ class Runner:
         return [each for each in (self._process, self._evaluator) if each is not None]
 
     def _is_gone(self) -> bool:
-        return self._process.wait(_END_SECONDS) is not None
+        return self._process.wait(END_SECONDS) is not None
 
     def _died(self, task: Task) -> TaskFailure:
-        status = self._process.wait(_END_SECONDS)
+        status = self._process.wait(END_SECONDS)
         self._refuse_displaced()
-        sentence = _describe_end(self._process) or say("Its process ended before it answered.")
+        sentence = describe_end(self._process) or say("Its process ended before it answered.")
         name: FailureCode = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(Ended(_stage(task), name, "", why=sentence))
 
     def _extern_died(self, answer: TaskFailure, evaluator: Process) -> TaskFailure:
         """Add to the runner's answer how the evaluator's process ended."""
-        status = evaluator.wait(_END_SECONDS)
+        status = evaluator.wait(END_SECONDS)
         self._refuse_displaced()
-        why = join(foreign(answer.message), _describe_end(evaluator))
+        why = join(foreign(answer.message), describe_end(evaluator))
         name: FailureCode = "TimeLimit" if status == 128 + signal.SIGXCPU else EXTERN_DIED
         return self._end(Ended(answer.stage, name, "", why=why))
 
@@ -316,12 +306,6 @@ class Runner:
 
 def _tells_of_the_end_of_an_extern(answer: Answer) -> TypeGuard[TaskFailure]:
     return isinstance(answer, TaskFailure) and answer.code == EXTERN_DIED
-
-
-def _describe_end(process: Process) -> Text:
-    """Return how a process came to its end; empty for an end that says nothing."""
-    end = _EXCESSES.get(process.cause) or _ENDINGS.get(process.wait(_END_SECONDS) or 0)
-    return end if end is not None else NOTHING
 
 
 def start_runner(
@@ -385,11 +369,3 @@ def _pair(
 def _stage(task: Task) -> Literal["run", "time"]:
     measures = isinstance(task, TimeSchedule | MeasureLimits | MeasurePace | TimeLibrary)
     return "time" if measures else "run"
-
-
-def _start_hint(*processes: Process) -> Text:
-    """Say what to do, with the last line of the first process that wrote something."""
-    texts = (process.standard_error.strip() for process in processes)
-    lines = next(filter(None, texts), "").splitlines()
-    told = say("It said: {line}", line=lines[-1]) if lines else NOTHING
-    return join(say("Run `grader doctor`: the packages may not fit together."), told)

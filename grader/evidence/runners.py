@@ -206,8 +206,9 @@ class RunnerPool:
     def build(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
         """Have a runner build what a task of a part to come will run, and wait for it.
 
-        One that has built a part of it before builds the rest. While it builds it takes room as the
-        task will, not while it waits for that: who has the turn to time needs some, too.
+        One that has built a part of it before builds the rest. What takes longer than a task may is
+        not kept. While it builds it takes room as the task will, not while it waits for that: who
+        has the turn to time needs some, too.
         Raises SandboxError, DisplacedError.
         """
         with self._admit(kind):
@@ -219,7 +220,8 @@ class RunnerPool:
                 is_free = runner.await_built(self._task_seconds)
                 if is_free:
                     runner.build_ahead(task)
-            if not (is_free and runner.await_built(self._task_seconds)):
+            is_built = is_free and runner.await_built(self._task_seconds)
+            if not is_built or runner.seconds > self._task_seconds:
                 self.forget(part)
 
     def building(self) -> int:
@@ -277,7 +279,10 @@ class RunnerPool:
         """Return the answer of the runner that has built for a task, and its peak.
 
         None without one, and where that has died, or was ended while the notebook ran: another one
-        shall say of what.
+        shall say of what. None, too, where it took longer for its answer than a task may, with what
+        it built: where nothing is built ahead, as in a batch, that counts, but beside a notebook it
+        takes its time. What is timed is compiled ahead in either case, and measures for as long as
+        the course wants.
         """
         prepared = self._prepared(kind, task)
         if prepared is None:
@@ -287,8 +292,11 @@ class RunnerPool:
                 answer = runner.request(task, timeout=seconds)
             except DisplacedError:
                 return None, 0
-        has_died = isinstance(answer, TaskFailure) and answer.code == "Died"
-        return (None if has_died else answer), runner.peak
+        if isinstance(answer, TaskFailure):
+            counts = answer.code != "Died"
+        else:
+            counts = runner.seconds <= seconds or isinstance(task, TimeSchedule)
+        return (answer if counts else None), runner.peak
 
     def _prepared(self, kind: Kind, task: ToRunner) -> Runner | None:
         if not isinstance(task, RunModule | TimeSchedule):

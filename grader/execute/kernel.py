@@ -6,7 +6,6 @@ configuration. Whoever has connected to them can remove the folder.
 
 from __future__ import annotations
 
-import math
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -21,16 +20,12 @@ from grader.messages import EntrySpec, KernelConfig, encode_frame
 from grader.sandbox.interface import (
     Command,
     Process,
-    ResourceLimits,
     Sandbox,
     inside_numbers,
 )
 
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 """Jupyter's channels, in the order of a KernelConfig's sockets."""
-
-_CPU_SHARE = 4.0
-"""Processor seconds for each second that a notebook may take, where the assignment says nothing."""
 
 _PATH_LIMIT = 90
 """The longest folder name for sockets: a socket's whole path may have 107 bytes."""
@@ -123,20 +118,9 @@ def _start(order: KernelOrder, config_number: int, descriptors: Sequence[int]) -
         files=order.files,
         descriptors=tuple(descriptors),
         environment=_ENVIRONMENT,
-        limits=_resources(order.limits),
+        limits=order.limits.of_kernel(),
     )
     return order.sandbox.start(command)
-
-
-def _resources(limits: Limits) -> ResourceLimits:
-    """Return what holds inside; wall time is the referee's matter."""
-    seconds = limits.cpu_seconds or _CPU_SHARE * limits.notebook_seconds
-    return msgspec.structs.replace(
-        limits.resources(),
-        open_files=limits.open_files,
-        files=limits.files,
-        cpu_seconds=math.ceil(seconds),
-    )
 
 
 def _place(folder: OwnFolder) -> str:

@@ -41,6 +41,7 @@ from grader.evidence.runners import KnownAnswers
 from grader.files import sweep
 from grader.grading.rescoring import decided
 from grader.grading.spelling import Accepted
+from grader.machine.limits import demand_limits
 from grader.machine.quiet import Quiet, TimingLock
 from grader.measurement.library import LibraryTimes
 from grader.progress import Progress
@@ -201,9 +202,11 @@ class Preparation:
     """An assignment made ready to grade any number of submissions, in any number of threads.
 
     Whoever first asks for the data or the answers begins to make them; the others get the same.
+    Raises SandboxError where the shell's limits leave less than the assignment promises.
     """
 
     def __init__(self, course_assignment: CourseAssignment, settings: Settings) -> None:
+        demand_limits(course_assignment.assignment.limits.of_kernel().promised())
         self.course_assignment = course_assignment
         course_assignment.load_checks()
         self.settings = settings

@@ -1,11 +1,12 @@
-"""What the shell that started the grader allows it: files, processes, memory, time."""
+"""What the shell that started the grader allows it: files, processes, memory, time, stacks."""
 
 from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from grader.errors import SandboxError
@@ -31,18 +32,32 @@ the notebook blamed."""
 LARGEST_FILE = 256 * 2**20
 """Bytes that a file must be able to have: so many may one of a notebook."""
 
+STACK = 8 * 2**20
+"""Bytes of stack that a process has everywhere, and each of its threads: with less, TVM crashes on
+a module that it builds elsewhere, and the module is blamed. With a gigabyte, as who writes programs
+for contests allows himself, ten threads use up the addresses that a kernel has."""
 
-def demand_limits() -> None:
+
+def demand_limits(promised: Mapping[int, int] = MappingProxyType({})) -> None:
     """Allow this process the open files that it may allow itself; see whether all is enough.
 
     A shell's limits hold for all that it starts. Below these no sandbox could give a notebook what
-    it is promised, and what failed told of anything but the limit. Raises SandboxError.
+    it is promised, and what failed told of anything but the limit. `promised` is what assignments
+    do, by the kinds of limits: where `ulimit -t` was shorter than that, a notebook that computed
+    for longer was told that it had used up its processor time. Raises SandboxError.
     """
     _allow_open_files()
     for kind, least, refusal in _LIMITS:
         limit = _number(resource.getrlimit(kind)[0])
-        if limit < least:
+        if limit < max(least, promised.get(kind, 0)):
             raise refusal(limit)
+
+
+def bound_stack() -> None:
+    """Have what this process starts from now on begin with the usual stack, where it has more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if _number(soft) > STACK:
+        resource.setrlimit(resource.RLIMIT_STACK, (STACK, hard))
 
 
 def _allow_open_files() -> None:
@@ -83,6 +98,11 @@ def _file(limit: int) -> SandboxError:
     return _refusal(told, "ulimit -f unlimited")
 
 
+def _stack(limit: int) -> SandboxError:
+    told = say("A process may have a stack of only {size} KB here.", size=limit // 2**10)
+    return _refusal(told, f"ulimit -s {STACK // 2**10}")
+
+
 def _refusal(told: Text, command: str) -> SandboxError:
     return SandboxError(
         told,
@@ -101,4 +121,5 @@ _LIMITS: Final[tuple[tuple[int, int, Callable[[int], SandboxError]], ...]] = (
     (resource.RLIMIT_DATA, LEAST_MEMORY, partial(_memory, letter="d")),
     (resource.RLIMIT_CPU, LEAST_SECONDS, _seconds),
     (resource.RLIMIT_FSIZE, LARGEST_FILE, _file),
+    (resource.RLIMIT_STACK, STACK, _stack),
 )

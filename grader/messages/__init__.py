@@ -6,7 +6,7 @@ Which process writes what:
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
     referee ──MeasureLimits | MeasurePace──▶ runner ──MachineLimits | MachinePace──▶ referee
-    referee ──BuildAhead──▶ runner
+    referee ──BuildAhead──▶ runner ──Built──▶ referee
     referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
@@ -106,6 +106,7 @@ from grader.messages.tasks import (
     Block,
     BlockGroup,
     BuildAhead,
+    Built,
     ControlRound,
     DrawnTrial,
     DrawnTrials,
@@ -157,6 +158,7 @@ __all__ = [
     "Block",
     "BlockGroup",
     "BuildAhead",
+    "Built",
     "Capture",
     "CaptureFailure",
     "CompareTarget",

@@ -122,14 +122,20 @@ class TimeSchedule(Message, frozen=True):
 
 
 class BuildAhead(Message, frozen=True):
-    """Build what a task to come will run. What comes of it that task says; the answer is an empty
-    frame, when it is over.
+    """Build what a task to come will run. What comes of it that task says; the answer is `Built`,
+    when it is over.
 
     The arrays of `task` have the shapes and dtypes of those to come, and zeros in them. It may be
     told while the notebook still runs, so nothing is called, and no input is in it.
     """
 
     task: RunModule | TimeSchedule
+
+
+class Built(Message, frozen=True):
+    """What was to be built ahead is, or cannot be; that took so many seconds."""
+
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

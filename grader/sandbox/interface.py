@@ -7,6 +7,7 @@ well each of these is kept is what the levels differ in (docs/security.md).
 
 from __future__ import annotations
 
+import resource
 from typing import Literal, Protocol
 
 import msgspec
@@ -22,6 +23,9 @@ LEVELS: tuple[Level, ...] = ("strong", "container", "basic", "minimal", "none")
 WITH_NAMESPACES: tuple[Level, ...] = ("strong", "container")
 """Those whose boxes have mounts, processes and a network of their own."""
 
+
+_MAPPING_BYTES = 4 * 2**30
+"""Address space beyond the memory limit: libraries, stacks, reservations that are never touched."""
 
 _PROCESSES_WITH_ALL = 32
 _FEWEST_OPEN_FILES = 1024
@@ -44,6 +48,24 @@ class ResourceLimits(msgspec.Struct, frozen=True):
     files: int = 20_000
     cpu_seconds: int = 3600
     watch: float = 0.1
+
+    @property
+    def space(self) -> int:
+        """Bytes of addresses that a process may use: what is mapped is not all memory."""
+        return self.memory + _MAPPING_BYTES
+
+    def promised(self) -> dict[int, int]:
+        """Return what a program may be sure of, as far as the operating system could withhold it.
+
+        So many processes are not among it: the kernel counts those that others have as well.
+        """
+        return {
+            resource.RLIMIT_NOFILE: self.open_files,
+            resource.RLIMIT_AS: self.space,
+            resource.RLIMIT_DATA: self.memory,
+            resource.RLIMIT_CPU: self.cpu_seconds,
+            resource.RLIMIT_FSIZE: self.file_size,
+        }
 
     @property
     def descriptors(self) -> int:

@@ -9,7 +9,7 @@ import select
 import socket
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -113,12 +113,24 @@ _KILL_SECONDS = 30.0
 _KILLED = 128 + 9
 
 
+class Source(Protocol):
+    """Who starts programs: a launcher."""
+
+    def is_importing(self) -> bool:
+        """Say whether it imports at this moment: nothing that it was asked for has begun."""
+        ...
+
+    def last_words(self) -> str:
+        """Return what it has said, should it have ended by itself."""
+        ...
+
+
 class SandboxedProcess:
     """A started program. `channel` is where its warden tells of its end; `tail` is what it wrote.
 
     The object owns all three and may be used from several threads. It kills when it is forgotten.
-    `launcher_words` returns what the launcher has said, should it have ended. `group` is the
-    control group that counts what it uses, if there is one.
+    `source` was asked to start it. `group` is the control group that counts what it uses, if there
+    is one.
     """
 
     def __init__(
@@ -126,13 +138,13 @@ class SandboxedProcess:
         box: Box,
         channel: socket.socket,
         tail: Tail,
-        launcher_words: Callable[[], str],
+        source: Source,
         group: BoxGroup | None = None,
     ) -> None:
         self._box = box
         self._group = group
         self._kills = kernel_kills()
-        self._launcher_words = launcher_words
+        self._source = source
         self._channel = channel
         self._tail = tail
         self._ending: Ending | None = None
@@ -147,7 +159,7 @@ class SandboxedProcess:
     @property
     def standard_error(self) -> str:
         """The last few kilobytes written to standard error; complete once the process has ended."""
-        return self._tail.text() or self._launcher_words()
+        return self._tail.text() or self._source.last_words()
 
     @property
     def cause(self) -> Cause:
@@ -179,11 +191,17 @@ class SandboxedProcess:
     def kill(self) -> None:
         """End everything inside at once and wait until it is gone. Harmless when it is gone.
 
+        Nobody waits for a launcher that still imports: who pressed Ctrl-C waited for 7 to 14 s on a
+        busy machine. What it finds asked of it then has no box any more, and ends by itself.
+
         Raises SandboxError when the operating system does not end it.
         """
         with self._lock:
             if self._ending is None:
                 _ask_for_the_end(self._channel)
+                if self._source.is_importing():
+                    self._end_box()
+                    self._be_over(Ending(_KILLED))
         if self._box.pidfd is not None:
             self._box.end()
         if self.wait(_KILL_SECONDS) is None:
@@ -206,15 +224,21 @@ class SandboxedProcess:
             if self._ending is not None:
                 return
             ending = _read(self._channel)
-            self._box.end()
-            if self._group is not None:
-                self._group.remove()
+            self._end_box()
             self._tail.finish()
             if ending is None:  # its warden was killed, and it with it
                 ending = Ending(_KILLED, "outside" if kernel_kills() > self._kills else "")
-            self._ending = ending
-            self._finalizer.detach()
-            self._channel.close()
+            self._be_over(ending)
+
+    def _end_box(self) -> None:
+        self._box.end()
+        if self._group is not None:
+            self._group.remove()
+
+    def _be_over(self, ending: Ending) -> None:
+        self._ending = ending
+        self._finalizer.detach()
+        self._channel.close()
 
 
 def _read(channel: socket.socket) -> Ending | None:

@@ -23,6 +23,7 @@ import grader
 from grader.errors import SandboxError
 from grader.inside.launcher import enter
 from grader.inside.launcher.protocol import (
+    IMPORTED,
     MESSAGE_LIMIT,
     PRELOADS,
     Bounds,
@@ -32,6 +33,7 @@ from grader.inside.launcher.protocol import (
     Request,
 )
 from grader.language import Text, say
+from grader.machine.limits import bound_stack
 from grader.sandbox.groups import BoxGroup, Groups, Quota, bounding_folders
 from grader.sandbox.hints import words_of
 from grader.sandbox.interface import Command, Level, ResourceLimits
@@ -59,6 +61,7 @@ LAUNCHER_ENVIRONMENT = {
 def begin_launcher(number: int, preload: Preload) -> subprocess.Popen[bytes]:
     """Start a launcher's process, which is asked over the socket with this number."""
     source = str(Path(grader.__file__).resolve().parents[1])
+    bound_stack()
     return subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", "-c", _START, str(number), preload, source],
         stdin=subprocess.DEVNULL,
@@ -83,6 +86,7 @@ class Launcher:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MESSAGE_LIMIT)
         self._lock = Lock()
+        self._imports = 1
         self._has_children = Event()
         with theirs:
             begin = partial(begin_launcher, theirs.fileno(), preload)
@@ -111,6 +115,7 @@ class Launcher:
             raise SandboxError(say("The command to start in a sandbox is too long."))
         try:
             with self._lock:
+                self._imports += isinstance(request, Imports)
                 _send(self._requests, payload, descriptors)
         except (BrokenPipeError, ConnectionResetError):
             lines = self.last_words().strip().splitlines() or [""]
@@ -118,6 +123,18 @@ class Launcher:
                 say("A sandboxed program cannot be started: {error}", error=words_of(lines[-1])),
                 say("Run `grader doctor`: the packages may not fit together."),
             ) from None
+
+    def is_importing(self) -> bool:
+        """Say whether it imports at this moment: nothing that it was asked for has begun."""
+        with self._lock:
+            try:
+                while self._imports and self._requests.recv(len(IMPORTED), socket.MSG_DONTWAIT):
+                    self._imports -= 1
+            except BlockingIOError:
+                return True
+            except OSError:  # it has ended, or was closed
+                return False
+        return False
 
     def last_words(self) -> str:
         """Return what the launcher has said, if it has ended by itself."""
@@ -197,9 +214,6 @@ def _end(
         popen.wait()
     tail.finish()
 
-
-_MAPPING_BYTES = 4 * 2**30
-"""Address space beyond the memory limit: libraries, stacks, reservations that are never touched."""
 
 _NET = 16
 """How often a program's processes may be there where the operating system counts others' too."""
@@ -344,7 +358,7 @@ def _launch(
     finally:
         wardens.close()
         os.close(writer)
-    return SandboxedProcess(box, ours, tail, launcher.last_words, group)
+    return SandboxedProcess(box, ours, tail, launcher, group)
 
 
 def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
@@ -353,7 +367,6 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
     The limit on data is what a student meets, as a MemoryError; the one on address space stops
     shared mappings.
     """
-    space = limits.memory + _MAPPING_BYTES
     confinement = box.confinement
     # The kernel counts by user id, and within a user namespace. Without either, others count too:
     # there the limit is only a net below the warden, so that one program cannot starve another.
@@ -362,7 +375,7 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
     return Bounds(
         limits={
             resource.RLIMIT_DATA: (limits.memory, limits.memory),
-            resource.RLIMIT_AS: (space, space),
+            resource.RLIMIT_AS: (limits.space, limits.space),
             resource.RLIMIT_NPROC: (processes, processes),
             resource.RLIMIT_NOFILE: (limits.open_files, limits.open_files),
             resource.RLIMIT_FSIZE: (limits.file_size, limits.file_size),

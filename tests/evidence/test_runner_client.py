@@ -19,6 +19,7 @@ from grader.evidence.runner_client import Runner, start_runner
 from grader.messages import (
     EXTERN_DIED,
     READY,
+    Built,
     FromRunner,
     ReplayResult,
     ReplayTrace,
@@ -126,6 +127,26 @@ class TestBuiltAhead:
         answer = ask(pure, modules.TwoOutputs)
         assert isinstance(answer, TaskFailure)
         assert "Died" == answer.code
+
+    def test_what_it_took_is_counted_with_the_task(self, stand: StandIn) -> None:
+        result = RunResult(SHAPE.outputs)
+        runner, _ = stand(READY + encode_frame(Built(3.0)) + encode_frame(result))
+        runner.build_ahead(self.TASK)
+        assert result == runner.request(TASK, 1.0)
+        assert 3 < runner.seconds < 4
+
+    @pytest.mark.parametrize("seconds", [-60.0, float("nan")])
+    def test_nobody_builds_in_less_than_no_time(self, stand: StandIn, seconds: float) -> None:
+        runner, _ = stand(
+            READY + encode_frame(Built(seconds)) + encode_frame(RunResult(SHAPE.outputs))
+        )
+        runner.build_ahead(self.TASK)
+        assert not runner.await_built(1.0)
+
+    def test_it_says_what_it_took(self, pure: Runner) -> None:
+        pure.build_ahead(self.TASK)
+        assert pure.await_built(SECONDS)
+        assert pure.seconds > 0
 
 
 class TestTiming:

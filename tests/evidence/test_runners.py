@@ -26,6 +26,8 @@ from grader.messages import (
     RunModule,
     RunResult,
     TaskFailure,
+    TimedFunction,
+    TimeSchedule,
     ToRunner,
     TracedPass,
     TraceModule,
@@ -37,6 +39,9 @@ from grader.sandbox.room import Stay
 ANSWER = TaskFailure("run", "Died", "A fake.")
 TASK: Any = None
 RUN = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
+SHAPE = TimedFunction(b"a module", "f", RUN.arguments[0].array)
+RULES: Any = None
+TIMED = TimeSchedule("", (SHAPE,), ("data",), (), 1, "llvm", (0,), 1, RULES)
 RESULT = RunResult(pack_array(np.zeros((1, 1), "float32")))
 
 
@@ -52,6 +57,7 @@ class FakeRunner:
         self.events: list[str] = []
         self.timeouts: list[float] = []
         self.displaced = False
+        self.seconds = 0.0
 
     def request(self, task: object, timeout: float) -> FromRunner:
         self.timeouts.append(timeout)
@@ -254,6 +260,47 @@ class TestBuiltAhead:
     def test_one_that_takes_too_long_is_not_waited_for_twice(self) -> None:
         late = TaskFailure("run", "TimeLimit", "A fake.")
         assert [["build_ahead", "request", "close"]] == self.events(self.MODULE, answer=late)
+
+    @pytest.mark.parametrize(("seconds", "runners"), [(19.0, 1), (21.0, 2)])
+    def test_what_took_longer_with_its_build_than_it_may_is_done_anew(
+        self, seconds: float, runners: int
+    ) -> None:
+        """A module that builds for 18 of 20 seconds and runs for 3 passed alone, as its build was
+        not counted, and failed in a batch."""
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "pure", self.MODULE)
+            factory.runners[0].seconds = seconds
+            assert RESULT is pool.request("pure", self.MODULE)
+        assert runners == len(factory.runners)
+
+    def test_what_is_timed_is_measured_for_as_long_as_the_course_wants(self) -> None:
+        """It is compiled ahead in a batch, too, and that beside others who compute."""
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build("part", "timing", TIMED)
+            factory.runners[0].seconds = 21.0
+            assert RESULT is pool.request("timing", TIMED)
+        assert 1 == len(factory.runners)
+
+    def test_what_compiled_for_too_long_while_the_notebook_ran_is_ended(self) -> None:
+        """In a batch, where it has no notebook's time for it, it would be ended, too."""
+        factory = Factory(answer=RESULT)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "timing", TIMED)
+            factory.runners[0].seconds = 21.0
+            pool.build("part", "timing", TIMED)
+            assert "close" == factory.runners[0].events[-1]
+
+    def test_a_failure_is_told_however_long_it_took(self) -> None:
+        """What cannot be built was tried twice, and is not tried a third time."""
+        refused = TaskFailure("build", "Raised", "A fake.")
+        factory = Factory(answer=refused)
+        with RunnerPool(factory, 20) as pool:
+            pool.build_ahead("part", "pure", self.MODULE)
+            factory.runners[0].seconds = 21.0
+            assert refused is pool.request("pure", self.MODULE)
+        assert 1 == len(factory.runners)
 
     def test_what_is_to_be_there_at_once_is_waited_for(self) -> None:
         factory = Factory(answer=RESULT)

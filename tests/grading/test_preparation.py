@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import resource
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from grader.course import load_course
+from grader.errors import SandboxError
 from grader.evidence.oracle import ModelOracle
 from grader.grading.preparation import Preparation, Settings, as_given, handout_cells
 from grader.progress import Silent
@@ -117,3 +120,17 @@ def test_what_gradings_share_cannot_be_written_to() -> None:
 
 def test_settings_have_a_quiet_of_their_own_unless_they_share_one() -> None:
     assert prepare().settings.quiet is not prepare().settings.quiet
+
+
+def test_where_the_shell_allows_less_than_an_assignment_promises_nothing_is_graded() -> None:
+    """A notebook that takes what it was promised would be told that it had taken too much."""
+    small = COURSE.get("small")
+    limits = replace(small.assignment.limits, memory_mb=2**21)
+    large = replace(small, assignment=replace(small.assignment, limits=limits))
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (2**40, hard))
+    try:
+        with pytest.raises(SandboxError, match="only 1048576 MB of memory"):
+            Preparation(large, prepare().settings)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

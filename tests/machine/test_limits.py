@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from grader.assignment import Limits
 from tests.cli.test_batch import COURSE, GRADER
 
 DEMANDING = """
@@ -16,18 +17,30 @@ from grader.errors import SandboxError
 from grader.machine.limits import demand_limits
 
 try:
-    demand_limits()
+    demand_limits({promised})
     print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 except SandboxError as error:
     print(error, "|", error.hint.english)
 """
 
 
-def limited(line: str) -> str:
+BOUNDING = """
+import resource
+from grader.machine.limits import bound_stack
+
+bound_stack()
+print(resource.getrlimit(resource.RLIMIT_STACK)[0])
+"""
+
+
+def limited(line: str, promised: str = "{}") -> str:
     """Return what is said of its limits by a process that a shell has started behind `line`."""
     command = f'{line} && exec "{sys.executable}" -c "$0"'
     done = subprocess.run(
-        ["bash", "-c", command, DEMANDING], capture_output=True, text=True, check=True
+        ["bash", "-c", command, DEMANDING.replace("{promised}", promised)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 
@@ -41,6 +54,7 @@ def limited(line: str) -> str:
         ("ulimit -t 60", "only 60 seconds", "ulimit -t unlimited"),
         ("ulimit -f 8", "only 8 KB", "ulimit -f unlimited"),
         ("ulimit -d 500000", "only 488 MB of memory", "ulimit -d unlimited"),
+        ("ulimit -s 1024", "a stack of only 1024 KB", "ulimit -s 8192"),
     ],
 )
 def test_a_limit_that_is_too_low_is_told_with_what_raises_it(
@@ -54,6 +68,34 @@ def test_a_limit_that_is_too_low_is_told_with_what_raises_it(
 def test_open_files_that_a_process_may_allow_itself_are_allowed() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert f"{min(hard, 65536)}\n" == limited("ulimit -S -n 64")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("ulimit -n 1000", "only 1000 files open"),
+        ("ulimit -v 8000000", "only 7812 MB of memory"),
+        ("ulimit -t 2399", "only 2399 seconds"),
+        ("ulimit -t 2400", ""),
+    ],
+)
+def test_a_limit_below_what_an_assignment_promises_is_told(line: str, told: str) -> None:
+    """The notebook would come to it before its own, and be told that it had used too much."""
+    said = limited(line, f"{Limits().of_kernel().promised()}")
+    assert told in said
+    assert bool(told) == ("|" in said)
+
+
+@pytest.mark.parametrize(
+    ("stack", "kept"), [("unlimited", 8192), ("1048576", 8192), ("8192", 8192), ("1024", 1024)]
+)
+def test_what_is_started_begins_with_no_more_than_the_usual_stack(stack: str, kept: int) -> None:
+    """Threads that have a gigabyte of stack each were refused to a kernel after the seventh."""
+    command = f'ulimit -s {stack} && exec "{sys.executable}" -c "$0"'
+    done = subprocess.run(
+        ["bash", "-c", command, BOUNDING], capture_output=True, text=True, check=True
+    )
+    assert f"{kept * 1024}\n" == done.stdout
 
 
 @pytest.mark.parametrize("files", [12, 64])

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,34 @@ class TestEnd:
         with Launcher("student") as launcher:
             launcher._has_children.set()
         assert -signal.SIGTERM == launcher._popen.returncode
+
+    def test_a_program_that_it_has_not_begun_yet_is_not_waited_for(self, tmp_path: Path) -> None:
+        """Ctrl-C a few seconds after the start took ten more, on a busy machine. What it finds
+        asked of it then has no place any more to run in."""
+        mark = tmp_path / "mark"
+        with choose_sandbox("none", "none") as own, Launcher("bare") as launcher:
+            own.close()
+            os.kill(launcher.pid, signal.SIGSTOP)  # it imports for as long as we like
+            own.adopt(launcher)
+            process = own.start(Command("python", ("-c", f"open({str(mark)!r}, 'w')")))
+            before = time.monotonic()
+            process.kill()
+            assert time.monotonic() - before < 10
+            assert 128 + signal.SIGKILL == process.poll()
+            os.kill(launcher.pid, signal.SIGCONT)
+            assert 0 == own.start(Command("python", ("-c", "pass"))).wait(20)
+        assert not mark.exists()
+
+    def test_it_imports_until_it_says_so(self) -> None:
+        with Launcher("bare") as launcher:
+            os.kill(launcher.pid, signal.SIGSTOP)
+            assert launcher.is_importing()
+            os.kill(launcher.pid, signal.SIGCONT)
+            deadline = time.monotonic() + 20
+            while launcher.is_importing():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        assert not launcher.is_importing()
 
     def test_one_that_is_begun_while_somebody_interrupts_is_ended_first(
         self, monkeypatch: pytest.MonkeyPatch

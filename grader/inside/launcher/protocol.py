@@ -16,6 +16,9 @@ MESSAGE_LIMIT = 128 * 1024
 DESCRIPTOR_LIMIT = 32
 """Most descriptors that come with one request."""
 
+IMPORTED = b"."
+"""What a launcher writes when it has imported what it should: at its start, and for `Imports`."""
+
 FIRST_DESCRIPTOR = 3
 """Number of a program's first inherited descriptor; the others follow it."""
 

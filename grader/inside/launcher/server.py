@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -20,6 +21,7 @@ from grader.decoding import prepared
 from grader.inside.launcher import linux, warden
 from grader.inside.launcher.protocol import (
     DESCRIPTOR_LIMIT,
+    IMPORTED,
     MESSAGE_LIMIT,
     Imports,
     Preload,
@@ -56,6 +58,7 @@ def main(arguments: Sequence[str]) -> None:
     # From now on it ends with its connection, and has children to bury until then.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with socket.socket(fileno=int(number)) as requests:
+        _say_imported(requests)
         serve(requests)
     # The grader waits for it: to take PyTorch and TVM apart first takes a tenth of a second.
     os._exit(0)
@@ -85,17 +88,25 @@ def _kept() -> Iterator[None]:
     gc.enable()
 
 
+def _say_imported(requests: socket.socket) -> None:
+    """Tell the grader, if it is still there, that requests are heeded from now on."""
+    with contextlib.suppress(ConnectionError):
+        requests.send(IMPORTED)
+
+
 def serve(requests: socket.socket) -> None:
     """Fork a warden for each request, up to the end of the connection. Import what is told."""
     while True:
-        payload, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_LIMIT, DESCRIPTOR_LIMIT)
+        try:
+            payload, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_LIMIT, DESCRIPTOR_LIMIT)
+        except ConnectionResetError:  # the grader is gone, and has not read all that it was told
+            return
         if not payload:
             return
         request = msgspec.msgpack.decode(payload, type=prepared(_ASKED))
         if isinstance(request, Imports):
-            with _kept():
-                preload = importlib.import_module("grader.inside.kernel.preload")
-                preload.import_besides(request.modules)
+            _import_besides(request)
+            _say_imported(requests)
             continue
         _refuse_threads()
         if os.fork() == 0:
@@ -103,6 +114,21 @@ def serve(requests: socket.socket) -> None:
             warden.guard(request, descriptors, run)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _import_besides(request: Imports) -> None:
+    """Import what is told. Meanwhile this process can be ended, as while it imports at its start:
+    it has no child yet, and who was interrupted waited for all of it."""
+    signal.signal(signal.SIGTERM, _leave)
+    with _kept():
+        preload = importlib.import_module("grader.inside.kernel.preload")
+        preload.import_besides(request.modules)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    """End with what an import has begun: Matplotlib's has a temporary folder."""
+    raise SystemExit(128 + number)
 
 
 def _refuse_threads() -> None:

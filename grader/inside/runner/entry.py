@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Callable
 
 from grader.inside.common.failure import TaskError, answering_for_errors
@@ -24,6 +25,7 @@ from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
     BuildAhead,
+    Built,
     CompareTarget,
     DrawTrials,
     FindStep,
@@ -55,9 +57,14 @@ def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
     return answering_for_errors(lambda: _perform(task, evaluator))
 
 
-def build(task: RunModule | TimeSchedule) -> None:
-    """Build what a task to come will run. Its own attempt tells what cannot be built."""
+def build(task: RunModule | TimeSchedule) -> float:
+    """Build what a task to come will run, and return how many seconds that took.
+
+    Its own attempt tells what cannot be built.
+    """
+    begin = time.monotonic()
     answering_for_errors(lambda: _build(task))
+    return time.monotonic() - begin
 
 
 def _build(task: RunModule | TimeSchedule) -> None:
@@ -124,8 +131,7 @@ def serve(connection: socket.socket, perform: Callable[[ToRunner], FromRunner]) 
             answer: FromRunner = TaskError("decode", "FrameError", str(error)).as_failure()
         else:
             if isinstance(task, BuildAhead):
-                build(task.task)
-                connection.sendall(READY)
+                connection.sendall(encode_frame(Built(build(task.task))))
                 continue
             answer = perform(task)
         connection.sendall(encode_frame(answer))

@@ -7,6 +7,7 @@ functions get their arrays and nothing else. How it is measured is in `grader.ti
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,8 +85,13 @@ def _settle(cpus: tuple[int, ...]) -> None:
         raise TaskError("time", "TooFewThreads", message)
 
 
+@functools.lru_cache(maxsize=1)
 def load_workload(text: str) -> ModuleType:
-    """Execute the course's own workload; it defines VARIANTS, `baseline` and `reference`."""
+    """Execute the course's own workload; it defines VARIANTS, `baseline` and `reference`.
+
+    Once in a process: an intrinsic that it makes known to TVM is refused the second time, and what
+    was compiled ahead could not be timed.
+    """
     workload = ModuleType("workload")
     exec(compile(text, "workload.py", "exec"), workload.__dict__)  # noqa: S102 - course code
     return workload

@@ -21,6 +21,7 @@ from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
     BuildAhead,
+    Built,
     FromRunner,
     RunResult,
     TaskFailure,
@@ -87,7 +88,7 @@ class TestServe:
         ).start()
         answered = threading.Thread(target=lambda: (serve(theirs, perform), theirs.close()))
         answered.start()
-        assert b"" == read_frame(ours, 0)
+        assert decode_payload(read_frame(ours, RUNNER_FRAME_LIMIT), Built).seconds > 0
         payload = read_frame(ours, RUNNER_FRAME_LIMIT)
         assert perform(task) == decode_payload(payload, RunResult | TaskFailure)
         assert read_frame(ours, RUNNER_FRAME_LIMIT) is None

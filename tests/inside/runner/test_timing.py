@@ -19,6 +19,7 @@ from grader.messages import TimedFunction, TimingResult, unpack_array
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (
     RING,
+    WORKLOAD,
     convolved,
     draw,
     function,
@@ -191,6 +192,13 @@ class TestCompiledAhead:
         taken = function(module, rings=ROUNDS + 1)
         assert 4 == self.ahead(taken)
         assert "conv2d_bias_relu" == measure(taken).variant
+
+    def test_what_a_workload_makes_known_it_makes_known_once(self) -> None:
+        """TVM refuses an intrinsic that there is already, and a schedule would have been blamed."""
+        known = "import tvm\ntvm.register_global_func('grader.tests.once', lambda: 0)\n"
+        workload = WORKLOAD + known
+        compile_ahead(timing_task(workload=workload))
+        assert "conv2d" == measure(workload=workload).variant
 
     def test_nothing_is_called_and_nobody_confined(self) -> None:
         """The notebook still runs."""
