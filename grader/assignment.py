@@ -111,6 +111,9 @@ class CheckTable(Table, frozen=True):
     withheld: bool = False
 
 
+Entry = Annotated[str, msgspec.Meta(pattern=r"^(?!\d)[\w*?]+\Z")]
+"""A name that a notebook may have: no cell defines `linear()`, and nobody would get its points."""
+
 EntryKind = Literal["function", "module", "schedule", "space", "python", "importer", "pass"]
 
 
@@ -131,7 +134,7 @@ class PartTable(Titled, frozen=True, kw_only=True):
 
     id: Slug
     entry_kind: EntryKind
-    entry: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    entry: Annotated[tuple[Entry, ...], msgspec.Meta(min_length=1)]
     check: tuple[CheckTable, ...]
     externs: bool = False
     hidden: bool = False

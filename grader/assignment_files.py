@@ -10,18 +10,19 @@ A variant is the same assignment under another rubric: `assignments/<slug>/varia
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from grader import assignment as tables_of
 from grader.assignment import Assignment
 from grader.decoding import prepared
 from grader.errors import CourseError, Mistake, MistakeError
 from grader.language import say
+from grader.refusals import Place, places
+from grader.refusals import told as told_refusal
 
 Tables = dict[str, Any]
 
@@ -95,9 +96,16 @@ def _read(path: Path) -> bytes:
 
 
 def _invalid(path: Path, error: Exception) -> MistakeError:
-    problem = say("it is not a valid assignment: {error}.", error=explained(str(error)))
-    line = find_line(path.read_bytes().decode("utf-8", "replace"), str(error))
+    content = path.read_bytes()
+    told = _BEGINS_WITH_A_MARK if content.startswith(BOM_UTF8) else told_refusal(error, Assignment)
+    problem = say("it is not a valid assignment: {error}.", error=told)
+    line = find_line(content.decode("utf-8", "replace"), str(error))
     return MistakeError(Mistake("toml", path, line, problem, say("See docs/assignment.md.")))
+
+
+_BEGINS_WITH_A_MARK = say(
+    "it begins with a byte order mark, which TOML has none of: save it as UTF-8 without one"
+)
 
 
 # --- where in a TOML file -------------------------------------------------------------------------
@@ -107,9 +115,6 @@ _HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"' -]+?)\s*\]\]?\s*(?:#.*)?\Z")
 _KEY = re.compile(r"\s*([\w.-]+)\s*=\s*(?:[\"']([^\"']*)[\"'])?")
 _AT = re.compile(r" - at `\$([^`]*)`")
 _SAYS_LINE = re.compile(r"at line (\d+)")
-_STEP = re.compile(r"\.?([\w-]+)|\[(\d+)\]")
-
-Place = tuple["str | int", ...]
 
 
 class _Entry(NamedTuple):
@@ -118,21 +123,6 @@ class _Entry(NamedTuple):
     place: Place
     line: int
     value: str = ""
-
-
-def explained(message: str) -> str:
-    """Return a decoder's message with the key that was likely meant, where one is misspelt."""
-    message = message.strip().rstrip(".")
-    unknown = re.search(r"unknown field `([^`]*)`", message)
-    meant = get_close_matches(unknown[1], sorted(_known_keys()), n=1) if unknown else []
-    return f"{message} (is `{meant[0]}` meant?)" if meant else message
-
-
-def _known_keys() -> set[str]:
-    """Return the keys of all tables of an assignment."""
-    classes = (each for each in vars(tables_of).values() if isinstance(each, type))
-    tables = [each for each in classes if issubclass(each, msgspec.Struct)]
-    return {name for each in tables for name in each.__struct_fields__}
 
 
 def find_line(text: str, message: str) -> int | None:
@@ -145,7 +135,7 @@ def find_line(text: str, message: str) -> int | None:
         return int(told[1])
     entries = list(_entries(text))
     at = _AT.search(message)
-    place: Place = tuple(name or int(number) for name, number in _STEP.findall(at[1] if at else ""))
+    place = places(at[1] if at else "")
     keys = re.findall(r"`([\w-]+)`", message.split(" - at ")[0])
     for wanted in (*((*place, key) for key in keys), *_shortened(place)):
         line = next((each.line for each in entries if each.place == wanted), None)

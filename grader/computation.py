@@ -196,6 +196,9 @@ class Computation(Table, frozen=True):
         if len({*names}) < len(names):
             raise ValueError(f"computation {self.id} has two cases of the same name")
         self._demand_axes()
+        named = [each.name for each in self.arguments if each.name]
+        if len({*named}) < len(named):
+            raise ValueError(f"computation {self.id} has two arguments of the same `name`")
         if names and not all(each.name for each in self.arguments):
             raise ValueError(f"the arguments of computation {self.id} need a `name`, for its cases")
         if len({each.dtype for each in self.outputs}) > 1:

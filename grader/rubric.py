@@ -23,7 +23,7 @@ _NOTHING = Decimal(0)
 class Titled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What has a title; `titles` has it in other languages, by code."""
 
-    title: str
+    title: Annotated[str, msgspec.Meta(min_length=1)]
     titles: dict[str, str] = msgspec.field(default_factory=dict)
 
     def title_in(self, language: str) -> str:

@@ -319,12 +319,23 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("old", "new", "words"),
         [
-            ("version = 1", "version = 1\nverison = 2", "unknown field `verison`"),
-            ('kind = "equivalence"', 'kinds = "x"', "`kinds` - at `$.part[0].check[1]`"),
+            (
+                "version = 1",
+                "version = 1\nverison = 2",
+                "there is no key `verison` (is `version` meant?)",
+            ),
+            (
+                'kind = "equivalence"',
+                'kinds = "x"',
+                "`kinds` (is `kind` meant?) - at `$.part[0].check[1]`",
+            ),
             ("points = 3", "points = 4", "the checks add up to 3 points, `points` says 4"),
             ('"equivalence"\nkind', '"structure"\nkind', "two checks of part first"),
-            ('title = "First"\n', "", "missing required field `title`"),
+            ('title = "First"\n', "", "the key `title` is missing - at `$.part[0]`"),
             ('entry = ["make"]', "entry = []", "`$.part[0].entry`"),
+            ('entry = ["make"]', 'entry = ["make()"]', "`entry` must be a name of Python"),
+            ('entry = ["make"]', 'entry = [""]', "`entry` must be a name of Python"),
+            ('title = "First"', 'title = ""', "`title` must not be empty - at `$.part[0].title`"),
             ('entry_kind = "function"', 'entry_kind = "class"', "entry_kind"),
             ("points = 1.5", "points = -1.5", "`$.part[0].check[0].points`"),
             ("points = 1.5", "points = nan", "`$.part[0].check[0].points`"),
@@ -349,6 +360,12 @@ class TestRefusal:
             ),
             ("[oracle]", _computed('dtype = "int8", range = [0, 128]'), "no `range` from 0 to 128"),
             ("[oracle]", _computed("range = [0, 1]"), "float32 has no `range`"),
+            (
+                "[oracle]",
+                _computed('name = "x" }, { shape = [2], name = "x"'),
+                "two arguments of the same `name`",
+            ),
+            ("version = 1", "version = True", "truth values are `true` and `false`"),
             ("[oracle]", _computed('dtype = "int8", range = [2, 1]'), "no `range` from 2 to 1"),
             ("[oracle]", "[[guide]]\nheading = 'A'\nurl = 'B'\n[oracle]", "a `heading` or a `url`"),
         ],
@@ -374,6 +391,10 @@ class TestRefusal:
     )
     def test_a_file_that_is_not_toml_is_refused(self, file: Path, content: bytes) -> None:
         assert "is not a valid assignment" in refusal(file, content).message.english
+
+    def test_of_a_byte_order_mark_it_is_told_what_to_do(self, file: Path) -> None:
+        told = refusal(file, SMALL.encode("utf-8-sig")).message.english
+        assert "save it as UTF-8 without one" in told
 
     def test_a_missing_file_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(CourseError) as caught:

@@ -99,6 +99,24 @@ def _mark_error(source: str) -> MarkError | None:
     return None
 
 
+def solutions_that_students_read(subject: LintedMaster) -> Iterator[LintFinding]:
+    """Something is marked as a solution: without marks the template is the solved notebook."""
+    codes = [each for each in subject.for_students if each.cell.cell_type == "code"]
+    if codes and not any(_has_marks(each.cell.source) for each in codes):
+        yield subject.finding(
+            "error",
+            say("Nothing is marked as a solution: students would read all of it."),
+            say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
+        )
+
+
+def _has_marks(source: str) -> bool:
+    """Say whether a cell has a solution; also of marks that do not pair up, which are told."""
+    return _mark_error(source) is not None or any(
+        region.kind == "solution" for region in regions(source)
+    )
+
+
 def cells_that_do_not_parse(subject: LintedMaster) -> Iterator[LintFinding]:
     """A template's cells are Python even without the solutions."""
     for passage in subject.passages:
@@ -337,6 +355,7 @@ RULES: tuple[Rule, ...] = (
     metadata_that_cannot_be_read,
     tags_that_are_nearly_instructor,
     marks_that_do_not_pair,
+    solutions_that_students_read,
     cells_that_do_not_parse,
     entries_that_are_missing,
     answers_that_are_missing,

@@ -48,6 +48,7 @@ from grader.grading.preparation import Preparation
 from grader.language import foreign, in_a_row, say
 from grader.messages import Capture, CaptureFailure, MutateModule, Mutation, MutationResult
 from grader.progress import Silent
+from grader.refusals import told
 
 COMPARED_CALLS = 16
 """Calls on which a mutant is compared with the reference, to see whether it differs at all."""
@@ -135,7 +136,11 @@ def load_declared(chosen: CourseAssignment) -> tuple[DeclaredMutant, ...]:
         declared = msgspec.convert(together, prepared(Declarations)).mutant
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            say("{path} is not a list of mutants: {error}.", path=str(path), error=str(error)),
+            say(
+                "{path} is not a list of mutants: {error}.",
+                path=str(path),
+                error=told(error, Declarations),
+            ),
             say("See docs/authoring.md."),
         ) from None
     if len({each.id for each in declared}) != len(declared):

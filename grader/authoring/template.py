@@ -239,4 +239,5 @@ def _write(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, say("a notebook")) from None
+        what = say("a notebook") if path.suffix == ".ipynb" else say("a file of the course")
+        raise unwritable(path, error, what) from None

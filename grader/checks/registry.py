@@ -21,6 +21,7 @@ from grader.decoding import prepared
 from grader.errors import CourseError, MistakeError
 from grader.evidence.case import Case, Problem
 from grader.language import NOTHING, Text, as_text, foreign, in_a_row, join, say
+from grader.refusals import told
 from grader.report import CheckCode, Frozen, Verdict
 
 
@@ -104,7 +105,7 @@ class CheckKind(msgspec.Struct, frozen=True):
                 say(
                     "The options of check {check} are wrong: {error}.",
                     check=repr(table.id),
-                    error=str(error),
+                    error=told(error, self.options),
                 ),
                 say("Options of {kind} are: {known}.", kind=self.kind, known=known),
             ) from None

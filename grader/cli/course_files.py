@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from grader.authoring.template import build_templates, find_left_over, find_stal
 from grader.ci.wheel import Wheel, find_installed
 from grader.cli.telling import tell
 from grader.course import Course, CourseAssignment, find_course
+from grader.course_folder import assignment_files
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.language import say
@@ -26,16 +28,29 @@ def run_new(slug: str, course: Path | None, languages: str, output: Console) -> 
 
     `languages` are codes between commas.
     """
-    root = Path.cwd() if course is None else course
+    root = _new_root() if course is None else course
     codes = [each.strip() for each in languages.split(",") if each.strip()]
     written = make_assignment(root, slug, codes)
     for path in written:
         output.print(f"{path.relative_to(root)}", markup=False, highlight=False, soft_wrap=True)
-    where = "" if course is None else f" --course {course}"
-    output.print(
-        f"It is complete already: grader verify {slug}{where}", markup=False, soft_wrap=True
-    )
+    where = "" if course is None else f" --course {shlex.quote(str(course))}"
+    tell(output, say("It is complete already: {command}", command=f"grader verify {slug}{where}"))
     return written
+
+
+def _new_root() -> Path:
+    """Return this folder, for a new assignment. Raises UsageError in a course's own folders.
+
+    There would be a course within the course, which commands would find from there alone.
+    """
+    here = Path.cwd()
+    for root in here.parents:
+        if assignment_files(root) and here.relative_to(root).parts[0] == "assignments":
+            raise UsageError(
+                say("This folder is within the course {root}.", root=str(root)),
+                say("Go there and run the command again."),
+            )
+    return here
 
 
 def run_untranslate(slug: str, language: str, course: Path | None, output: Console) -> list[Path]:
@@ -131,7 +146,7 @@ def _command(options: TemplateOptions) -> str:
     words += ["--lang", options.language] if options.language is not None else []
     words += ["--output", str(options.output)] if options.output is not None else []
     words += ["--course", str(options.course)] if options.course is not None else []
-    return " ".join(words)
+    return shlex.join(words)
 
 
 # `grader release`: write what students may have, and the archive of what is kept from them.

@@ -265,11 +265,8 @@ def _verdict(found: Verification) -> Text:
     )
     verdict = say("{assignment} is sound.", assignment=found.assignment)
     if found.problems:
-        verdict = say(
-            "{assignment} is weak: {count} problems.",
-            assignment=found.assignment,
-            count=len(found.problems),
-        )
+        count = counted(len(found.problems), say("{count} problem"), say("{count} problems"))
+        verdict = say("{assignment} is weak: {told}.", assignment=found.assignment, told=count)
     elif found.unmeasured:
         verdict = say("{assignment}: what could be measured is sound.", assignment=found.assignment)
     return join(verdict, caught)

@@ -93,8 +93,9 @@ def source_of(environment: Mapping[str, str], sha256: str) -> ArchiveSource:
     """
     url = environment.get(URL, "")
     if not _is_safe(url):
+        unsafe = say("{url} is no address that begins with https://.", url=URL)
         raise UsageError(
-            say("{url} is no address that begins with https://.", url=URL),
+            unsafe if url else say("{url} is not set.", url=URL),
             say("Let it be the address of the archive that `grader release --secret` wrote."),
         )
     if not re.fullmatch(r"[0-9a-f]{64}", sha256):

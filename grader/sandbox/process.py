@@ -207,7 +207,10 @@ class SandboxedProcess:
         if self.wait(_KILL_SECONDS) is None:
             raise SandboxError(
                 say("A sandbox does not end."),
-                say("Look at the machine's system log; a restart of the machine ends it."),
+                say(
+                    "A machine that is overloaded may end it later: run the command again then."
+                    " Otherwise look at its system log; a restart of the machine ends it."
+                ),
             )
 
     def _is_told(self, timeout: float | None) -> bool:

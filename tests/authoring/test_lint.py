@@ -22,6 +22,14 @@ MORE = """
 # 더.
 """
 
+SOLVED = """\
+# %%
+def answer():
+    ### BEGIN SOLUTION
+    return 1
+    ### END SOLUTION
+"""
+
 
 def findings(tmp_path, text):
     path = tmp_path / "task.py"
@@ -76,7 +84,7 @@ def test_a_fault_is_found_where_it_is(tmp_path, before, after, severity, problem
 )
 def test_what_a_translation_lost_is_named(tmp_path, english, chinese, lost):
     cells = [("", english), (' lang="zh"', chinese)]
-    text = "# %%\ndef answer():\n    return 1\n"
+    text = SOLVED
     for language, words in cells:
         lines = "\n".join(f"# {line}" for line in words.split("\n"))
         text += f"# %% [markdown]{language}\n{lines}\n"
@@ -87,14 +95,14 @@ def test_what_a_translation_lost_is_named(tmp_path, english, chinese, lost):
 def test_a_translation_without_a_word_of_its_language_is_told(tmp_path):
     text = "# %% [markdown]\n# Words.\n"
     text += '# %% [markdown] lang="zh"\n# Words.\n# %% [markdown] lang="de"\n# Words.\n'
-    text += "# %%\ndef answer():\n    return 1"
+    text += SOLVED
     (found,) = findings(tmp_path, text)
     assert "The translation into Chinese has no word of it." == found.problem.english
 
 
 def test_a_translation_of_code_alone_needs_no_word(tmp_path):
     text = '# %% [markdown]\n# `answer`\n# %% [markdown] lang="zh"\n# `answer`\n'
-    assert [] == findings(tmp_path, text + "# %%\ndef answer():\n    return 1")
+    assert [] == findings(tmp_path, text + SOLVED)
 
 
 def test_a_name_that_only_the_solution_has_is_told(tmp_path):
@@ -115,8 +123,23 @@ def test_an_import_that_may_fail_is_allowed(tmp_path):
 
 
 def test_a_master_in_english_alone_lacks_nothing(tmp_path):
-    text = "# %% [markdown]\n# Words.\n# %%\ndef answer():\n    return 1"
-    assert [] == findings(tmp_path, text)
+    assert [] == findings(tmp_path, "# %% [markdown]\n# Words.\n" + SOLVED)
+
+
+@pytest.mark.parametrize(
+    "more", ["", "# %%\n### BEGIN HIDDEN TESTS\nanswer()\n### END HIDDEN TESTS\n"]
+)
+def test_a_solution_that_is_not_marked_is_told(tmp_path, more):
+    (found,) = findings(tmp_path, "# %%\ndef answer():\n    return 1\n" + more)
+    assert "error" == found.severity
+    assert "Nothing is marked as a solution" in found.problem.english
+
+
+def test_a_solution_that_instructors_alone_see_is_no_students(tmp_path):
+    text = SOLVED.replace("# %%", '# %% tags=["instructor"]')
+    text += "# %%\ndef answer():\n    return 2\n"
+    (found,) = findings(tmp_path, text)
+    assert "Nothing is marked as a solution" in found.problem.english
 
 
 def test_findings_come_in_the_order_of_the_file(tmp_path):

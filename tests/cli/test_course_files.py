@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader.cli.course_files import TemplateOptions, run_template
+from grader.cli.course_files import TemplateOptions, run_new, run_template
 from grader.errors import CourseError, UsageError
 from tests.authoring.masters import ASSIGNMENT_TOML, TRANSLATED, write_course
 
@@ -131,3 +132,48 @@ def test_the_exit_code_of_a_check_says_whether_something_is_stale(template):
     assert 0 == write.returncode, write.stderr
     check = subprocess.run([*command, "--check"], cwd=ROOT, capture_output=True, check=False)
     assert 0 == check.returncode
+
+
+def new(slug: str, course: Path | None) -> str:
+    output = io.StringIO()
+    run_new(slug, course, "en", Console(file=output))
+    return output.getvalue()
+
+
+class TestNew:
+    def test_the_command_that_is_next_can_be_copied(self, tmp_path: Path) -> None:
+        course = tmp_path / "my course"
+        command = new("layer", course).splitlines()[-1].partition(": ")[2]
+        assert ["grader", "verify", "layer", "--course", str(course)] == shlex.split(command)
+
+    @pytest.mark.parametrize("folder", ["assignments", "assignments/layer"])
+    def test_no_course_is_begun_in_the_folders_of_another_one(
+        self, tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        new("layer", tmp_path)
+        monkeypatch.chdir(tmp_path / folder)
+        with pytest.raises(UsageError) as caught:
+            new("second", None)
+        assert caught.value.message.english == f"This folder is within the course {tmp_path}."
+        assert [] == list(tmp_path.rglob("second*"))
+
+    def test_a_folder_of_ones_own_beside_them_may_be_a_course(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        new("layer", tmp_path)
+        (tmp_path / "mine").mkdir()
+        monkeypatch.chdir(tmp_path / "mine")
+        new("second", None)
+        assert (tmp_path / "mine/assignments/second").is_dir()
+
+    def test_it_is_no_notebook_that_cannot_be_written(self, tmp_path: Path) -> None:
+        (tmp_path / "assignments").write_text("")
+        with pytest.raises(UsageError, match="Cannot write a file of the course to"):
+            new("layer", tmp_path)
+
+
+def test_the_command_that_makes_stale_templates_anew_can_be_copied(tmp_path: Path) -> None:
+    template = Template(write_course(tmp_path / "my course"))
+    template.run(check=True)
+    command = template.messages.replace("\n", "").partition(": ")[2]
+    assert str(template.course) in shlex.split(command)

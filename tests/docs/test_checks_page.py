@@ -10,7 +10,7 @@ import pytest
 from tvm import IRModule
 
 import grader.checks
-from grader.assignment import Computation, TensorTable
+from grader.assignment import ArgumentTable, Computation
 from grader.checks import Case, Evidence, registry
 from grader.checks.registry import registered_kinds
 from grader.course_code import import_file
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
 EXAMPLES = [each for each in PAGE.split("\n## ") if "```python" in each]
 SCRIPT = "from tvm.script import tirx as T\n\n\n"
-TABLE = TensorTable((4, 8))
+TABLE = ArgumentTable((4, 8))
 
 
 def case_of(folder: Path, text: str) -> Case:

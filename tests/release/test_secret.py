@@ -207,7 +207,6 @@ class TestFetching:
     @pytest.mark.parametrize(
         "url",
         [
-            "",
             "http://example.org/x",
             "ftp://example.org/x",
             "file:///etc/passwd",
@@ -218,6 +217,11 @@ class TestFetching:
     def test_an_address_is_encrypted(self, url: str) -> None:
         with pytest.raises(UsageError, match="no address that begins with https"):
             source_of({secret.URL: url}, digest_of(b""))
+
+    @pytest.mark.parametrize("environment", [{}, {secret.URL: ""}])
+    def test_an_address_that_is_not_set_is_told(self, environment: dict[str, str]) -> None:
+        with pytest.raises(UsageError, match="GRADER_SECRET_URL is not set"):
+            source_of(environment, digest_of(b""))
 
     @pytest.mark.parametrize("digest", ["", "0" * 63, "G" * 64, "A" * 64])
     def test_a_digest_is_known_before(self, digest: str) -> None:

@@ -1,0 +1,212 @@
+"""What a decoder complains of, in sentences for who wrote the file.
+
+msgspec speaks of arrays, objects and regular expressions, and does not say which words it would
+take. Instructors write TOML, and want to know what to write.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import NamedTuple, TypeGuard
+
+import msgspec
+from msgspec import inspect
+
+from grader.language import Text, foreign, in_a_row, say
+
+_AT = re.compile(r"(?s)(.*) - at `(\$[^`]*)`")
+_STEP = re.compile(r"\.?([\w-]+)|\[(\d+|\.\.\.)\]")
+
+Place = tuple["str | int", ...]
+
+WORDS: dict[str, Text] = {
+    "array": say("a list in brackets"),
+    "bool": say("`true` or `false`"),
+    "date": say("a date"),
+    "datetime": say("a date with its time"),
+    "decimal": say("a number"),
+    "float": say("a number"),
+    "int": say("a whole number"),
+    "object": say("a table"),
+    "str": say("a text in quotation marks"),
+    "time": say("a time"),
+}
+"""What msgspec calls something, and what stands in a TOML file then."""
+
+FOUND: dict[str, Text] = {
+    **WORDS,
+    "float": say("a number with a point"),
+    "str": say("a text"),
+}
+"""The same for what stands there and should not: only a whole number is wanted in its place."""
+
+FORMS: dict[str, Text] = {
+    r"^[a-z][a-z0-9_-]*\Z": say("small letters, digits, - and _, with a letter first"),
+    r"^[^\W\d]\w*\Z": say("a name of Python"),
+    r"^[*?]?[^\W\d][\w*?]*\Z": say("a name of Python, in which * and ? may stand for others"),
+    r"^(?!\d)[\w*?]+\Z": say("a name of Python, in which * and ? may stand for others"),
+}
+"""The regular expressions of assignments, in words."""
+
+
+class _Complaint(NamedTuple):
+    """What was said of a place: the words that a pattern found, the key, and what belongs there."""
+
+    words: tuple[str, ...]
+    key: str
+    expected: inspect.Type | None
+
+
+def told(error: Exception, kind: type) -> Text:
+    """Return what is wrong with a document that is no `kind`: a clause, without a full stop."""
+    if isinstance(error, UnicodeDecodeError):
+        return say("it is no text in UTF-8")
+    message = str(error).strip().rstrip(".")
+    if not isinstance(error, msgspec.ValidationError):
+        return _no_toml(message) if isinstance(error, msgspec.DecodeError) else foreign(message)
+    found = _AT.fullmatch(message)
+    about, path = (found[1], found[2]) if found else (message, "")
+    clause = _clause(about, places(path), kind)
+    if clause is None:
+        return foreign(message)
+    return say("{clause} - at `{path}`", clause=clause, path=path) if path else clause
+
+
+def places(path: str) -> Place:
+    """Return the steps of a path such as `$.part[0].check`."""
+    return tuple(name or _index(number) for name, number in _STEP.findall(path.removeprefix("$")))
+
+
+def _index(number: str) -> int:
+    return int(number) if number.isdecimal() else 0  # "...": some value of a dictionary
+
+
+def _no_toml(message: str) -> Text:
+    return say(
+        "this is no TOML ({message}): texts stand in quotation marks, truth values are `true` and"
+        " `false`, and a key is there once",
+        message=message,
+    )
+
+
+def _clause(about: str, place: Place, kind: type) -> Text | None:
+    """Return a message in words, None where there are none for it."""
+    key = next((step for step in reversed(place) if isinstance(step, str)), "")
+    for pattern, phrase in _PHRASES:
+        found = re.fullmatch(pattern, about)
+        if found:
+            return phrase(_Complaint(found.groups(), key, _expected(kind, place)))
+    return None
+
+
+def _expected(kind: type, place: Place) -> inspect.Type | None:
+    """Return the type of what belongs at a place, None where that cannot be told."""
+    found: inspect.Type | None = _plain(inspect.type_info(kind))
+    for step in place:
+        found = _inside(found, step)
+    return found
+
+
+def _inside(outer: inspect.Type | None, step: str | int) -> inspect.Type | None:
+    if isinstance(outer, inspect.StructType):
+        fields = {field.encode_name: field.type for field in outer.fields}
+        return _plain(fields[step]) if step in fields else None
+    if isinstance(outer, inspect.VarTupleType | inspect.ListType | inspect.FrozenSetType):
+        return _plain(outer.item_type)
+    return None
+
+
+def _plain(kind: inspect.Type) -> inspect.Type:
+    """Return a type without its description, and without the None that it may be."""
+    if isinstance(kind, inspect.Metadata):
+        return _plain(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        some = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+        return _plain(some[0]) if len(some) == 1 else kind
+    return kind
+
+
+_ALIKE = 0.7
+"""How much a key that was meant is like the one that stands there: `per_day` is no `free_days`."""
+
+
+def _unknown(complaint: _Complaint) -> Text:
+    (key,) = complaint.words
+    table = complaint.expected
+    known = [each.encode_name for each in table.fields] if _is_table(table) else []
+    meant = get_close_matches(key, known, n=1, cutoff=_ALIKE)
+    if meant:
+        return say("there is no key `{key}` (is `{meant}` meant?)", key=key, meant=meant[0])
+    return say("there is no key `{key}`, but {known}", key=key, known=_listed(known))
+
+
+def _is_table(kind: inspect.Type | None) -> TypeGuard[inspect.StructType]:
+    return isinstance(kind, inspect.StructType)
+
+
+def _listed(words: list[str]) -> Text:
+    return in_a_row(foreign(f"`{each}`") for each in words)
+
+
+def _missing(complaint: _Complaint) -> Text:
+    return say("the key `{key}` is missing", key=complaint.words[0])
+
+
+def _of_another_type(complaint: _Complaint) -> Text | None:
+    wanted, found = complaint.words
+    wanted = wanted.removesuffix(" | null")
+    if wanted not in WORDS or found not in FOUND:
+        return None
+    return say(
+        "`{key}` must be {wanted}, and is {found}",
+        key=complaint.key,
+        wanted=WORDS[wanted],
+        found=FOUND[found],
+    )
+
+
+def _bounded(complaint: _Complaint) -> Text:
+    sign, bound = complaint.words
+    limit = f"{float(bound):.12g}"
+    if sign == ">=":
+        return say("`{key}` must be {limit} or more", key=complaint.key, limit=limit)
+    if sign == "<=":
+        return say("`{key}` must be {limit} or less", key=complaint.key, limit=limit)
+    return say("`{key}` must be more than {limit}", key=complaint.key, limit=limit)
+
+
+def _empty(complaint: _Complaint) -> Text:
+    return say("`{key}` must not be empty", key=complaint.key)
+
+
+def _of_another_form(complaint: _Complaint) -> Text | None:
+    form = FORMS.get(ast.literal_eval(complaint.words[0]))
+    if form is None:
+        return None
+    return say("`{key}` must be {form}", key=complaint.key, form=form)
+
+
+def _of_other_words(complaint: _Complaint) -> Text | None:
+    kind = complaint.expected
+    if not isinstance(kind, inspect.LiteralType):
+        return None
+    return say(
+        "`{key}` must be one of {known}, and is {found}",
+        key=complaint.key,
+        known=in_a_row(foreign(f'"{each}"') for each in kind.values),
+        found=complaint.words[0],
+    )
+
+
+_PHRASES: tuple[tuple[str, Callable[[_Complaint], Text | None]], ...] = (
+    (r"Object contains unknown field `(.*)`", _unknown),
+    (r"Object missing required field `(.*)`", _missing),
+    (r"Expected `(.*)`, got `(.*)`", _of_another_type),
+    (r"Expected `(?:int|float)` (>=|<=|>) (\S+)", _bounded),
+    (r"Expected `(?:str|array)` of length >= 1", _empty),
+    (r"Expected `str` matching regex (.*)", _of_another_form),
+    (r"Invalid enum value (.*)", _of_other_words),
+)
