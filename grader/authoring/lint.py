@@ -10,7 +10,14 @@ import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 
-from grader.authoring.master import INSTRUCTOR, UNREADABLE, MarkError, regions, tags_of
+from grader.authoring.master import (
+    INSTRUCTOR,
+    UNREADABLE,
+    MarkError,
+    marked_source,
+    regions,
+    tags_of,
+)
 from grader.authoring.subject import LintedMaster, LintFinding, bound_names
 from grader.authoring.template import parse_cell, syntax_problem
 from grader.authoring.translation import (
@@ -19,6 +26,7 @@ from grader.authoring.translation import (
     Comment,
     Misplaced,
     Outline,
+    Passage,
     cut_comments,
     outline_of,
     scripts_in,
@@ -100,18 +108,24 @@ def _mark_error(source: str) -> MarkError | None:
 
 
 def solutions_that_students_read(subject: LintedMaster) -> Iterator[LintFinding]:
-    """Something is marked as a solution: without marks the template is the solved notebook."""
-    codes = [each for each in subject.for_students if each.cell.cell_type == "code"]
-    if codes and not any(_has_marks(each.cell.source) for each in codes):
-        yield subject.finding(
-            "error",
-            say("Nothing is marked as a solution: students would read all of it."),
-            say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
-        )
+    """Something is marked as a solution: without marks the template is the solved notebook.
+
+    Who hides a solution by the tag for instructors alone may know that, so then it is a warning.
+    """
+    cells = [each.cell for each in subject.passages]
+    if any(map(_has_marks, subject.for_students)):
+        return
+    tagged = any(each.cell_type == "code" and INSTRUCTOR in tags_of(each) for each in cells)
+    yield subject.finding(
+        "warning" if tagged else "error",
+        say("Nothing is marked as a solution: students would read all of it."),
+        say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
+    )
 
 
-def _has_marks(source: str) -> bool:
+def _has_marks(passage: Passage) -> bool:
     """Say whether a cell has a solution; also of marks that do not pair up, which are told."""
+    source = marked_source(passage.cell, passage.cell.source)
     return _mark_error(source) is not None or any(
         region.kind == "solution" for region in regions(source)
     )

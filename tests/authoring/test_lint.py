@@ -135,11 +135,18 @@ def test_a_solution_that_is_not_marked_is_told(tmp_path, more):
     assert "Nothing is marked as a solution" in found.problem.english
 
 
-def test_a_solution_that_instructors_alone_see_is_no_students(tmp_path):
+def test_a_solution_that_instructors_alone_see_may_be_meant_so(tmp_path):
     text = SOLVED.replace("# %%", '# %% tags=["instructor"]')
     text += "# %%\ndef answer():\n    return 2\n"
     (found,) = findings(tmp_path, text)
+    assert "warning" == found.severity
     assert "Nothing is marked as a solution" in found.problem.english
+
+
+def test_a_solution_that_is_marked_by_nbgrader_s_metadata_is_marked(tmp_path):
+    text = '# %% nbgrader={"solution": true, "grade": false, "grade_id": "a"}\n'
+    told = {found.problem.english for found in findings(tmp_path, text + "answer = max\n")}
+    assert not any("Nothing is marked" in each for each in told)
 
 
 def test_findings_come_in_the_order_of_the_file(tmp_path):
