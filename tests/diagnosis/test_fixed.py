@@ -92,10 +92,6 @@ def test_in_front_of_a_softmax_no_index_is_told_that_any_other_is_like() -> None
     assert "operand_missing" == mistake.kind
 
 
-def test_an_index_behind_the_last_is_passed_over() -> None:
-    assert "" == told(batches, noise(16, 6, 5), indices=(99,))
-
-
 @I.ir_module
 class Standing:
     @T.prim_func(s_tir=True)
