@@ -52,16 +52,18 @@ def align(
     layers: Sequence[Layer],
     tolerance: float = TOLERANCE,
     returned: npt.NDArray[np.generic] | None = None,
+    indices: Sequence[int] = (),
 ) -> Alignment:
     """Find the first step that departs, and the mistake that explains it.
 
+    `indices` are numbers that stand in the student's module where a buffer is read.
     `returned` is what the function returned in the same call, if that is known: where all steps are
     right, another one than the last may have been returned. Without layers nothing is wrong.
     """
     if not layers:
         return Alignment(tuple("unknown" for _ in observed), tuple(None for _ in observed))
     with one_thread():
-        return _Search(Matching(observed, Program(layers), tolerance)).run(returned)
+        return _Search(Matching(observed, Program(layers, indices), tolerance)).run(returned)
 
 
 class _Search:
@@ -124,7 +126,9 @@ class _Search:
         if not self.matching.depends[first] and self.matching.has_followers(first):
             dtype = precision(numbers(self.steps[first].value))
             return first, LikelyMistake("low_precision", facts={"dtype": dtype}) if dtype else None
-        mistake = recognise(self._found(first), self.program.layers, self.tolerance)
+        mistake = recognise(
+            self._found(first), self.program.layers, self.tolerance, self.program.indices
+        )
         if mistake is not None:
             return first, mistake
         # It stands where the layer should: to pass it by for a pooling that can be explained would

@@ -23,9 +23,9 @@ from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs,
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.ir.trace import Trace, read_trace, step_not_replayed
+from grader.ir.trace import Trace, read_trace, steps_not_replayed
 from grader.ir.vocabulary import shown
-from grader.language import NOTHING, Text, join, say
+from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
 from grader.report import Diagnosis, Sample
 
@@ -124,8 +124,8 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
 
 
 def find_step_not_replayed(diagnosed: Diagnosed, runners: RunnerPool) -> Problem | None:
-    """Return that a schedule changes the result of a module that is right, and the step of it that
-    cannot be tried: one that TVM does not prove. None where there is none.
+    """Return that a schedule changes the result of a module that is right, and the steps of it that
+    cannot be tried: what TVM does not prove. None where there is none.
 
     `transform_layout` may give a parameter another layout. The numbers then say that a factor is
     transposed, or nothing, and in the student's function all is as it should be.
@@ -134,23 +134,41 @@ def find_step_not_replayed(diagnosed: Diagnosed, runners: RunnerPool) -> Problem
     capture = candidate.capture
     if capture.trace is None or capture.base is None or candidate.base is None:
         return None
-    step = _WORD.sub("_", step_not_replayed(capture.trace)).lower()
-    if not step:
+    steps = [_called(*each) for each in steps_not_replayed(capture.trace)]
+    if not steps:
         return None
     unscheduled = Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
     outputs = gather_outputs(unscheduled, part, oracle, runners, oracle.options)
     if isinstance(outputs, Problem) or wrong_samples(outputs, oracle.options).any():
         return None
-    reason = say(
-        "The unscheduled module gives the right outputs: the schedule changes the result. Its step"
-        " {step} is one of those that may.",
-        step=shown(step),
+    return Problem(*_told_of_steps(steps), code="values")
+
+
+def _called(kind: str, key: str) -> str:
+    """Return how a step is called, between backquotes: `annotate("software_pipeline_stage")`."""
+    name = _WORD.sub("_", kind).lower()
+    return shown(f'{name}("{key}")' if key else name)
+
+
+def _told_of_steps(steps: list[str]) -> tuple[Text, Text]:
+    """Return that these steps may be to blame, and what to do about it."""
+    if len(steps) == 1:
+        return say(
+            "The unscheduled module gives the right outputs: the schedule changes the result. Its"
+            " step {step} is one of those that may.",
+            step=steps[0],
+        ), say(
+            "Compare the outputs before and after {step}, and leave it out if they differ.",
+            step=steps[0],
+        )
+    return say(
+        "The unscheduled module gives the right outputs: the schedule changes the result. These"
+        " steps of it are of those that may: {steps}.",
+        steps=in_a_row(steps[:_OPERANDS]),
+    ), say(
+        "Compare the outputs after each of these steps with those before it, and leave out what"
+        " changes them."
     )
-    advice = say(
-        "Compare the outputs before and after {step}, and leave it out if they differ.",
-        step=shown(step),
-    )
-    return Problem(reason, advice, code="values")
 
 
 def _is_of(trace: Trace, answer: FoundStep) -> bool:

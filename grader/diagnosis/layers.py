@@ -116,11 +116,13 @@ def change(kind: MistakeKind, place: int, compute: Compute, **facts: Any) -> Cha
 class Program:
     """The layers of PyTorch, of which some can be computed otherwise.
 
-    `computed` counts the numbers that were, for those who want to know when to stop.
+    `computed` counts the numbers that were, for those who want to know when to stop. `indices` are
+    numbers that stand in the student's module where a buffer is read.
     """
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Layer], indices: Sequence[int] = ()) -> None:
         self.layers = tuple(layers)
+        self.indices = tuple(indices)
         self.computed = 0
         self.takes = tuple(
             tuple(each.layer for each in layer.operation.operands if each.layer is not None)

@@ -244,7 +244,8 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Divide by the sum of the row, not by that of all numbers."),
     ),
     "softmax_logarithm": MistakeMessage(
-        say("it is the logarithm of the softmax"), say("Use softmax in place of log_softmax.")
+        say("it is the logarithm of the softmax"),
+        say("Leave the logarithm out: softmax in place of log_softmax."),
     ),
     "softmax_not_divided": MistakeMessage(
         say("the exponentials are not divided by their sum"),

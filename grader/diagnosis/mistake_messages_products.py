@@ -15,6 +15,13 @@ class MistakeMessage(NamedTuple):
     advice: Text
 
 
+_FIRST_OF_BATCH = say(
+    "Read the first argument at (n, i, k): every matrix of the batch has its own n."
+)
+_SECOND_OF_BATCH = say(
+    "Read the second argument at (n, k, j): every matrix of the batch has its own n."
+)
+
 PRODUCT_MESSAGES: Mapping[str, MistakeMessage] = {
     "weight_not_transposed": MistakeMessage(
         say("the weight is not transposed"),
@@ -48,12 +55,20 @@ PRODUCT_MESSAGES: Mapping[str, MistakeMessage] = {
         say("A product of matrices depends on the order: the first argument gives the rows."),
     ),
     "index_fixed:first": MistakeMessage(
-        say("of the first argument, only the first matrix is read"),
-        say("Read the first argument at (n, i, k): every matrix of the batch has its own n."),
+        say("of the first argument, only the first matrix is read"), _FIRST_OF_BATCH
     ),
     "index_fixed:second": MistakeMessage(
-        say("of the second argument, only the first matrix is read"),
-        say("Read the second argument at (n, k, j): every matrix of the batch has its own n."),
+        say("of the second argument, only the first matrix is read"), _SECOND_OF_BATCH
+    ),
+    "index_fixed:first_matrix": MistakeMessage(
+        say("of the first argument, only the matrix at {index} is read"), _FIRST_OF_BATCH
+    ),
+    "index_fixed:second_matrix": MistakeMessage(
+        say("of the second argument, only the matrix at {index} is read"), _SECOND_OF_BATCH
+    ),
+    "index_fixed:bias": MistakeMessage(
+        say("the bias is read at the same index, {index}, for the whole output"),
+        say("Read the bias with the output's own channel, or column."),
     ),
     "index_fixed:weight": MistakeMessage(
         say("the weight is read with {index} as its first index for the whole output"),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from grader.diagnosis.fixed import fixed_at, rivals
 from grader.diagnosis.layers import (
     TOLERANCE,
     Change,
@@ -94,10 +95,13 @@ class LikelyMistake(NamedTuple):
 
 
 def recognise(
-    found: WrongValue, layers: Sequence[Layer], tolerance: float = TOLERANCE
+    found: WrongValue,
+    layers: Sequence[Layer],
+    tolerance: float = TOLERANCE,
+    indices: Sequence[int] = (),
 ) -> LikelyMistake | None:
     """Return the mistake that explains a value, None where none is known that does."""
-    program = Program(layers)
+    program = Program(layers, indices)
     seen = at_sight(found, program, tolerance)
     if seen is None:
         explained = explain(found, program, tolerance)
@@ -234,6 +238,7 @@ def _changes(program: Program, places: Sequence[int]) -> Iterator[Change]:
         own = _OWN.get(layer.operation.kind)
         if own is not None:
             yield from own(place, layer)
+            yield from fixed_at(place, layer, program.indices)
     for place in places:
         yield from order_mistakes(program, place)
     yield from _everywhere(program, places)
@@ -296,6 +301,13 @@ def stands_the_trial(
 
     `place` is the layer that has the value's numbers after the change.
     """
+    if one.kind == "index_fixed" and "index" in one.facts:
+        value = known(found.value)
+        return not any(
+            is_equal(other, value, tolerance)
+            for each in rivals(one, program.layers[one.place])
+            for _, other in program.changed(each, value.numbers.size)
+        )
     if one.kind not in DOUBTFUL or found.after is None:
         return True
     if one.kind == "bias_twice" and place in one.computes:

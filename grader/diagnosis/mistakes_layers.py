@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, Program, after, change, same
-from grader.diagnosis.mistakes_products import doubled, fixed
+from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
 
@@ -30,9 +31,7 @@ def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     yield from _kernels(place, layer)
     yield from _steps(place, layer)
     yield from _sums(place, layer)
-    weight = layer.operation.operands[1].value
-    for axis, read in enumerate(("weight", "term", "term", "term")):
-        yield from fixed(place, layer.operation.compute, weight, axis, read)
+    yield from fixed(place, layer)
 
 
 def _kernels(place: int, layer: Layer) -> Iterator[Change]:
@@ -354,11 +353,13 @@ def _other_parameters(program: Program, place: int) -> Iterator[Change]:
         # Two layers of one shape whose parameters were exchanged: w1 for w0.
         for other, layer in enumerate(program.layers):
             for each in layer.operation.operands if other != place else ():
-                if not each.is_running and each.value.shape == operand.value.shape:
+                # Of the longer bias of another layer, loops read the first numbers.
+                given = each.value[: operand.value.numel()] if each.value.ndim == 1 else each.value
+                if not each.is_running and given.shape == operand.value.shape:
                     yield change(
                         "constant_swapped",
                         place,
-                        _with(operation.compute, index, each.value),
+                        _with(operation.compute, index, given),
                         taken=layer.name,
                     )
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import torch
 
+from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, change
 from grader.evidence.operations import Compute, Layer, Tensor
 
 _FACTORS = (2, 4, 8, 16, 32, 64)
 """By which loops are split, mostly."""
-
-_FEW = 4
-"""Of so many indices each is tried in place of a loop's, of more the first one and the last."""
 
 
 def linear_mistakes(place: int, layer: Layer) -> Iterator[Change]:
@@ -31,9 +29,7 @@ def linear_mistakes(place: int, layer: Layer) -> Iterator[Change]:
         is_reshaped=True,
     )
     yield from _short(place, lambda x, w: x @ w.T, columns)
-    for axis, read in enumerate(("weight", "term")):
-        yield from fixed(place, layer.operation.compute, weight, axis, read)
-    yield from fixed(place, layer.operation.compute, weight, -1, "term", operand=0)
+    yield from fixed(place, layer)
 
 
 def matmul_mistakes(place: int, layer: Layer) -> Iterator[Change]:
@@ -68,33 +64,7 @@ def matmul_mistakes(place: int, layer: Layer) -> Iterator[Change]:
             yield change(
                 "index_fixed", place, lambda x, y, a=axis: x.narrow(a, 0, 1) @ y, operand="first"
             )
-
-    ends = ((-2, "first_item"), (-1, "term")), ((-2, "term"), (-1, "second_item"))
-    for operand, axes in enumerate(ends):
-        for axis, read in axes:
-            yield from fixed(
-                place, torch.matmul, (left, right)[operand], axis, read, operand=operand
-            )
-
-
-def fixed(
-    place: int, compute: Compute, value: Tensor, axis: int, read: str, *, operand: int = 1
-) -> Iterator[Change]:
-    """Read one of two operands with the same index along an axis, whatever the loop's is.
-
-    `read` says what has that one index: the weight, every term of a sum, or an operand.
-    """
-    extent = value.shape[axis]
-    indices = range(extent) if extent <= _FEW else (0, extent - 1)
-    for index in indices if extent > 1 else ():
-
-        def changed(*values: Tensor, at: int = index) -> Tensor:
-            given = list(values)
-            one = given[operand].narrow(axis, at, 1)
-            given[operand] = one.expand_as(given[operand])
-            return compute(*given)
-
-        yield change("index_fixed", place, changed, operand=read, index=index)
+    yield from fixed(place, layer)
 
 
 def _short(place: int, compute: Compute, extent: int) -> Iterator[Change]:
@@ -189,10 +159,7 @@ def add_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     yield change("subtracted", place, lambda x, y: x - y)
     yield change("multiplied", place, lambda x, y: x * y)
     yield change("added_to_columns", place, _other_axis)
-    for operand, each in enumerate(layer.operation.operands):
-        for axis in range(-min(each.value.ndim, 2), 0):
-            read = ("first_item", "second_item")[operand]
-            yield from fixed(place, torch.add, each.value, axis, read, operand=operand)
+    yield from fixed(place, layer)
 
 
 def _other_axis(x: Tensor, y: Tensor) -> Tensor:

@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import tolerance_of
 from grader.diagnosis.multiplied import with_multiplied_sum
+from grader.diagnosis.returned import with_returned_argument
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
+from grader.diagnosis.unset import with_unset_sum
 from grader.diagnosis.words import Departure, name_layer, tell
 from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
@@ -54,7 +57,7 @@ def diagnose(
     """
     rows = choose_rows(outputs, diagnosed)
     found = _look(diagnosed, outputs, runners, rows) if rows else None
-    if found is not None and (_may_be_input(found) or _may_be_of_zeros(found)):
+    if found is not None and (_may_be_input(found) or _may_be_of_zeros(found, diagnosed)):
         other = _look(diagnosed, outputs, runners, _telling_first(diagnosed, outputs, found))
         found = other if other is not None and _says_more(other, found) else found
     if found is None:
@@ -83,14 +86,22 @@ def _look(
         return None
     layers = oracle.layers_for(traced.arguments)
     tolerance = tolerance_of(oracle.options.dtype)
-    alignment = align(traced.steps, layers, tolerance, _returned(outputs, traced))
+    alignment = align(
+        traced.steps,
+        layers,
+        tolerance,
+        _returned(outputs, traced),
+        standing_indices(candidate.facts),
+    )
     if of_memory(alignment):
         cleared = gather_trace(candidate, part, oracle, runners, rows, cleared=True)
         steps = () if isinstance(cleared, Problem) else cleared.steps
         alignment = tried_on_zeros(alignment, traced.steps, steps, layers)
+    alignment = with_returned_argument(alignment, candidate.facts, traced.steps, layers)
     if alignment.wrong is not None:
         step = traced.steps[alignment.wrong]
         alignment = with_multiplied_sum(alignment, candidate.facts, step.callee, step.variable)
+        alignment = with_unset_sum(alignment, candidate.facts, step.callee)
     return _Look(traced, layers, alignment)
 
 
@@ -110,15 +121,17 @@ def _may_be_input(found: _Look) -> bool:
     return any(not np.resize(each, value.size).any() for each in found.traced.arguments)
 
 
-def _may_be_of_zeros(found: _Look) -> bool:
+def _may_be_of_zeros(found: _Look, diagnosed: Diagnosed) -> bool:
     """Say whether what was seen may come of zeros in the input, of an image's edge or of a ReLU.
 
     A sum of which the last term alone is left is 0 where that is 0, and what is done wrongly to
-    zeros is right: both look like something else.
+    zeros is right: both look like something else. Or like nothing: where each of two layers has
+    such a sum, the first one gives its bias alone, of an image with a black corner.
     """
-    mistake = found.alignment.mistake
+    mistake, wrong = found.alignment.mistake, found.alignment.wrong
     if mistake is None:
-        return False
+        is_seen = wrong is not None and found.traced.steps[wrong].value is not None
+        return is_seen and bool(diagnosed.oracle.from_test_set[list(found.traced.rows)].any())
     is_bias = mistake.kind == "operand_missing" and mistake.facts["operand"] == "product"
     return is_bias or (mistake.kind == "partly_right" and "start" in mistake.facts)
 
@@ -127,10 +140,17 @@ def _says_more(other: _Look, found: _Look) -> bool:
     """Say whether a second look shows what the first one only seemed to be."""
     if _kind(found) == "zeros":
         return _kind(other) == "input_returned"
-    if other.alignment.wrong is None or _kind(other) == _kind(found):
+    wrong, before = other.alignment.wrong, found.alignment.wrong
+    if wrong is None or before is None or _kind(other) == _kind(found):
         return False
     # Where most numbers are right by chance, it is no edge, even if nothing else is known.
-    return _kind(found) == "partly_right" or _kind(other) != ""
+    if _kind(found) == "partly_right":
+        return True
+    if _kind(found) == "":
+        # What departs on an image and not on noise is still the first step that does. That most
+        # numbers are right explains nothing.
+        return _kind(other) not in ("", "partly_right") and wrong <= before
+    return _kind(other) != ""
 
 
 def _telling_first(

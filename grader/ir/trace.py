@@ -51,6 +51,7 @@ _TILES = re.compile(r'"[SR]{1,16}"', re.ASCII)
 _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
 _KIND = re.compile(r"[A-Z][A-Za-z]{1,40}", re.ASCII)
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{1,60}", re.ASCII)
 _HINT = say(
     "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
 )
@@ -155,14 +156,27 @@ def read_trace(document: bytes) -> Trace:
     )
 
 
-def step_not_replayed(document: bytes) -> str:
-    """Return the first step of a trace that is not replayed (TransformLayout), or nothing."""
+def steps_not_replayed(document: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the kinds of a trace's steps that are not replayed, each once: TransformLayout.
+
+    Behind it is the key of an annotation that is not: ("Annotate", "software_pipeline_stage").
+    """
     try:
         instructions, _ = _parse(document)
     except IRError:
-        return ""
-    kind = next((kind for kind, *_ in instructions if kind not in _FORMS), "")
-    return kind if _KIND.fullmatch(kind) else ""
+        return ()
+    found = dict.fromkeys(map(_not_replayed, instructions))
+    return tuple(each for each in found if each is not None)
+
+
+def _not_replayed(instruction: _Instruction) -> tuple[str, str] | None:
+    kind, _, attributes, _ = instruction
+    if kind not in _FORMS:
+        return (kind, "") if _KIND.fullmatch(kind) else None
+    if kind != "Annotate" or len(attributes) != 1 or type(attributes[0]) is not str:
+        return None
+    (key,) = attributes
+    return (kind, key) if key not in ANNOTATIONS and _KEY.fullmatch(key) else None
 
 
 def _parse(document: bytes) -> tuple[list[_Instruction], list[tuple[int, Any]]]:

@@ -107,6 +107,10 @@ LAYOUT = [
     ["GetSBlock", [], ["compute", "relu"], ["b0"]],
     ["TransformLayout", ["b0", "{}"], [0, 0, None, False], []],
 ]
+PIPELINE = [
+    ["Annotate", ["b0", [0, 1]], ["software_pipeline_stage"], []],
+    ["Annotate", ["b0", [1, 0]], ["software_pipeline_order"], []],
+]
 
 
 def unread(oracle: ModelOracle, trace: object, axis: int = 1) -> Problem | None:
@@ -126,6 +130,18 @@ class TestNotReplayed:
         assert told is not None
         assert "Its step `transform_layout` is one of those that may" in told.reason.english
         assert "before and after `transform_layout`" in told.hint.english
+
+    def test_an_annotation_is_named_by_its_key(self, oracle: ModelOracle) -> None:
+        told = unread(oracle, [LAYOUT[0], *PIPELINE[:1]])
+        assert told is not None
+        assert 'Its step `annotate("software_pipeline_stage")` is one' in told.reason.english
+
+    def test_of_several_all_are_named_and_none_is_blamed(self, oracle: ModelOracle) -> None:
+        told = unread(oracle, [*LAYOUT, *PIPELINE, LAYOUT[1]])
+        assert told is not None
+        named = [f'`annotate("software_pipeline_{each}")`' for each in ("stage", "order")]
+        assert ", ".join(["`transform_layout`", *named]) in told.reason.english
+        assert "after each of these steps" in told.hint.english
 
     def test_where_the_module_is_wrong_before_it_is_not(self, oracle: ModelOracle) -> None:
         assert unread(oracle, LAYOUT, axis=0) is None

@@ -212,6 +212,23 @@ class TestSums:
         assert found is not None
         assert ("constant_swapped", "matmul") == found[:2]
 
+    def test_the_first_numbers_of_a_longer_bias_of_another_layer(self) -> None:
+        """A loop over the outputs reads no more of it, and nothing fails."""
+        weights, biases = (noise(8, 6), noise(3, 8)), (noise(8), noise(3))
+
+        def compute() -> Any:
+            x = double(self.x)
+            for weight, bias in zip(weights, biases, strict=True):
+                x = nn.functional.linear(x.relu(), double(weight), double(bias))
+            return x
+
+        hidden = relu(relu(self.x) @ weights[0].T + biases[0])
+        found = recognise(
+            WrongValue(hidden @ weights[1].T + biases[0][:3]), record(compute, [self.x])
+        )
+        assert found is not None
+        assert ("constant_swapped", "linear") == found[:2]
+
 
 class TestCentred:
     """A mean over the rows is taken away: a vector that depends on the input."""

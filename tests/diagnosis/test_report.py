@@ -49,7 +49,9 @@ PARAMETERS = {
     "w1": _drawn(10, WIDTH),
     "b1": _drawn(10),
 }
+PARAMETERS["b0"][-1] = 1  # or a ReLU makes 0 of the last number
 LAST_TERM = np.where(np.arange(784) == 783, PARAMETERS["w0"], np.float32(0))
+LAST_OF_SECOND = np.where(np.arange(WIDTH) == WIDTH - 1, PARAMETERS["w1"], np.float32(0))
 WEIGHTS = {**PARAMETERS, "last": LAST_TERM}
 OPTIONS = OracleOptions((784,), (10,), hidden_inputs=HIDDEN)
 PART = PartTable(
@@ -83,6 +85,15 @@ def oracle() -> ModelOracle:
     data = DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
     course = SimpleNamespace(expected=expected)
     return ModelOracle(course, OPTIONS, data, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def black() -> ModelOracle:
+    """Return the oracle with images whose last pixel is 0."""
+    images = np.random.default_rng(5).integers(1, 256, (IMAGES, 28, 28), np.uint8)
+    images[:, -1, -1] = 0
+    data = DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
+    course: Any = SimpleNamespace(expected=expected)
+    return ModelOracle(course, OPTIONS, data, np.random.default_rng(0))
 
 
 class Runners:
@@ -121,6 +132,23 @@ def model(
     return bb.get()
 
 
+def in_one() -> Any:
+    """Build the network as one function, of each sum of which the last term is left."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((BATCH, 784), "float32"))
+    given = [LAST_TERM, PARAMETERS["b0"], LAST_OF_SECOND, PARAMETERS["b1"]]
+
+    def network(x: Any, w0: Any, b0: Any, w1: Any, b1: Any) -> Any:
+        hidden = topi.nn.relu(topi.nn.dense(x, w0, b0))
+        return topi.nn.softmax(topi.nn.dense(hidden, w1, b1), 1)
+
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit_output(bb.emit_te(network, x, *map(relax.const, given)))
+        bb.emit_func_output(y)
+    return bb.get()
+
+
 def _called(bb: Any, function: PrimFunc, x: Any) -> Any:
     variable = bb.add_func(function, "relu")
     return relax.op.call_tir(variable, [x], R.Tensor((BATCH, WIDTH), "float32"))
@@ -134,7 +162,7 @@ def odd_relu(x: Any) -> Any:
 @cache
 def given(oracle: ModelOracle, **changes: Any) -> tuple[Diagnosed, Outputs]:
     """Return the network with some changes, and what it returns."""
-    document = save(model(**changes))
+    document = save(in_one() if changes == {"in_one": True} else model(**changes))
     candidate = Candidate(Capture("model", "f", 1, True, document), read_module(document))
     outputs = gather_outputs(candidate, PART, oracle, Runners(), ASSIGNMENT.comparison(PART))
     assert isinstance(outputs, Outputs)
@@ -185,12 +213,14 @@ class TestDiagnose:
 
     def test_a_last_term_that_is_zero_on_images_is_looked_at_on_other_inputs(self) -> None:
         """The edge of an image is black: what is left of the sum there is the bias alone."""
-        images = np.random.default_rng(5).integers(1, 256, (IMAGES, 28, 28), np.uint8)
-        images[:, -1, -1] = 0
-        data = DataSet("built-in", foreign(""), images, np.arange(IMAGES, dtype=np.uint8) % 10, {})
-        course: Any = SimpleNamespace(expected=expected)
-        black = ModelOracle(course, OPTIONS, data, np.random.default_rng(0))
-        assert "initialised_in_every_round" == diagnosis_of(black, weight="last").mistake
+        assert "initialised_in_every_round" == diagnosis_of(black(), weight="last").mistake
+
+    def test_what_nothing_explains_on_images_is_looked_at_on_other_inputs(self) -> None:
+        """Of each sum the last term is left: of an image with a black corner that is nothing, and
+        all images give the same scores."""
+        found = diagnosis_of(black(), in_one=True)
+        assert "initialised_in_every_round" == found.mistake
+        assert "in 2 layers alike" in found.message.english
 
     def test_it_is_the_same_each_time(self, oracle: ModelOracle) -> None:
         assert diagnosis_of(oracle, axis=0) == diagnose(*given(oracle, axis=0), Runners())

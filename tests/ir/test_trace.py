@@ -11,7 +11,7 @@ from tvm.ir import assert_structural_equal
 
 from grader.errors import IRError
 from grader.ir import trace as reader
-from grader.ir.trace import read_trace
+from grader.ir.trace import read_trace, steps_not_replayed
 from tests.evidence.schedules import saved_trace
 from tests.ir import modules
 
@@ -199,6 +199,25 @@ class TestWhatIsRefused:
             "too long" in refuse(written(*[["EnterPostproc", [], [], []]] * 2000)).message.english
         )
         assert "too long" in refuse(b" " * (reader.SIZE_LIMIT + 1)).message.english
+
+
+class TestNotReplayed:
+    def test_each_kind_of_step_and_each_key_of_an_annotation_is_named_once(self):
+        document = written(
+            ["TransformLayout", ["b0", "{}"], [0, 0, None, False], []],
+            ["Annotate", ["b0", [0, 1]], ["software_pipeline_stage"], []],
+            ["TransformLayout", ["b0", "{}"], [0, 0, None, False], []],
+            ["Annotate", ["b0", 16], ["pragma_auto_unroll_max_step"], []],
+        )
+        found = (("TransformLayout", ""), ("Annotate", "software_pipeline_stage"))
+        assert found == steps_not_replayed(document)
+
+    @pytest.mark.parametrize("key", ["<b>", "a" * 99, 3, ""])
+    def test_a_key_that_is_none_is_not_named(self, key):
+        assert () == steps_not_replayed(written(["Annotate", ["b0", 1], [key], []]))
+
+    def test_of_no_trace_nothing_is(self):
+        assert () == steps_not_replayed(b"no trace")
 
 
 def test_two_readers_see_the_same():
