@@ -14,12 +14,12 @@ from grader.authoring.master import (
     INSTRUCTOR,
     UNREADABLE,
     MarkError,
-    marked_source,
+    has_solution,
     regions,
     tags_of,
 )
 from grader.authoring.subject import LintedMaster, LintFinding, bound_names
-from grader.authoring.template import parse_cell, syntax_problem
+from grader.authoring.template import UNMARKED, parse_cell, syntax_problem
 from grader.authoring.translation import (
     ENGLISH,
     LANGUAGES,
@@ -116,19 +116,12 @@ def solutions_that_students_read(subject: LintedMaster) -> Iterator[LintFinding]
     if any(map(_has_marks, subject.for_students)):
         return
     tagged = any(each.cell_type == "code" and INSTRUCTOR in tags_of(each) for each in cells)
-    yield subject.finding(
-        "warning" if tagged else "error",
-        say("Nothing is marked as a solution: students would read all of it."),
-        say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
-    )
+    yield subject.finding("warning" if tagged else "error", *UNMARKED)
 
 
 def _has_marks(passage: Passage) -> bool:
     """Say whether a cell has a solution; also of marks that do not pair up, which are told."""
-    source = marked_source(passage.cell, passage.cell.source)
-    return _mark_error(source) is not None or any(
-        region.kind == "solution" for region in regions(source)
-    )
+    return _mark_error(passage.cell.source) is not None or has_solution(passage.cell)
 
 
 def cells_that_do_not_parse(subject: LintedMaster) -> Iterator[LintFinding]:

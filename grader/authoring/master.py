@@ -322,6 +322,11 @@ def marked_source(cell: NotebookNode, text: str) -> str:
     return text
 
 
+def has_solution(cell: NotebookNode) -> bool:
+    """Say whether something of a cell is marked as a solution. Raises MarkError."""
+    return any(each.kind == "solution" for each in regions(marked_source(cell, cell.source)))
+
+
 def nbgrader_options(cell: NotebookNode) -> dict[str, Any]:
     """Return what nbgrader notes in a cell's metadata."""
     options = cell.metadata.get("nbgrader")

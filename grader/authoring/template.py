@@ -20,9 +20,11 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from grader.authoring.master import (
+    INSTRUCTOR,
     Source,
     cell_id,
     find_master,
+    has_solution,
     read_master,
     regions,
     sources,
@@ -51,6 +53,12 @@ __all__ = [
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+
+UNMARKED = (
+    say("Nothing is marked as a solution: students would read all of it."),
+    say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
+)
+"""What is wrong with a master whose template is the solved notebook, and what to do."""
 
 
 def make_template(
@@ -197,16 +205,25 @@ def build_templates(
 ) -> dict[str, bytes]:
     """Return an assignment's templates by file name: in one language, or in all of its master.
 
-    Raises CourseError for a master that is missing or damaged, UsageError for a language that it
-    does not have.
+    Raises CourseError for a master that is missing or damaged, or keeps nothing from students,
+    UsageError for a language that it does not have.
     """
     slug, version = chosen.assignment.slug, chosen.assignment.version
     master = read_master(find_master(root, slug))
     languages = master_languages(master) if language is None else (language,)
-    return {
+    made = {
         template_name(slug, each): notebook_bytes(make_template(master, slug, version, each))
         for each in languages
     }
+    if not any(map(_is_kept_back, master.cells)):
+        raise CourseError(*UNMARKED)
+    return made
+
+
+def _is_kept_back(cell: NotebookNode) -> bool:
+    """Say whether students do not read all code of a cell."""
+    is_tagged = cell.cell_type == "code" and INSTRUCTOR in tags_of(cell)
+    return is_tagged or has_solution(cell)
 
 
 def build_reference(root: Path, chosen: CourseAssignment) -> bytes:

@@ -291,6 +291,27 @@ class TestTemplates:
         assert 2 == len(cells)
 
 
+@pytest.mark.parametrize(
+    "master",
+    [
+        "# %%\ndef answer():\n    return 42\n",
+        '# %% [markdown] tags=["instructor"]\n# A note.\n\n# %%\nx = 1\n',
+        "# %%\nx = 1\n### BEGIN HIDDEN TESTS\nx\n### END HIDDEN TESTS\n",
+    ],
+)
+def test_a_solved_notebook_is_no_template(course, master):
+    (course.root / "reference" / "task.py").write_text(master)
+    with pytest.raises(CourseError, match="Nothing is marked as a solution"):
+        build_templates(course.root, course.get("task"))
+
+
+def test_a_solution_may_be_kept_back_by_a_tag(course):
+    text = '# %%\nanswer = ...\n\n# %% tags=["instructor"]\nanswer = 42\n'
+    (course.root / "reference" / "task.py").write_text(text)
+    (made,) = build_templates(course.root, course.get("task")).values()
+    assert b"42" not in made
+
+
 def test_the_reference_is_solved_and_in_english(course):
     notebook = nbformat.reads(build_reference(course.root, course.get("task")).decode(), 4)
     assert "return 42" in notebook.cells[-1].source
