@@ -407,7 +407,7 @@ class TestScheduleSteps:
     @pytest.mark.parametrize(
         ("options", "complaint"),
         [
-            ({"weight": [32, 1, 3, 3]}, "missing required field `steps`"),
+            ({"weight": [32, 1, 3, 3]}, "the key `steps` is missing"),
             ({"steps": []}, "no step has points"),
             ({"steps": [{"kind": "split", "points": 0}]}, "no step has points"),
             ({"steps": [{"kind": "split", "points": 1}] * 2}, "the step `split` is there twice"),
