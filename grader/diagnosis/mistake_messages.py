@@ -353,4 +353,8 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("it computes in {dtype}, should compute in float32"),
         say("Use float32 for the input, the constants and every layer."),
     ),
+    "low_precision:buffer": MistakeMessage(
+        say("it keeps `{buffer}` in {dtype}, should keep it in float32"),
+        say("Allocate `{buffer}` in float32, and leave out the casts to {dtype}."),
+    ),
 }

@@ -18,7 +18,7 @@ from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, ROUNDING
 from grader.messages import integer_poison
 from grader.report import MistakeKind
 
-_HALF = 0.05
+HALF = 0.05
 """How far numbers of half precision are off at most, relative to the largest, for that to be the
 reason. One rounding is off by 2**-11 (float16) or 2**-9 (bfloat16); a sum that is rounded after
 each of thousands of terms stands still once its terms are less than that."""
@@ -291,13 +291,13 @@ def _low_precision(found: WrongValue, flat: Doubles, program: Program) -> Sight 
         layer = program.layers[place]
         if layer.name and layer.value.size == flat.size:
             wanted = known(layer.value)
-            if not wanted.is_trivial and is_equal(flat, wanted, _HALF):
+            if not wanted.is_trivial and is_equal(flat, wanted, HALF):
                 return Sight("low_precision", place, {"dtype": dtype})
     # A copy of an argument that a block reads is no layer, and is rounded before all others.
     operands = (each for layer in program.layers for each in layer.operation.operands)
     for each in operands:
         given = None if each.argument is None else known(each.value.numpy())
-        if given is not None and not given.is_trivial and is_equal(flat, given, _HALF):
+        if given is not None and not given.is_trivial and is_equal(flat, given, HALF):
             return Sight("low_precision", None, {"dtype": dtype})
     return None
 

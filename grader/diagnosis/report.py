@@ -17,9 +17,9 @@ from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import tolerance_of
 from grader.diagnosis.multiplied import with_multiplied_sum
+from grader.diagnosis.own_buffers import with_lesser_sum, with_unset_sum
 from grader.diagnosis.returned import with_returned_argument
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
-from grader.diagnosis.unset import with_unset_sum
 from grader.diagnosis.words import Departure, name_layer, tell
 from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
@@ -102,6 +102,7 @@ def _look(
         step = traced.steps[alignment.wrong]
         alignment = with_multiplied_sum(alignment, candidate.facts, step.callee, step.variable)
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
+        alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
     return _Look(traced, layers, alignment)
 
 

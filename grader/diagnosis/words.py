@@ -230,6 +230,8 @@ def _key(kind: str, facts: Facts) -> str:
     variant = facts.get(DECIDES.get(kind, ""))
     if kind == "layer_left_out" and len(facts.get("missing", ())) > 1:
         variant = "several"
+    if kind == "low_precision" and "buffer" in facts:
+        variant = "buffer"
     if kind == "softmax_missing" and "along" in facts:
         variant = "along"
     if kind == "partly_right" and "start" in facts:

@@ -1,0 +1,81 @@
+"""What a function keeps in buffers of its own: read in the module where numbers do not say it.
+
+A sum that nothing begins: `max(NaN, 0)` is 0, and so is a result that is never stored. Who wrote a
+scheduled function by hand and left the initialisation out was told to look for the latter.
+
+A sum in float16 that is cast back: most of its numbers are off by little, none has fewer digits.
+Who had that was told to look at the edges of the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.diagnosis.align import Alignment
+from grader.diagnosis.layers import TOLERANCE, is_equal, known, numbers
+from grader.diagnosis.matching import Observed
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.mistakes_numbers import HALF
+from grader.evidence.operations import Layer
+from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts
+
+_LESSER = ("float16", "bfloat16")
+
+
+def with_unset_sum(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
+    """Return an alignment that says so of zeros that a function with such a sum gives.
+
+    The step calls the TIR function `callee`.
+    """
+    mistake, function = alignment.mistake, facts.functions.get(callee)
+    if mistake is None or mistake.kind != "zeros" or function is None:
+        return alignment
+    if not unset_sums(function):
+        return alignment
+    return alignment._replace(
+        mistake=LikelyMistake("sum_not_initialised", mistake.layer, {}, mistake.place)
+    )
+
+
+def unset_sums(function: FunctionFacts) -> frozenset[str]:
+    """Return the buffers of a function's own in which nothing is stored but what was in them and
+    more."""
+    own = {each.name for each in function.allocations}
+    found: dict[str, bool] = {}
+    for block in function.blocks:
+        for store in (*block.initial, *block.statements):
+            goes_on = store.value is not None and store.buffer in store.value.loaded
+            found[store.buffer] = found.get(store.buffer, True) and goes_on
+    return frozenset(name for name, goes_on in found.items() if goes_on and name in own)
+
+
+def with_lesser_sum(
+    alignment: Alignment,
+    facts: ModuleFacts,
+    step: Observed,
+    layers: Sequence[Layer],
+    tolerance: float = TOLERANCE,
+) -> Alignment:
+    """Return an alignment that names the buffer of lesser precision behind a value nearly right.
+
+    `step` is the wrong one. A larger `tolerance` than usual is that of an assignment in lesser
+    precision, where such a buffer is no mistake.
+    """
+    mistake, function = alignment.mistake, facts.functions.get(step.callee)
+    place = alignment.expected if mistake is None else mistake.place
+    if place is None or function is None or (mistake and mistake.kind != "partly_right"):
+        return alignment
+    buffer = _lesser(function)
+    if buffer is None or step.value is None or tolerance > TOLERANCE:
+        return alignment
+    if not is_equal(numbers(step.value), known(layers[place].value), HALF):
+        return alignment
+    told = {"dtype": buffer.tensor.dtype, "buffer": buffer.name}
+    named = LikelyMistake("low_precision", layers[place].name, told, place)
+    return alignment._replace(mistake=named)
+
+
+def _lesser(function: FunctionFacts) -> BufferFacts | None:
+    """Return the first buffer of a function's own in lesser precision."""
+    own = (each for each in function.allocations if each.tensor.dtype in _LESSER)
+    return next(own, None)

@@ -1,0 +1,153 @@
+"""What a function keeps in its own buffers explains zeros, and numbers that are nearly right."""
+
+# ruff: noqa: N803, N805, N806
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tvm.script import ir as I  # noqa: N812
+from tvm.script import tirx as T  # noqa: N812
+
+from grader.diagnosis.align import Alignment
+from grader.diagnosis.layers import TOLERANCE
+from grader.diagnosis.matching import Observed
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.own_buffers import with_lesser_sum, with_unset_sum
+from grader.diagnosis.words import tell_change
+from grader.evidence.operations import Layer, Operation
+from grader.ir.facts import ModuleFacts
+from grader.ir.read import read_module
+from tests.ir.modules import save
+
+
+@I.ir_module
+class Unset:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        Y = T.sblock_alloc_buffer((4,), "float32")
+        for i, k in T.grid(4, 8):
+            with T.sblock("Y"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                Y[vi] = Y[vi] + A[vi, vk]
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = T.max(Y[vi], T.float32(0))
+
+
+@I.ir_module
+class Begun:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        Y = T.sblock_alloc_buffer((4,), "float32")
+        for i in range(4):
+            with T.sblock("init"):
+                vi = T.axis.spatial(4, i)
+                Y[vi] = T.float32(0)
+        for i, k in T.grid(4, 8):
+            with T.sblock("Y"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                Y[vi] = Y[vi] + A[vi, vk]
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = T.max(Y[vi], T.float32(0))
+
+
+@cache
+def facts_of(module: type) -> ModuleFacts:
+    return read_module(save(module))
+
+
+def told(module: type, kind: Any = "zeros", callee: str = "f") -> str:
+    zeros = Alignment(("wrong",), (None,), 0, mistake=LikelyMistake(kind, "relu", {}, 1))
+    found = with_unset_sum(zeros, facts_of(module), callee).mistake
+    assert found is not None
+    return found.kind
+
+
+def test_zeros_of_a_sum_that_nothing_begins_are_told_as_what_they_are() -> None:
+    assert "sum_not_initialised" == told(Unset)
+
+
+def test_zeros_of_one_that_is_begun_in_another_block_are_not() -> None:
+    assert "zeros" == told(Begun)
+
+
+@pytest.mark.parametrize("changed", [{"kind": "input_returned"}, {"callee": "env.f"}])
+def test_other_mistakes_and_other_functions_are_not_meant(changed: Any) -> None:
+    assert "sum_not_initialised" != told(Unset, **changed)
+
+
+@I.ir_module
+class Lesser:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        Y = T.sblock_alloc_buffer((4,), "float16")
+        for i, k in T.grid(4, 8):
+            with T.sblock("Y"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    Y[vi] = T.float16(0)
+                Y[vi] = Y[vi] + T.Cast("float16", A[vi, vk])
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = T.Cast("float32", Y[vi])
+
+
+SUMS = np.array([1.0, 10.0, 100.0, 1000.0], np.float32)
+NEARLY = SUMS * np.float32([1, 1, 1.01, 0.99])
+
+
+def explained(
+    module: type,
+    mistake: LikelyMistake | None,
+    value: npt.NDArray[Any] = NEARLY,
+    tolerance: float = TOLERANCE,
+) -> LikelyMistake | None:
+    layer = Layer("sum", Operation("sum", (), {}), SUMS.astype(float), output=0)
+    step = Observed("lv", "f", value)
+    before = Alignment(("wrong",), (None,), 0, expected=0, mistake=mistake)
+    return with_lesser_sum(before, facts_of(module), step, [layer], tolerance).mistake
+
+
+PARTLY = LikelyMistake("partly_right", "sum", {"share": 0.5}, 0)
+
+
+@pytest.mark.parametrize("mistake", [PARTLY, None])
+def test_a_buffer_of_lesser_precision_is_named_where_numbers_are_nearly_right(
+    mistake: LikelyMistake | None,
+) -> None:
+    facts = {"dtype": "float16", "buffer": "Y"}
+    assert LikelyMistake("low_precision", "sum", facts, 0) == explained(Lesser, mistake)
+
+
+def test_it_is_not_where_they_are_further_off() -> None:
+    assert PARTLY == explained(Lesser, PARTLY, value=SUMS * np.float32([1, 1, 1, 0.9]))
+
+
+def test_it_is_not_where_another_mistake_explains_them() -> None:
+    other = LikelyMistake("bias_missing", "sum", {}, 0)
+    assert other == explained(Lesser, other)
+
+
+def test_it_is_not_where_the_course_computes_so() -> None:
+    assert PARTLY == explained(Lesser, PARTLY, tolerance=10 * TOLERANCE)
+
+
+def test_a_function_in_float32_has_none() -> None:
+    assert PARTLY == explained(Begun, PARTLY)
+
+
+def test_the_buffer_is_told_with_what_to_do() -> None:
+    found = explained(Lesser, PARTLY)
+    assert found is not None
+    message, advice = tell_change(found.kind, found.facts)
+    assert "keeps `Y` in float16" in message.english
+    assert "Allocate `Y` in float32" in advice.english
