@@ -21,7 +21,7 @@ def with_multiplied_sum(
     """Return an alignment that says so where the wrong step has such a sum.
 
     The step calls the TIR function `callee`; where the module has no `main`, it is that function's
-    buffer `variable`.
+    buffer `variable`, which may also be one that takes such a sum: a ReLU of it is 0, too.
     """
     mistake, function = alignment.mistake, facts.functions.get(callee)
     if mistake is None or mistake.kind not in _SEEN_AS or function is None:
@@ -29,7 +29,8 @@ def with_multiplied_sum(
     if mistake.kind == "operand_missing" and mistake.facts.get("operand") != "product":
         return alignment
     buffers = multiplied_sums(function)
-    if not buffers or not (facts.has_main or variable in buffers):
+    seen = {variable, *_taken(function, variable)}
+    if not buffers or not (facts.has_main or buffers & seen):
         return alignment
     told = LikelyMistake("multiplied", mistake.layer, {"of": "sum"}, mistake.place)
     return alignment._replace(mistake=told)
@@ -50,6 +51,13 @@ def multiplied_sums(function: FunctionFacts) -> frozenset[str]:
         and any(_is_multiple(one) for one in each)
         and all(_is_zero(one.value) or _is_multiple(one) for one in each)
     )
+
+
+def _taken(function: FunctionFacts, buffer: str) -> Iterator[str]:
+    """Yield the buffers that what is stored in a buffer is computed from."""
+    for store in _stores(function):
+        if store.buffer == buffer and store.value is not None:
+            yield from store.value.loaded
 
 
 def _stores(function: FunctionFacts) -> Iterator[Store]:

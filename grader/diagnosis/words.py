@@ -21,14 +21,14 @@ Facts = Mapping[str, Any]
 _NAMES = {
     "conv2d without its bias": say("conv2d without its bias"),
     "linear without its bias": say("linear without its bias"),
-    "the largest item of a softmax": say("the largest item of a softmax"),
+    "the largest item of a softmax": say("largest item of a softmax"),
     "the differences to the largest item of a softmax": say(
-        "the differences to the largest item of a softmax"
+        "differences to the largest item of a softmax"
     ),
-    "the exponentials of a softmax": say("the exponentials of a softmax"),
-    "the sum of a softmax": say("the sum of a softmax"),
+    "the exponentials of a softmax": say("exponentials of a softmax"),
+    "the sum of a softmax": say("sum of a softmax"),
 }
-"""Layers whose names are words and not functions of PyTorch."""
+"""Layers whose names are words, not functions of PyTorch. Before them is "its" or "PyTorch's"."""
 
 _AXES = {
     "channels": say("channels"),

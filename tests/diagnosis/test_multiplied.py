@@ -1,6 +1,6 @@
 """A sum that its terms are multiplied into is 0, and the module says why."""
 
-# ruff: noqa: N803, N805
+# ruff: noqa: N803, N805, N806
 
 from __future__ import annotations
 
@@ -54,6 +54,23 @@ class FromOne:
                 C[vi] = C[vi] * A[vi, vk]
 
 
+@I.ir_module
+class Rectified:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        Y = T.sblock_alloc_buffer((4,), "float32")
+        for i, k in T.grid(4, 8):
+            with T.sblock("Y"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    Y[vi] = T.float32(0)
+                Y[vi] = Y[vi] * A[vi, vk]
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = T.max(Y[vi], T.float32(0))
+
+
 @cache
 def facts_of(module: type) -> ModuleFacts:
     return read_module(save(module))
@@ -70,6 +87,11 @@ def told(module: type, alignment: Alignment = ZEROS, variable: str = "C") -> str
 
 def test_zeros_are_told_as_what_they_come_of() -> None:
     assert "multiplied" == told(Multiplied)
+
+
+def test_so_are_zeros_of_what_takes_such_a_sum() -> None:
+    """An unscheduled module is looked at as a whole: its sum is no step of its own."""
+    assert "multiplied" == told(Rectified)
 
 
 @pytest.mark.parametrize("module", [Added, FromOne])

@@ -28,6 +28,7 @@ STRIDE = {
 }
 FACTS: dict[str, Any] = {
     **STRIDE,
+    "buffer": "Y",
     "callee": "env.conv2d",
     "layer": "linear",
     "found": (1, 1),
@@ -48,7 +49,7 @@ FACTS: dict[str, Any] = {
     "end": "last",
     "along": 1,
 }
-SPECIAL = {"missing", "taken", "start", "along"}
+SPECIAL = {"missing", "taken", "start", "along", "buffer"}
 """Facts that make another saying due, beside those of `DECIDES`."""
 
 POOL = Departure(
@@ -189,8 +190,8 @@ class TestSayings:
 
     def test_every_variant_belongs_to_a_mistake_that_has_variants(self) -> None:
         varied = {key.partition(":")[0] for key in MISTAKE_MESSAGES if ":" in key}
-        special = {"layer_left_out", "other_operand", "partly_right", "softmax_missing"}
-        assert varied == special | set(DECIDES)
+        special = {"layer_left_out", "other_operand", "low_precision", "partly_right"}
+        assert varied == special | {"softmax_missing"} | set(DECIDES)
 
     @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
     def test_every_one_can_be_said(self, key: str) -> None:
