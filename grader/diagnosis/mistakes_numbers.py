@@ -106,7 +106,9 @@ def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE
             return Sight("sum_not_initialised", other)
         largest = int(np.abs(wanted.numbers).argmax())
         factor = float(flat[largest] / wanted.numbers[largest])
-        if factor and is_equal(flat / factor, wanted, tolerance):
+        # Divided by one wrong sum for all rows, exponentials have another factor on other inputs.
+        is_divided = program.layers[other].operation.kind == "exponential"
+        if factor and not is_divided and is_equal(flat / factor, wanted, tolerance):
             return Sight("scaled", other, {"factor": factor})
         added = _added_vector(flat - wanted.numbers, wanted.shape, tolerance * wanted.scale)
         # A mean that is to be taken away is a vector: with another one no vector is too many.

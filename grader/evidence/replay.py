@@ -33,6 +33,9 @@ OTHER_FUNCTION = say("it is of another function than the one that is graded")
 CHANGED_BASE = say("the function was already changed in the module that its Schedule started from")
 NOT_REPLAYED = say("its trace could not be replayed")
 
+NO_SCHEDULE = (NO_TRACE, NO_BASE, BAD_BASE, NO_STEPS, OTHER_FUNCTION, CHANGED_BASE)
+"""Reasons of what is no schedule of the function. All others are of steps that it has."""
+
 
 class _UnprovenError(Told):
     """Raised where a schedule cannot be proven; the message says why."""

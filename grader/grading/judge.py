@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -242,6 +243,11 @@ def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> 
 
 IS_GIVEN = say("`{name}` (cell {cell}) is what the assignment gives, and no solution of yours.")
 SOLVE_IT = say("Write it yourself. What the notebook shows can be read, and is worth no points.")
+_NOT_PROVEN = say(
+    "`{name}` (cell {cell}) is what the assignment gives, and that your schedule leads there is not"
+    " proven: {reason}."
+)
+_REPLAYABLE = say("Leave out what is not replayed. Steps that can be replayed are your solution.")
 
 _IN_VAIN = ("raised", "not_a_module", "needs_arguments")
 
@@ -318,16 +324,27 @@ def computes(part: PartTable, graded: Graded) -> bool:
     return all(check.verdict == "passed" for check in graded.part.checks if check.id in compared)
 
 
-def given_problem(refused: Sequence[Capture], part: PartTable) -> Problem | None:
+class Refused(NamedTuple):
+    """A candidate that the assignment gives; `why` its schedule's steps, if any, are no proof."""
+
+    capture: Capture
+    why: Text = NOTHING
+
+
+def given_problem(refused: Sequence[Refused], part: PartTable) -> Problem | None:
     """Return what is said of a part for which only something given was handed in, else None.
 
     Of what nobody gave the part's name, nothing is to be said.
     """
-    claimed = [each for each in refused if each.by_name or part.entry_kind == "schedule"]
+    is_schedule = part.entry_kind == "schedule"
+    claimed = [each for each in refused if each.capture.by_name or is_schedule]
     if not claimed:
         return None
-    latest = claimed[0]
-    return Problem(say(IS_GIVEN, name=latest.name, cell=latest.cell), SOLVE_IT, code="given")
+    latest, why = claimed[0]
+    told: dict[str, str | int] = {"name": latest.name, "cell": latest.cell}
+    if why:
+        return Problem(say(_NOT_PROVEN, **told, reason=why), _REPLAYABLE, code="given")
+    return Problem(say(IS_GIVEN, **told), SOLVE_IT, code="given")
 
 
 def _best_first(graded: list[Graded]) -> list[Graded]:

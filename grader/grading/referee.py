@@ -38,7 +38,7 @@ from grader.evidence.candidates import (
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
 from grader.evidence.problems import wrong_samples
-from grader.evidence.replay import gather_replay, gather_target
+from grader.evidence.replay import NO_SCHEDULE, gather_replay, gather_target
 from grader.evidence.runners import RunnerPool
 from grader.evidence.search import Searched, gather_search
 from grader.evidence.subject import Subject
@@ -46,6 +46,7 @@ from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
 from grader.grading.judge import (
     Graded,
+    Refused,
     first_timing,
     given_problem,
     is_complete,
@@ -60,7 +61,7 @@ from grader.grading.needs import (
     trials_of,
 )
 from grader.grading.rescoring import outdoes
-from grader.language import foreign, say
+from grader.language import NOTHING, foreign, say
 from grader.measurement.measure import (
     Machine,
     Measured,
@@ -201,16 +202,16 @@ class Referee:
 
     def _compare_all(
         self, part: PartTable, captures: list[Capture]
-    ) -> tuple[list[Graded], list[Capture]]:
+    ) -> tuple[list[Graded], list[Refused]]:
         """Judge a part's candidates until one is complete; return those that are given besides."""
         graded: list[Graded] = []
-        refused: list[Capture] = []
+        refused: list[Refused] = []
         for capture in captures[:READ_LIMIT]:
             if len(graded) == candidate_limit(part):
                 break
             result = self._compare_one(part, capture)
-            if result is None:
-                refused.append(capture)
+            if isinstance(result, Refused):
+                refused.append(result)
                 continue
             graded.append(result)
             if is_complete(part, result.part):
@@ -234,8 +235,8 @@ class Referee:
         case = replace(case, evidence=replace(case.evidence, layers=layers))
         return Graded(judge_case(part, case), graded.capture, case)
 
-    def _compare_one(self, part: PartTable, capture: Capture) -> Graded | None:
-        """Judge one candidate; None where it is what the assignment gives.
+    def _compare_one(self, part: PartTable, capture: Capture) -> Graded | Refused:
+        """Judge one candidate; refuse it where it is what the assignment gives.
 
         A schedule that arrives at something given is an answer where its steps are proven.
         """
@@ -247,12 +248,13 @@ class Referee:
         comparison = self._course_assignment.assignment.comparison(part)
         given = is_given(candidate, comparison, self._given)
         if given and capture.trace is None:
-            return None
+            return Refused(capture)
         searched = self._search(part, candidate)
         candidate = searched.candidate
         evidence = replace(self._gather(part, candidate, given), search=searched.search)
         if given and not (evidence.replay and evidence.replay.proven):
-            return None
+            why = NOTHING if evidence.replay is None else evidence.replay.reason
+            return Refused(capture, NOTHING if why in NO_SCHEDULE else why)
         case = Case(candidate, evidence, comparison)
         fits = not isinstance(arrange(candidate, part, self._answers.of(part)), Problem)
         return Graded(judge_case(part, case), capture, case, fits)

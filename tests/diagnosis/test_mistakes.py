@@ -291,6 +291,14 @@ class TestParts:
 
 
 class TestNoMistake:
+    def test_exponentials_that_are_divided_by_one_wrong_sum_are_not_scaled(self) -> None:
+        """The sum of one number of each row is another one on other inputs."""
+
+        def divided(x: Any) -> Any:
+            return powers(x) / powers(x)[np.arange(5) % len(x), np.arange(5)].sum()
+
+        assert None is align(run(but(softmax=divided)), LAYERS).mistake
+
     @pytest.mark.parametrize("step", [each for each, _ in network.RIGHT])
     def test_other_numbers_are_no_mistake_that_is_known(self, step: str) -> None:
         def garbage(compute: Compute) -> Compute:

@@ -10,7 +10,7 @@ import pytest
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks import kinds as registered
 from grader.evidence.case import Case, Evidence, Outputs, Problem
-from grader.grading.judge import Graded, computes, given_problem, select
+from grader.grading.judge import Graded, Refused, computes, given_problem, select
 from grader.language import foreign
 from grader.messages import Capture, CaptureFailure
 from grader.report import Check, Part
@@ -113,10 +113,19 @@ def test_a_part_without_a_comparison_is_computed_by_what_is_complete() -> None:
 
 
 def test_of_what_is_given_only_what_bears_the_name_is_told() -> None:
-    given = Capture("conv", "Target", 7, False, b"{}")
+    given = Refused(Capture("conv", "Target", 7, False, b"{}"))
     assert given_problem([given], PART) is None
     assert given_problem([], PART) is None
-    problem = given_problem([Capture("conv", "MyConv", 3, True, b"{}")], PART)
+    problem = given_problem([Refused(Capture("conv", "MyConv", 3, True, b"{}"))], PART)
     assert problem is not None
     assert "`MyConv` (cell 3) is what the assignment gives" in problem.reason.english
     assert given_problem([given], SCHEDULE) is not None
+
+
+def test_of_steps_that_lead_to_what_is_given_and_prove_nothing_the_reason_is_told() -> None:
+    """Who annotated a loop with a pipeline was told to write something."""
+    why = foreign("the annotation is not replayed")
+    problem = given_problem([Refused(DRAFT.capture, why)], SCHEDULE)
+    assert problem is not None
+    assert problem.reason.english.endswith("not proven: the annotation is not replayed.")
+    assert "given" == problem.code
