@@ -180,7 +180,7 @@ def test_a_schedule_is_timed_alone_after_everything_else(tmp_path: Path, run: Ru
         ROOT, "e2e-conv", EXAMPLES / "extern_never_called.ipynb", tmp_path / "lock"
     )
     assert 40 == report.score
-    # It is compiled before all others stand still. Measured anew on a busy machine, it is once more.
+    # It is compiled before all others stand still. Measured anew on a busy machine, it is again.
     assert ["shared", "start", "to time", "end", "exclusive", "turn"] == events[1:7]
     assert ["end", "shared", "end"] == events[-3:], "what was timed is judged beside others"
     assert () == report.notes
