@@ -71,9 +71,10 @@ print("imported", end=", ")
 """
 
 IMPORTING = """
-import time
+import signal, time
 from grader.cli.ending import prepare_process
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 interruption = prepare_process()
 try:
     try:
@@ -109,6 +110,7 @@ async def work():
     await asyncio.sleep(60)
 
 asyncio.set_event_loop_policy(Policy())
+signal.signal(signal.SIGINT, signal.default_int_handler)
 interruption = prepare_process()
 try:
     try:
