@@ -15,6 +15,7 @@ from grader.authoring.master import (
     UNREADABLE,
     MarkError,
     has_solution,
+    is_instructors_code,
     regions,
     tags_of,
 )
@@ -112,10 +113,9 @@ def solutions_that_students_read(subject: LintedMaster) -> Iterator[LintFinding]
 
     Who hides a solution by the tag for instructors alone may know that, so then it is a warning.
     """
-    cells = [each.cell for each in subject.passages]
     if any(map(_has_marks, subject.for_students)):
         return
-    tagged = any(each.cell_type == "code" and INSTRUCTOR in tags_of(each) for each in cells)
+    tagged = any(is_instructors_code(each.cell) for each in subject.passages)
     yield subject.finding("warning" if tagged else "error", *UNMARKED)
 
 

@@ -327,6 +327,11 @@ def has_solution(cell: NotebookNode) -> bool:
     return any(each.kind == "solution" for each in regions(marked_source(cell, cell.source)))
 
 
+def is_instructors_code(cell: NotebookNode) -> bool:
+    """Say whether a cell is code that the tag for instructors keeps from students."""
+    return cell.cell_type == "code" and INSTRUCTOR in tags_of(cell)
+
+
 def nbgrader_options(cell: NotebookNode) -> dict[str, Any]:
     """Return what nbgrader notes in a cell's metadata."""
     options = cell.metadata.get("nbgrader")

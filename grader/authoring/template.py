@@ -20,11 +20,11 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from grader.authoring.master import (
-    INSTRUCTOR,
     Source,
     cell_id,
     find_master,
     has_solution,
+    is_instructors_code,
     read_master,
     regions,
     sources,
@@ -222,8 +222,7 @@ def build_templates(
 
 def _is_kept_back(cell: NotebookNode) -> bool:
     """Say whether students do not read all code of a cell."""
-    is_tagged = cell.cell_type == "code" and INSTRUCTOR in tags_of(cell)
-    return is_tagged or has_solution(cell)
+    return is_instructors_code(cell) or has_solution(cell)
 
 
 def build_reference(root: Path, chosen: CourseAssignment) -> bytes:

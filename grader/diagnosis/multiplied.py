@@ -42,7 +42,7 @@ def multiplied_sums(function: FunctionFacts) -> frozenset[str]:
     They are 0 whatever the input is.
     """
     stores: dict[str, list[Store]] = {}
-    for store in _stores(function):
+    for store in function.stores:
         stores.setdefault(store.buffer, []).append(store)
     return frozenset(
         buffer
@@ -55,15 +55,9 @@ def multiplied_sums(function: FunctionFacts) -> frozenset[str]:
 
 def _taken(function: FunctionFacts, buffer: str) -> Iterator[str]:
     """Yield the buffers that what is stored in a buffer is computed from."""
-    for store in _stores(function):
+    for store in function.stores:
         if store.buffer == buffer and store.value is not None:
             yield from store.value.loaded
-
-
-def _stores(function: FunctionFacts) -> Iterator[Store]:
-    for block in function.blocks:
-        yield from block.initial
-        yield from block.statements
 
 
 def _is_zero(value: Expression | None) -> bool:

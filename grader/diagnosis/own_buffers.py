@@ -42,10 +42,9 @@ def unset_sums(function: FunctionFacts) -> frozenset[str]:
     more."""
     own = {each.name for each in function.allocations}
     found: dict[str, bool] = {}
-    for block in function.blocks:
-        for store in (*block.initial, *block.statements):
-            goes_on = store.value is not None and store.buffer in store.value.loaded
-            found[store.buffer] = found.get(store.buffer, True) and goes_on
+    for store in function.stores:
+        goes_on = store.value is not None and store.buffer in store.value.loaded
+        found[store.buffer] = found.get(store.buffer, True) and goes_on
     return frozenset(name for name, goes_on in found.items() if goes_on and name in own)
 
 

@@ -219,6 +219,11 @@ class FunctionFacts(Facts, frozen=True):
     unguarded: Finding | None = None
     form: str = ""
 
+    @property
+    def stores(self) -> Iterator[Store]:
+        """What its blocks store, each with its initialisation before the rest."""
+        return (each for one in self.blocks for each in (*one.initial, *one.statements))
+
 
 class GraphFacts(Facts, frozen=True):
     """One Relax function beside `main`, as what a pass has put a group of operators into.
