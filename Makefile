@@ -1,4 +1,4 @@
-# make setup | demo | test | levels | check | wheel | site
+# make setup | demo | test | test-all | levels | check | wheel | site
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ unexport VIRTUAL_ENV
 # what is compiled once need not be compiled again in every process that the tests start
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test levels check format notebooks wheel site
+.PHONY: setup demo test test-all levels check format notebooks wheel site
 setup: $(STAMP)
 	@$(BIN)/python tools/install_bubblewrap.py
 
@@ -28,9 +28,23 @@ ALONE := tests/benchmarks tests/broken tests/cheats tests/endtoend
 # Tests also wait: for disks, for limits, for what another process grades. So there are two processes
 # more than processors.
 WORKERS ?= $(shell expr $$(nproc) + 2)
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# How long each test took: tools/durations.py adds it up, and tests/second_ring.txt is written by it.
+TIMED = --durations=10 --junitxml=build/durations/$(1).xml
+
+# Two rings. The first is what a change can break: ten minutes on two processors. Each has a leg of tests
+# side by side, and one of tests that want the machine to themselves.
 test: setup
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not timed and not hurried"
-	$(BIN)/python -m pytest -m "timed or hurried" $(ALONE)
+	$(PYTEST) $(PARALLEL) -m "not slow and not (timed or hurried)" $(call TIMED,first)
+	$(PYTEST) -m "not slow and (timed or hurried)" $(ALONE) $(call TIMED,first-alone)
+	@echo "The first ring passed. make test-all runs everything else as well."
+
+# Everything: the second ring behind the first, then every level of isolation.
+test-all: test
+	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" $(call TIMED,second)
+	$(PYTEST) -m "slow and (timed or hurried)" $(ALONE) $(call TIMED,second-alone)
+	$(MAKE) levels SUITES=tests/levels
 
 # Every level of isolation, as root (who becomes a user for it, side by side) or as this user.
 SUITES ?= tests/levels tests/execute tests/inside/launcher/test_traps.py tests/cheats tests/broken tests/habits

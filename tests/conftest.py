@@ -17,6 +17,7 @@ from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.start import SteppingSandbox
 from tests.endtoend.together import together
+from tests.rings import LIST, mark, read_second_ring
 
 __all__ = ["sandbox", "together"]
 
@@ -40,12 +41,34 @@ inspect.modulesbyfile.update(
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+_SECOND_RING = read_second_ring(LIST.read_text(encoding="utf-8"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of the second ring alone, where the first is run: that takes seconds."""
+    if "not slow" not in config.option.markexpr or not collection_path.is_relative_to(ROOT):
+        return None
+    return _SECOND_RING.has_whole(str(collection_path.relative_to(ROOT))) or None
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what lasts longest, so that no process is left with it when others have ended."""
+    mark(items, _SECOND_RING)
+    if _is_everything(config):
+        lines = _SECOND_RING.unused(item.nodeid for item in items)
+        if lines:
+            raise pytest.UsageError(f"{LIST.name} names tests that do not exist: {lines}")
     lost = left_out_by_make(items)
     if lost:
         raise pytest.UsageError(f"`make test` would never run {lost}: name the file in ALONE there")
     items.sort(key=lambda item: "graded" not in item.keywords)
+
+
+def _is_everything(config: pytest.Config) -> bool:
+    """Say whether all tests were collected, whichever of them will run."""
+    collected = {(ROOT / each).resolve() for each in config.args}
+    return "not slow" not in config.option.markexpr and collected == {ROOT / "tests"}
 
 
 def pytest_collection_finish() -> None:

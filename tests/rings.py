@@ -1,0 +1,75 @@
+"""Two rings of tests: what a change can break, and everything.
+
+`make test` is the first ring: ten minutes on two processors. `make test-all` runs the second one
+behind it. `second_ring.txt` lists the second, so that a test moves between them by a line and by
+figures: each run writes how long its tests took, and `tools/durations.py` adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LIST = Path(__file__).with_name("second_ring.txt")
+KEPT = "+ "
+"""Begins a line that keeps a test in the first ring, out of a file or a table of the second."""
+
+
+class SecondRing(NamedTuple):
+    """The second ring: the tests in it, and those that stay in the first, by their ids.
+
+    An id is a folder, a file, a class, a test or one row of it, as pytest prints it.
+    """
+
+    second: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    def has(self, node: str) -> bool:
+        """Say whether a test belongs to the second ring; the first ring's lines are stronger."""
+        return covers(self.second, node) and not covers(self.kept, node)
+
+    def has_whole(self, path: str) -> bool:
+        """Say whether all of a file does, so that the first ring need not import it."""
+        stays = any(each.split("::")[0] == path for each in self.kept)
+        return covers(self.second, path) and not stays
+
+    def unused(self, nodes: Iterable[str]) -> list[str]:
+        """Return the lines that none of these tests is meant by: renamed, or misspelt."""
+        known = {part for node in nodes for part in parts_of(node)}
+        return [line for line in (*self.second, *self.kept) if line not in known]
+
+
+def read_second_ring(text: str) -> SecondRing:
+    """Read the list: an id a line, `+` before one that stays in the first ring, `#` comments."""
+    lines = [line.partition("  #")[0].strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    kept = tuple(line.removeprefix(KEPT) for line in lines if line.startswith(KEPT))
+    return SecondRing(tuple(line for line in lines if not line.startswith(KEPT)), kept)
+
+
+def covers(ids: Iterable[str], node: str) -> bool:
+    """Say whether one of the ids is a test's, or that of a table, class, file or folder of it."""
+    return not set(ids).isdisjoint(parts_of(node))
+
+
+def parts_of(node: str) -> Iterator[str]:
+    """Yield an id, and those of all that a test lies in, its folders included."""
+    yield node
+    head, bracket, _ = node.partition("[")  # a row may have "::" and "/" in its name
+    if bracket:
+        yield head
+    while "::" in head:
+        head = head.rpartition("::")[0]
+        yield head
+    yield from (str(folder) for folder in Path(head).parents if folder.name)
+
+
+def mark(items: Iterable[pytest.Item], ring: SecondRing) -> None:
+    """Mark the tests of the second ring as `slow`; a test may have the mark of its own."""
+    for item in items:
+        if ring.has(item.nodeid):
+            item.add_marker(pytest.mark.slow)

@@ -1,0 +1,76 @@
+"""Which tests `make test` leaves to `make test-all`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.rings import LIST, ROOT, SecondRing, parts_of, read_second_ring
+
+TEXT = """\
+# A comment.
+tests/benchmarks
+tests/cheats/test_cheats.py::test_a_cheat  # 400 s
++ tests/cheats/test_cheats.py::test_a_cheat[escapes/ptrace]
+tests/ci/test_steps.py
++ tests/ci/test_steps.py::TestGitLab
+"""
+RING = read_second_ring(TEXT)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "tests/benchmarks/test_stages.py::test_words[a]",
+        "tests/cheats/test_cheats.py::test_a_cheat[escapes/other]",
+        "tests/ci/test_steps.py::TestGitHub::test_a_push",
+    ],
+)
+def test_what_the_list_names_is_left_to_the_second_ring(node: str) -> None:
+    assert RING.has(node)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "tests/cheats/test_cheats.py::test_a_cheat[escapes/ptrace]",
+        "tests/cheats/test_cheats.py::test_a_cheat_too",
+        "tests/ci/test_steps.py::TestGitLab::test_a_push[x::y]",
+        "tests/benchmarks2/test_stages.py::test_words",
+    ],
+)
+def test_everything_else_is_in_the_first(node: str) -> None:
+    assert not RING.has(node)
+
+
+def test_a_file_is_not_even_imported_where_all_of_it_is_left_out() -> None:
+    assert RING.has_whole("tests/benchmarks/test_stages.py")
+    assert not RING.has_whole("tests/ci/test_steps.py")
+    assert not RING.has_whole("tests/cheats/test_cheats.py")
+
+
+def test_a_line_that_means_no_test_is_found() -> None:
+    nodes = ["tests/benchmarks/test_a.py::test_b", "tests/ci/test_steps.py::TestGitLab::test_c"]
+    unused = ["tests/cheats/test_cheats.py::test_a_cheat"]
+    assert [*unused, f"{unused[0]}[escapes/ptrace]"] == RING.unused(nodes)
+
+
+def test_a_row_s_name_is_no_path() -> None:
+    assert ["t/a.py::test[x::y/z]", "t/a.py::test", "t/a.py", "t"] == [
+        *parts_of("t/a.py::test[x::y/z]")
+    ]
+
+
+def test_every_line_names_a_file_or_folder_that_is_there() -> None:
+    ring = read_second_ring(LIST.read_text(encoding="utf-8"))
+    assert isinstance(ring, SecondRing)
+    named = {line.split("::")[0] for line in (*ring.second, *ring.kept)}
+    assert [] == [name for name in sorted(named) if not (ROOT / name).exists()]
+
+
+def test_both_rings_together_are_all_tests() -> None:
+    """Each leg of the first ring has its counterpart: together they select each test once."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    found = re.findall(r'-m "(not )?slow and (not )?\(timed or hurried\)"', text)
+    assert sorted([("not ", "not "), ("not ", ""), ("", "not "), ("", "")]) == sorted(found)
