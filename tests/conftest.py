@@ -24,8 +24,8 @@ __all__ = ["sandbox", "together"]
 ROOT = Path(__file__).parents[1]
 
 # A run of the tests depends neither on the runs before it nor on chance; benchmarks/decoders.py
-# looks for counterexamples where nobody has looked yet.
-hypothesis.settings.register_profile("grader", database=None, derandomize=True)
+# looks for counterexamples where nobody has looked yet. A deadline would measure the machine.
+hypothesis.settings.register_profile("grader", database=None, derandomize=True, deadline=None)
 hypothesis.settings.load_profile("grader")
 
 # TVM looks at the whole stack whenever it meets a decorated function, and `inspect` looks through
@@ -71,9 +71,14 @@ def _is_everything(config: pytest.Config) -> bool:
     return "not slow" not in config.option.markexpr and collected == {ROOT / "tests"}
 
 
+# Nearly all that collection makes is kept: to look through it for garbage took 2 s of 25.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Look for garbage among what tests make alone."""
+    """Look for garbage again, and among what tests make alone."""
     gc.freeze()
+    gc.enable()
 
 
 def left_out_by_make(items: Iterable[pytest.Item]) -> list[str]:

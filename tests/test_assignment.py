@@ -313,72 +313,73 @@ class TestTolerances:
         assert {"bool", "int8", "uint8", "int32", "int64"} == exact
 
 
+WRONG = [
+    (
+        "version = 1",
+        "version = 1\nverison = 2",
+        "there is no key `verison` (is `version` meant?)",
+    ),
+    (
+        'kind = "equivalence"',
+        'kinds = "x"',
+        "`kinds` (is `kind` meant?) - at `$.part[0].check[1]`",
+    ),
+    ("points = 3", "points = 4", "the checks add up to 3 points, `points` says 4"),
+    ('"equivalence"\nkind', '"structure"\nkind', "two checks of part first"),
+    ('title = "First"\n', "", "the key `title` is missing - at `$.part[0]`"),
+    ('entry = ["make"]', "entry = []", "`$.part[0].entry`"),
+    ('entry = ["make"]', 'entry = ["make()"]', "`entry` must be a name of Python"),
+    ('entry = ["make"]', 'entry = [""]', "`entry` must be a name of Python"),
+    ('title = "First"', 'title = ""', "`title` must not be empty - at `$.part[0].title`"),
+    ('entry_kind = "function"', 'entry_kind = "class"', "entry_kind"),
+    ("points = 1.5", "points = -1.5", "`$.part[0].check[0].points`"),
+    ("points = 1.5", "points = nan", "`$.part[0].check[0].points`"),
+    ("points = 1.5", "points = inf", "`$.part[0].check[0].points`"),
+    ("points = 1.5", "points = true", "`$.part[0].check[0].points`"),
+    ("[4]", '["4"]', "`$.oracle.input_shape[0]`"),
+    ("[4]", "[0]", "`$.oracle.input_shape[0]`"),
+    ('slug = "small"', 'slug = "../small"', "`$.slug`"),
+    ('slug = "small"', 'slug = "small\\n"', "`$.slug`"),
+    ("version = 1", "version = 0", "`$.version`"),
+    ("[oracle]", "[oracle", "is not a valid assignment"),
+    ("version = 1", "version = 1\ndue = 2026-12-01T23:59:00", "needs its offset from UTC"),
+    ("version = 1", "version = 1\ndue = 2026-12-01", "`$.due`"),
+    ("version = 1", 'version = 1\ndue = "2026-12-01T23:59:00Z"', "`$.due`"),
+    ("points = 1.5", 'points = 1.5\nvisibility = "later"', "part[0].check[0].visibility`"),
+    ('title = "First"', 'title = "First"\nvisibility = 1', "`$.part[0].visibility`"),
+    ("[oracle]", "[[guide]]\nabout = ['relu']\n[oracle]", "a `heading` or a `url`"),
+    (
+        "[oracle]",
+        _computed('dtype = "int4"'),
+        "use one of bool, int8, uint8, int32, int64",
+    ),
+    ("[oracle]", _computed('dtype = "int8", range = [0, 128]'), "no `range` from 0 to 128"),
+    ("[oracle]", _computed("range = [0, 1]"), "float32 has no `range`"),
+    (
+        "[oracle]",
+        _computed('name = "x" }, { shape = [2], name = "x"'),
+        "two arguments of the same `name`",
+    ),
+    ("version = 1", "version = True", "truth values are `true` and `false`"),
+    ("[oracle]", _computed('dtype = "int8", range = [2, 1]'), "no `range` from 2 to 1"),
+    ("[oracle]", "[[guide]]\nheading = 'A'\nurl = 'B'\n[oracle]", "a `heading` or a `url`"),
+]
+
+
 class TestRefusal:
     """Whatever is wrong, a CourseError names the file and what is wrong."""
 
-    @pytest.mark.parametrize(
-        ("old", "new", "words"),
-        [
-            (
-                "version = 1",
-                "version = 1\nverison = 2",
-                "there is no key `verison` (is `version` meant?)",
-            ),
-            (
-                'kind = "equivalence"',
-                'kinds = "x"',
-                "`kinds` (is `kind` meant?) - at `$.part[0].check[1]`",
-            ),
-            ("points = 3", "points = 4", "the checks add up to 3 points, `points` says 4"),
-            ('"equivalence"\nkind', '"structure"\nkind', "two checks of part first"),
-            ('title = "First"\n', "", "the key `title` is missing - at `$.part[0]`"),
-            ('entry = ["make"]', "entry = []", "`$.part[0].entry`"),
-            ('entry = ["make"]', 'entry = ["make()"]', "`entry` must be a name of Python"),
-            ('entry = ["make"]', 'entry = [""]', "`entry` must be a name of Python"),
-            ('title = "First"', 'title = ""', "`title` must not be empty - at `$.part[0].title`"),
-            ('entry_kind = "function"', 'entry_kind = "class"', "entry_kind"),
-            ("points = 1.5", "points = -1.5", "`$.part[0].check[0].points`"),
-            ("points = 1.5", "points = nan", "`$.part[0].check[0].points`"),
-            ("points = 1.5", "points = inf", "`$.part[0].check[0].points`"),
-            ("points = 1.5", "points = true", "`$.part[0].check[0].points`"),
-            ("[4]", '["4"]', "`$.oracle.input_shape[0]`"),
-            ("[4]", "[0]", "`$.oracle.input_shape[0]`"),
-            ('slug = "small"', 'slug = "../small"', "`$.slug`"),
-            ('slug = "small"', 'slug = "small\\n"', "`$.slug`"),
-            ("version = 1", "version = 0", "`$.version`"),
-            ("[oracle]", "[oracle", "is not a valid assignment"),
-            ("version = 1", "version = 1\ndue = 2026-12-01T23:59:00", "needs its offset from UTC"),
-            ("version = 1", "version = 1\ndue = 2026-12-01", "`$.due`"),
-            ("version = 1", 'version = 1\ndue = "2026-12-01T23:59:00Z"', "`$.due`"),
-            ("points = 1.5", 'points = 1.5\nvisibility = "later"', "part[0].check[0].visibility`"),
-            ('title = "First"', 'title = "First"\nvisibility = 1', "`$.part[0].visibility`"),
-            ("[oracle]", "[[guide]]\nabout = ['relu']\n[oracle]", "a `heading` or a `url`"),
-            (
-                "[oracle]",
-                _computed('dtype = "int4"'),
-                "use one of bool, int8, uint8, int32, int64",
-            ),
-            ("[oracle]", _computed('dtype = "int8", range = [0, 128]'), "no `range` from 0 to 128"),
-            ("[oracle]", _computed("range = [0, 1]"), "float32 has no `range`"),
-            (
-                "[oracle]",
-                _computed('name = "x" }, { shape = [2], name = "x"'),
-                "two arguments of the same `name`",
-            ),
-            ("version = 1", "version = True", "truth values are `true` and `false`"),
-            ("[oracle]", _computed('dtype = "int8", range = [2, 1]'), "no `range` from 2 to 1"),
-            ("[oracle]", "[[guide]]\nheading = 'A'\nurl = 'B'\n[oracle]", "a `heading` or a `url`"),
-        ],
-    )
     def test_a_wrong_file_is_refused_with_the_place(
-        self, file: Path, old: str, new: str, words: str
+        self, file: Path, subtests: pytest.Subtests
     ) -> None:
-        assert old in SMALL
-        error = refusal(file, SMALL.replace(old, new, 1))
-        assert words in error.message.english
-        assert str(file) in error.message.english
-        assert error.message.english.endswith(".")
-        assert error.hint.english == "See docs/assignment.md."
+        for old, new, words in WRONG:
+            with subtests.test(words, new=new):
+                assert old in SMALL
+                error = refusal(file, SMALL.replace(old, new, 1))
+                assert words in error.message.english
+                assert str(file) in error.message.english
+                assert error.message.english.endswith(".")
+                assert error.hint.english == "See docs/assignment.md."
 
     def test_two_parts_of_one_name_are_refused(self, file: Path) -> None:
         error = refusal(file, SMALL.replace("points = 3", "points = 6") + SECOND_PART)

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.language import foreign
@@ -63,7 +63,6 @@ class TestDocument:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(document, json.loads(SCHEMA.read_text()))
 
-    @settings(deadline=None)
     @given(st.text(st.characters()))
     def test_any_text_in_a_report_can_be_written_and_read(self, text: str) -> None:
         """Also half of a surrogate pair, as in a file name that is no UTF-8."""

@@ -62,16 +62,17 @@ class TestForms:
     """What a document has of a text."""
 
     @pytest.mark.parametrize("language", LANGUAGES)
-    @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-    def test_one_comes_back_as_it_was(self, text: Text, language: str) -> None:
-        report = holding(text, language)
-        assert report == decode_report(encode_report(report))
-
-    @pytest.mark.parametrize("language", LANGUAGES)
-    @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-    def test_its_words_are_in_the_language_of_the_document(self, text: Text, language: str) -> None:
-        (note,) = json.loads(encode_report(holding(text, language)))["notes"]
-        assert text.in_(language) == note["text"]
+    def test_one_comes_back_as_it_was_and_its_words_are_in_the_language_of_the_document(
+        self, language: str, subtests: pytest.Subtests
+    ) -> None:
+        for name, text in TEXTS.items():
+            report = holding(text, language)
+            document = encode_report(report)
+            with subtests.test(name, of="the report"):
+                assert report == decode_report(document)
+            with subtests.test(name, of="the words"):
+                (note,) = json.loads(document)["notes"]
+                assert text.in_(language) == note["text"]
 
     def test_a_sentence_has_its_id_and_its_values(self) -> None:
         (note,) = json.loads(encode_report(holding(MISSING, "ko")))["notes"]
@@ -183,11 +184,12 @@ def with_mistake(document: dict[str, Any], name: object) -> dict[str, Any]:
 class TestMistakes:
     """Their names are a closed set."""
 
-    @pytest.mark.parametrize("name", ["", *get_args(MistakeKind)])
-    def test_each_name_is_read(self, name: str) -> None:
-        document = with_mistake(json.loads(encode_report(sample_reports.typical())), name)
-        report = decode_report(json.dumps(document).encode())
-        assert name == report.parts[1].diagnosis.mistake
+    def test_each_name_is_read(self, subtests: pytest.Subtests) -> None:
+        for name in ["", *get_args(MistakeKind)]:
+            with subtests.test(name):
+                document = with_mistake(json.loads(encode_report(sample_reports.typical())), name)
+                report = decode_report(json.dumps(document).encode())
+                assert name == report.parts[1].diagnosis.mistake
 
     def test_any_other_is_refused(self) -> None:
         document = with_mistake(json.loads(encode_report(sample_reports.typical())), "unheard_of")

@@ -26,17 +26,18 @@ def notebook(*sources: object, **fields: object) -> dict[str, object]:
     return {"cells": cells, "metadata": {}, "nbformat": 4, **fields}
 
 
-@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
-def test_every_line_of_a_saved_notebook_is_found_in_the_file(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    rows = text.split("\n")
-    cells = json.loads(text)["cells"]
-    found = source_lines(text)
-    assert len(cells) == len(found)
-    for cell, begin in zip(cells, found, strict=True):
-        for offset, line in enumerate(cell["source"]):
-            row = rows[begin - 1 + offset].strip().rstrip(",")
-            assert line == json.loads(row.removeprefix('"source": ').strip("[]"))
+def test_every_line_of_a_saved_notebook_is_found_in_the_file(subtests: pytest.Subtests) -> None:
+    for path in SAVED:
+        with subtests.test(path.stem):
+            text = path.read_text(encoding="utf-8")
+            rows = text.split("\n")
+            cells = json.loads(text)["cells"]
+            found = source_lines(text)
+            assert len(cells) == len(found)
+            for cell, begin in zip(cells, found, strict=True):
+                for offset, line in enumerate(cell["source"]):
+                    row = rows[begin - 1 + offset].strip().rstrip(",")
+                    assert line == json.loads(row.removeprefix('"source": ').strip("[]"))
 
 
 def test_a_notebook_on_one_line_has_all_cells_on_line_one() -> None:

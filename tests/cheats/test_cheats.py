@@ -70,18 +70,19 @@ class TestFolder:
         assert [] == [name for name, count in counts.items() if count > 1]
         assert len(CHEATS) >= LEAST_CHEATS
 
-    @pytest.mark.parametrize("cheat", [pytest.param(each, id=each.name) for each in CHEATS])
-    def test_a_description_fits_its_cells(self, cheat: Cheat) -> None:
-        description = cheat.description
-        assert description.about.endswith(".")
-        own = [name for name in description.cells if name.startswith(OWN_CELLS)]
-        numbered = [f"{OWN_CELLS}{number + 1}" for number in range(len(cheat.own_cells))]
-        assert own in ([OWN_CELLS], numbered)
-        assert cheat.own_cells
-        for name in set(description.cells) - set(own):
-            assert shared_cell(description.assignment, name).is_file()
-        if "none" != description.stops_at or description.stops_at_for_root:
-            assert any("Escaped(" in cell for cell in cheat.own_cells)
+    def test_a_description_fits_its_cells(self, subtests: pytest.Subtests) -> None:
+        for cheat in CHEATS:
+            with subtests.test(cheat.name):
+                description = cheat.description
+                assert description.about.endswith(".")
+                own = [name for name in description.cells if name.startswith(OWN_CELLS)]
+                numbered = [f"{OWN_CELLS}{number + 1}" for number in range(len(cheat.own_cells))]
+                assert own in ([OWN_CELLS], numbered)
+                assert cheat.own_cells
+                for name in set(description.cells) - set(own):
+                    assert shared_cell(description.assignment, name).is_file()
+                if "none" != description.stops_at or description.stops_at_for_root:
+                    assert any("Escaped(" in cell for cell in cheat.own_cells)
 
 
 HEADER = """\

@@ -73,18 +73,19 @@ def test_the_first_lines_say_what_to_do_first() -> None:
     assert call("--help")[1] == output
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_command_has_an_example_and_plain_placeholders(words: tuple[str, ...]) -> None:
-    code, output, _ = call(*words, "-h")
-    assert 0 == code
-    lines = output.splitlines()
-    assert lines[0].startswith(f"Usage: grader {' '.join(words)}")
-    example = lines[lines.index("Examples:") + 1]
-    assert example.startswith(f"  grader {' '.join(words)}")
-    assert lines.index("Examples:") < lines.index("Options:")
-    assert "  -h, --help" in {line[:12] for line in lines}
-    assert None is ODD.search(output)
-    assert all(len(line) <= 80 for line in lines)
+def test_every_command_has_an_example_and_plain_placeholders(subtests: pytest.Subtests) -> None:
+    for words in COMMANDS:
+        with subtests.test(" ".join(words)):
+            code, output, _ = call(*words, "-h")
+            assert 0 == code
+            lines = output.splitlines()
+            assert lines[0].startswith(f"Usage: grader {' '.join(words)}")
+            example = lines[lines.index("Examples:") + 1]
+            assert example.startswith(f"  grader {' '.join(words)}")
+            assert lines.index("Examples:") < lines.index("Options:")
+            assert "  -h, --help" in {line[:12] for line in lines}
+            assert None is ODD.search(output)
+            assert all(len(line) <= 80 for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.data.dataset import IDX_LIMIT, read_images, read_labels, write_idx
@@ -86,7 +86,6 @@ def test_a_label_above_nine_is_refused() -> None:
         read_labels(write_idx(np.array([10], np.uint8)), "labels")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=64))
 def test_arbitrary_bytes_raise_nothing_but_data_errors(content: bytes) -> None:
     # The longest header is 16 bytes and one image 784, so nothing this short can be whole images.
@@ -98,7 +97,6 @@ def test_arbitrary_bytes_raise_nothing_but_data_errors(content: bytes) -> None:
         return
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=24), st.integers(0, 40), st.booleans())
 def test_overwritten_files_raise_nothing_but_data_errors(
     patch: bytes, place: int, zipped: bool

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.data import parameters as parameters_module
@@ -99,14 +99,12 @@ def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:
 SMALL = npz({"w": np.arange(4, dtype=np.float32)})
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=64))
 def test_arbitrary_bytes_raise_nothing_but_data_errors(content: bytes) -> None:
     with pytest.raises(DataError):
         decode_parameters(content, "noise.npz", "noise.pkl")
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=8), st.integers(0, len(SMALL)))
 def test_overwritten_archives_raise_nothing_but_data_errors(patch: bytes, place: int) -> None:
     content = SMALL[:place] + patch + SMALL[place + len(patch) :]

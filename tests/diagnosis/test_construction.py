@@ -31,21 +31,23 @@ ERRORS = {
 }
 
 
+def find(path: str) -> object:
+    """Return what a dotted name of TOPI or Relax stands for."""
+    root, *rest = path.partition("(")[0].split(".")
+    return functools.reduce(getattr, rest, {"topi": topi, "relax": relax}[root])
+
+
 class TestCause:
-    @pytest.mark.parametrize("name", NAMES)
     def test_each_name_that_is_recommended_is_there_and_the_other_one_is_not(
-        self, name: str
+        self, subtests: pytest.Subtests
     ) -> None:
-        roots = {"topi": topi, "relax": relax}
-
-        def find(path: str) -> object:
-            root, *rest = path.partition("(")[0].split(".")
-            return functools.reduce(getattr, rest, roots[root])
-
-        assert callable(find(NAMES[name]))
-        with pytest.raises(AttributeError) as caught:
-            find(name)
-        assert NAMES[name] in usual_cause(recognise("AttributeError", str(caught.value))).english
+        for name, recommended in NAMES.items():
+            with subtests.test(name):
+                assert callable(find(recommended))
+                with pytest.raises(AttributeError) as caught:
+                    find(name)
+                known = recognise("AttributeError", str(caught.value))
+                assert recommended in usual_cause(known).english
 
     def test_a_padding_too_many_is_found_by_the_length_of_a_row(self) -> None:
         told = usual_cause(recognise("AssertionError", LENGTHS.format(75, 48)), network.layers)

@@ -183,6 +183,17 @@ class TestWhatIsNotRecognised:
         assert tell(DENSE, "", {}) == tell(DENSE, "no such mistake", {"found": 1})
 
 
+def due(key: str) -> tuple[str, dict[str, Any]]:
+    """Return the mistake and the facts for which the saying of a key is due."""
+    kind, _, variant = key.partition(":")
+    facts = {name: each for name, each in FACTS.items() if variant or name not in SPECIAL}
+    if kind in DECIDES:
+        facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
+    if variant == "steps":
+        facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
+    return kind, facts
+
+
 class TestSayings:
     def test_every_mistake_that_is_recognised_has_one(self) -> None:
         assert len(kinds_in_the_code()) > 30
@@ -193,25 +204,22 @@ class TestSayings:
         special = {"layer_left_out", "other_operand", "low_precision", "partly_right"}
         assert varied == special | {"softmax_missing"} | set(DECIDES)
 
-    @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
-    def test_every_one_can_be_said(self, key: str) -> None:
-        kind, _, variant = key.partition(":")
-        facts = {name: each for name, each in FACTS.items() if variant or name not in SPECIAL}
-        if kind in DECIDES:
-            facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
-        if variant == "steps":
-            facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
-        message, advice = tell(DENSE, kind, facts)
-        for text, told in zip(MISTAKE_MESSAGES[key], (message, advice), strict=True):
-            fixed = max((part[0] for part in string.Formatter().parse(text.id)), key=len)
-            assert fixed.strip() in told.english
-            assert "{" not in told.english and "None" not in told.english
+    def test_every_one_can_be_said(self, subtests: pytest.Subtests) -> None:
+        for key, texts in MISTAKE_MESSAGES.items():
+            with subtests.test(key):
+                for text, told in zip(texts, tell(DENSE, *due(key)), strict=True):
+                    fixed = max((part[0] for part in string.Formatter().parse(text.id)), key=len)
+                    assert fixed.strip() in told.english
+                    assert "{" not in told.english and "None" not in told.english
 
-    @pytest.mark.parametrize("key", MISTAKE_MESSAGES)
-    def test_what_is_wrong_is_a_clause_and_what_to_do_a_sentence(self, key: str) -> None:
-        what, advice = (each.id for each in MISTAKE_MESSAGES[key])
-        assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
-        assert advice.endswith(".")
+    def test_what_is_wrong_is_a_clause_and_what_to_do_a_sentence(
+        self, subtests: pytest.Subtests
+    ) -> None:
+        for key, texts in MISTAKE_MESSAGES.items():
+            with subtests.test(key):
+                what, advice = (each.id for each in texts)
+                assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
+                assert advice.endswith(".")
 
     def test_who_adds_the_bias_behind_another_layer_is_told_of_the_bias(self) -> None:
         """They do the convolution first as it is."""

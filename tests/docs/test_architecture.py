@@ -30,13 +30,14 @@ def test_a_question_is_answered_with_a_file(question: str) -> None:
     assert re.search(r"`grader/[^`]+`", answer)
 
 
-@pytest.mark.parametrize("named", NAMED)
-def test_what_an_answer_names_is_there(named: str) -> None:
-    path, _, name = named.partition(": ")
-    assert (ROOT / path).exists()
-    if name:
-        tree = ast.parse((ROOT / path).read_text("utf-8"))
-        assert name in {getattr(node, "name", None) for node in tree.body}
+def test_what_an_answer_names_is_there(subtests: pytest.Subtests) -> None:
+    for named in NAMED:
+        with subtests.test(named):
+            path, _, name = named.partition(": ")
+            assert (ROOT / path).exists()
+            if name:
+                tree = ast.parse((ROOT / path).read_text("utf-8"))
+                assert name in {getattr(node, "name", None) for node in tree.body}
 
 
 def test_the_folders_and_modules_of_the_tables_are_there() -> None:

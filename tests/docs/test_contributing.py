@@ -119,6 +119,7 @@ def test_a_language_gets_a_catalogue(newcomer: Newcomer) -> None:
     assert '\n"Language: de\\n"\n' in newcomer.read("grader/locale/de.po")
 
 
-@pytest.mark.parametrize("path", re.findall(r"`(grader/[^`]*)`", TOUR))
-def test_the_tour_comes_by_files_that_are_there(path: str) -> None:
-    assert (ROOT / path).exists()
+def test_the_tour_comes_by_files_that_are_there() -> None:
+    named = re.findall(r"`(grader/[^`]*)`", TOUR)
+    assert named
+    assert [] == [path for path in named if not (ROOT / path).exists()]

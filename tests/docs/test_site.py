@@ -68,21 +68,27 @@ def said_of_faults(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("page", sorted(PAGES.values()))
-def test_a_page_is_in_the_menu(site: Path, page: str) -> None:
+def test_a_page_is_in_the_menu(site: Path, subtests: pytest.Subtests) -> None:
     """In that of the first page; all pages have the same."""
-    first = (site / "index.html").read_text("utf-8")
-    menu = first.partition("md-nav--primary")[2].partition("md-sidebar--secondary")[0]
-    assert f'href="{page.replace(".md", ".html")}"' in menu
+    for page in sorted(PAGES.values()):
+        with subtests.test(page):
+            first = (site / "index.html").read_text("utf-8")
+            menu = first.partition("md-nav--primary")[2].partition("md-sidebar--secondary")[0]
+            assert f'href="{page.replace(".md", ".html")}"' in menu
 
 
-@pytest.mark.parametrize("source", sorted(PAGES))
-def test_a_page_has_the_form_that_it_has_in_the_repository(site: Path, source: str) -> None:
+def test_a_page_has_the_form_that_it_has_in_the_repository(
+    site: Path, subtests: pytest.Subtests
+) -> None:
     """Lists, tables and code: the site's Markdown is another than the repository's."""
-    page = (site / PAGES[source].replace(".md", ".html")).read_text("utf-8")
-    article = page.partition("<article")[2].partition("</article>")[0]
-    shown = MarkdownIt("commonmark").enable("table").render((ROOT / source).read_text("utf-8"))
-    assert elements(shown) == elements(article)
+    for source in sorted(PAGES):
+        with subtests.test(source):
+            page = (site / PAGES[source].replace(".md", ".html")).read_text("utf-8")
+            article = page.partition("<article")[2].partition("</article>")[0]
+            shown = (
+                MarkdownIt("commonmark").enable("table").render((ROOT / source).read_text("utf-8"))
+            )
+            assert elements(shown) == elements(article)
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:

@@ -269,12 +269,12 @@ class TestAnything:
     """Whatever the bytes, the reader gives facts or an IRError."""
 
     @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_random_bytes(self, document: bytes) -> None:
         assert not survives(document)
 
     @given(JSON, JSON, st.sampled_from(["root_index", "nodes", "metadata"]))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_random_json_in_place_of_a_part(self, value: Any, node: Any, key: str) -> None:
         module = json.loads(MODULES[0])
         data = module | {key: value}
@@ -284,7 +284,7 @@ class TestAnything:
         assert not survives(json.dumps(data).encode())
 
     @given(st.data())
-    @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
     def test_random_edits_of_a_real_module(self, data: st.DataObject) -> None:
         document = Document(data.draw(st.sampled_from(MODULES)))
         for _ in range(data.draw(st.integers(1, 3))):
@@ -292,7 +292,7 @@ class TestAnything:
         survives(document.encode())
 
     @given(st.data())
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_random_bytes_within_a_real_module(self, data: st.DataObject) -> None:
         document = bytearray(MODULES[0])
         at = data.draw(st.integers(0, len(document) - 1))

@@ -39,7 +39,7 @@ def code_of(content: Content) -> list[str]:
     return [cell.source for cell in content.cells if cell.kind == "code"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(small_files())
 def test_any_file_is_cells_that_can_be_sent_or_a_sentence(made: tuple[bytes, str]) -> None:
     content, suffix = made
@@ -54,7 +54,7 @@ def test_any_file_is_cells_that_can_be_sent_or_a_sentence(made: tuple[bytes, str
     defined_names(tuple(code_of(found)))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(small_files())
 def test_work_grows_with_the_size(made: tuple[bytes, str]) -> None:
     content, suffix = made

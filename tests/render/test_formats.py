@@ -45,12 +45,13 @@ def kept_back(visibility: Visibility) -> Report:
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("foreign", [HARMFUL[0], HARMFUL[1]])
-def test_every_format_is_made_of_every_report(name: str, language: str, foreign: str) -> None:
-    content = render_as(name, everywhere(foreign, language), "student", NOW)
-    assert len(content.decode("utf-8")) > 100
+def test_every_format_is_made_of_every_report(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        for language in LANGUAGES:
+            for harm in [HARMFUL[0], HARMFUL[1]]:
+                with subtests.test(f"{name}, {language}", harm=harm):
+                    content = render_as(name, everywhere(harm, language), "student", NOW)
+                    assert len(content.decode("utf-8")) > 100
 
 
 @pytest.mark.parametrize("name", NAMES)

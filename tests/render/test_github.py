@@ -103,14 +103,15 @@ def huge() -> Report:
 class TestCommand:
     """One annotation as one line."""
 
-    @pytest.mark.parametrize("text", HARMFUL)
-    def test_the_runner_reads_what_was_meant(self, text: str) -> None:
-        clean = "".join(character for character in text if character not in CONTROLS)
-        line = command(Annotation("error", clean, clean, clean, 7))
-        read = parse(line)
-        assert ("error", clean) == (read.name, read.data)
-        assert {"file", "line", "title"} == set(read.properties)
-        assert "7" == read.properties["line"]
+    def test_the_runner_reads_what_was_meant(self, subtests: pytest.Subtests) -> None:
+        for text in HARMFUL:
+            with subtests.test(text=text):
+                clean = "".join(character for character in text if character not in CONTROLS)
+                line = command(Annotation("error", clean, clean, clean, 7))
+                read = parse(line)
+                assert ("error", clean) == (read.name, read.data)
+                assert {"file", "line", "title"} == set(read.properties)
+                assert "7" == read.properties["line"]
 
     def test_values_are_escaped_as_the_documentation_says(self) -> None:
         assert "::warning file=a%2Cb.ipynb,line=1,title=50%25%3A x::1%25%0A2: 3, 4" == command(
@@ -197,21 +198,25 @@ class TestAnnotations:
         assert "Autograding report" == total.properties["title"]
         assert {"totalPoints": 77.5, "maxPoints": 100.0} == json.loads(total.data)
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    @pytest.mark.parametrize("language", LANGUAGES)
-    def test_no_foreign_text_is_a_command(self, foreign: str, language: str) -> None:
+    def test_no_foreign_text_is_a_command(self, subtests: pytest.Subtests) -> None:
         """There are as many commands, of the same kinds, as with harmless text."""
-        harmless = commands(everywhere("word", language))
-        found = commands(everywhere(foreign, language))
-        assert [(each.name, list(each.properties)) for each in harmless] == [
-            (each.name, list(each.properties)) for each in found
-        ]
+        for harm in HARMFUL:
+            for language in LANGUAGES:
+                with subtests.test(language, harm=harm):
+                    harmless = commands(everywhere("word", language))
+                    found = commands(everywhere(harm, language))
+                    assert [(each.name, list(each.properties)) for each in harmless] == [
+                        (each.name, list(each.properties)) for each in found
+                    ]
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    def test_every_line_is_a_command(self, foreign: str) -> None:
-        text = render_annotations(everywhere(foreign)).decode()
-        assert all(line.startswith(("::error ", "::notice ")) for line in text.split("\n")[:-1])
-        assert not set(text) & set(CONTROLS) - {"\n"}
+    def test_every_line_is_a_command(self, subtests: pytest.Subtests) -> None:
+        for harm in HARMFUL:
+            with subtests.test(harm=harm):
+                text = render_annotations(everywhere(harm)).decode()
+                assert all(
+                    line.startswith(("::error ", "::notice ")) for line in text.split("\n")[:-1]
+                )
+                assert not set(text) & set(CONTROLS) - {"\n"}
 
 
 class Case(msgspec.Struct, forbid_unknown_fields=True):
@@ -308,14 +313,15 @@ def test_a_check_that_passed_has_no_message() -> None:
     assert ("pass", None, 10.0) == (first.status, first.message, first.score)
 
 
-@pytest.mark.parametrize("foreign", HARMFUL)
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_what_the_reporter_prints_is_no_command(foreign: str, language: str) -> None:
+def test_what_the_reporter_prints_is_no_command(subtests: pytest.Subtests) -> None:
     """The runner takes `::` at the start of a line and `##[` anywhere for a command."""
-    for test in decoded(everywhere(foreign, language)).tests:
-        printed = f"{test.name}\n{test.message}\n{test.filename}\n{test.test_code}"
-        assert not re.search(r"::|##\[", printed)
-        assert not set(printed) & set(CONTROLS) - {"\n"}
+    for harm in HARMFUL:
+        for language in LANGUAGES:
+            with subtests.test(language, harm=harm):
+                for test in decoded(everywhere(harm, language)).tests:
+                    printed = f"{test.name}\n{test.message}\n{test.filename}\n{test.test_code}"
+                    assert not re.search(r"::|##\[", printed)
+                    assert not set(printed) & set(CONTROLS) - {"\n"}
 
 
 def test_text_without_commands_is_as_it_was() -> None:

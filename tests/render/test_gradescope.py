@@ -108,24 +108,28 @@ class TestFormat:
         results = decoded(sample_reports.typical())
         assert results.score == sum(test.score or 0.0 for test in results.tests)
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    @pytest.mark.parametrize("language", LANGUAGES)
-    def test_foreign_text_is_text(self, foreign: str, language: str) -> None:
+    def test_foreign_text_is_text(self, subtests: pytest.Subtests) -> None:
         """Names are plain text; what is told has our elements, and no attribute."""
-        results = decoded(everywhere(foreign, language))
-        names = {results.test_name_format, *(test.name_format for test in results.tests)}
-        told = {results.output_format, results.test_output_format}
-        assert ({"text"}, {"html"}) == (
-            names,
-            told | {test.output_format for test in results.tests},
-        )
-        outputs = [results.output, *(test.output for test in results.tests)]
-        for output in outputs:
-            page = read(output.encode())
-            assert ([], []) == (page.attributes, page.unbalanced)
-            assert {tag.lstrip("/") for tag in page.tags} <= ELEMENTS
-        texts = [*outputs, *(test.name for test in results.tests)]
-        assert not set("".join(texts)) & set(CONTROLS) - {"\n"}
+        for harm in HARMFUL:
+            for language in LANGUAGES:
+                with subtests.test(language, harm=harm):
+                    results = decoded(everywhere(harm, language))
+                    names = {
+                        results.test_name_format,
+                        *(test.name_format for test in results.tests),
+                    }
+                    told = {results.output_format, results.test_output_format}
+                    assert ({"text"}, {"html"}) == (
+                        names,
+                        told | {test.output_format for test in results.tests},
+                    )
+                    outputs = [results.output, *(test.output for test in results.tests)]
+                    for output in outputs:
+                        page = read(output.encode())
+                        assert ([], []) == (page.attributes, page.unbalanced)
+                        assert {tag.lstrip("/") for tag in page.tags} <= ELEMENTS
+                    texts = [*outputs, *(test.name for test in results.tests)]
+                    assert not set("".join(texts)) & set(CONTROLS) - {"\n"}
 
     def test_a_script_is_told_and_does_not_run(self) -> None:
         script = "<script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -194,15 +194,18 @@ HARMLESS: dict[str, Callable[[str], None]] = {
 }
 
 
-@pytest.mark.parametrize("harm", [*HARMFUL, *MORE])
-@pytest.mark.parametrize("name", FORMATS)
-def test_text_stays_text(name: str, harm: str) -> None:
+def test_text_stays_text(subtests: pytest.Subtests) -> None:
     """In every field of a report at once, in every format."""
-    HARMLESS[name](FORMATS[name](harmed(harm)).decode())
+    for harm in (*HARMFUL, *MORE):
+        whole = harmed(harm)
+        for name, render in FORMATS.items():
+            with subtests.test(name, harm=harm):
+                HARMLESS[name](render(whole).decode())
 
 
-@pytest.mark.parametrize("harm", [*HARMFUL, *MORE])
-def test_in_json_it_comes_back_as_it_was(harm: str) -> None:
+def test_in_json_it_comes_back_as_it_was(subtests: pytest.Subtests) -> None:
     """But for halves of surrogate pairs, which no UTF-8 has."""
-    back = decode_report(FORMATS["json"](harmed(harm)))
-    assert (foreign(harm.encode("utf-8", "replace").decode()),) == back.notes
+    for harm in (*HARMFUL, *MORE):
+        with subtests.test(harm=harm):
+            back = decode_report(FORMATS["json"](harmed(harm)))
+            assert (foreign(harm.encode("utf-8", "replace").decode()),) == back.notes

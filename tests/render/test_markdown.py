@@ -162,10 +162,11 @@ def with_diagnosis(link: str) -> Report:
 class TestForeignText:
     """Whatever a student writes is text."""
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    @pytest.mark.parametrize("language", LANGUAGES)
-    def test_a_page_is_made_of_what_the_renderer_writes(self, foreign: str, language: str) -> None:
-        assert set(shape(rendered(everywhere(foreign, language)))) <= OWN
+    def test_a_page_is_made_of_what_the_renderer_writes(self, subtests: pytest.Subtests) -> None:
+        for harm in HARMFUL:
+            for language in LANGUAGES:
+                with subtests.test(language, harm=harm):
+                    assert set(shape(rendered(everywhere(harm, language)))) <= OWN
 
     @pytest.mark.parametrize(
         ("words", "markdown"),
@@ -182,36 +183,42 @@ class TestForeignText:
     ) -> None:
         assert [markdown, markdown] == [text(words), lines(words)]
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    def test_code_is_what_the_page_has_as_code(self, foreign: str) -> None:
-        found = [each.content for each in tokens(text(foreign)) if each.type == "code_inline"]
-        pieces = [piece for is_code, piece in spans(one_line(foreign)) if is_code]
-        assert [each.strip() for each in pieces] == [each.strip() for each in found]
+    def test_code_is_what_the_page_has_as_code(self, subtests: pytest.Subtests) -> None:
+        for harm in HARMFUL:
+            with subtests.test(harm=harm):
+                found = [each.content for each in tokens(text(harm)) if each.type == "code_inline"]
+                pieces = [piece for is_code, piece in spans(one_line(harm)) if is_code]
+                assert [each.strip() for each in pieces] == [each.strip() for each in found]
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    def test_a_page_has_the_shape_that_it_has_with_harmless_text(self, foreign: str) -> None:
+    def test_a_page_has_the_shape_that_it_has_with_harmless_text(
+        self, subtests: pytest.Subtests
+    ) -> None:
         """Nothing closes a block, begins another, or is lost; lines are as many as there were."""
-        harmless = "\n".join("word" for row in plain(foreign).split("\n") if row.strip())
-        shapes = [
-            [each for each in shape(rendered(everywhere(words))) if each != "code_inline"]
-            for words in (harmless, foreign)
-        ]
-        assert shapes[0] == shapes[1]
+        for harm in HARMFUL:
+            with subtests.test(harm=harm):
+                harmless = "\n".join("word" for row in plain(harm).split("\n") if row.strip())
+                shapes = [
+                    [each for each in shape(rendered(everywhere(words))) if each != "code_inline"]
+                    for words in (harmless, harm)
+                ]
+                assert shapes[0] == shapes[1]
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    def test_what_is_read_is_what_was_written(self, foreign: str) -> None:
+    def test_what_is_read_is_what_was_written(self, subtests: pytest.Subtests) -> None:
         """Of code in a sentence without the backquotes around it, and the spaces beside them."""
-        assert squeezed(without_quotes(one_line(foreign))) == squeezed(read(text(foreign)))
-        rows = "\n".join(map(without_quotes, plain(foreign).split("\n")))
-        assert squeezed(rows) == squeezed(read(lines(foreign)))
-        assert one_line(foreign) == read(code(foreign)).strip()
-        assert plain(foreign, 800, 12) + "\n" == read(block(foreign, 800, 12))
+        for harm in HARMFUL:
+            with subtests.test(harm=harm):
+                assert squeezed(without_quotes(one_line(harm))) == squeezed(read(text(harm)))
+                rows = "\n".join(map(without_quotes, plain(harm).split("\n")))
+                assert squeezed(rows) == squeezed(read(lines(harm)))
+                assert one_line(harm) == read(code(harm)).strip()
+                assert plain(harm, 800, 12) + "\n" == read(block(harm, 800, 12))
 
-    @pytest.mark.parametrize("foreign", HARMFUL)
-    def test_nothing_is_there_that_github_makes_a_link_of(self, foreign: str) -> None:
-        for markdown in map(without_code, (text(foreign), lines(foreign))):
-            assert not re.search(r"://|www\.|@\w|#\w|GH-\d|:\w+:", markdown, re.IGNORECASE)
-            assert not re.search(r"(?<!\\)\$", markdown)  # mathematics
+    def test_nothing_is_there_that_github_makes_a_link_of(self, subtests: pytest.Subtests) -> None:
+        for harm in HARMFUL:
+            with subtests.test(harm=harm):
+                for markdown in map(without_code, (text(harm), lines(harm))):
+                    assert not re.search(r"://|www\.|@\w|#\w|GH-\d|:\w+:", markdown, re.IGNORECASE)
+                    assert not re.search(r"(?<!\\)\$", markdown)  # mathematics
 
     def test_no_control_character_is_left(self) -> None:
         page = rendered(everywhere("a" + CONTROLS))

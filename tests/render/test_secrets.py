@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -227,28 +228,29 @@ def test_checks_show_as_the_instructor_chose(name: str, now: datetime) -> None:
         assert listed or each.id not in letters
 
 
-@pytest.mark.parametrize("visibility", ["after_due", "hidden"])
-@pytest.mark.parametrize("kind", ["equivalence", "speed", "calls"])
-@pytest.mark.parametrize("name", FORMATS)
-def test_what_became_of_a_hidden_check_changes_no_byte(
-    name: str, kind: str, visibility: Visibility
-) -> None:
+def test_what_became_of_a_hidden_check_changes_no_byte(subtests: pytest.Subtests) -> None:
     """Neither its points nor its verdict nor its reason, nor what these do to sums."""
-
-    def page(verdict: Verdict, score: float, **explaining: object) -> bytes:
-        kept_back = replace(
-            check(visibility, kind, 8.0),
-            verdict=verdict,
-            score=score,
-            reason=foreign(f"It {verdict}."),
-        )
-        both = part(check("visible"), kept_back)
-        whole = report(replace(both, **explaining), part(kept_back, name="other"))
-        return as_students_read_it(name, whole, EARLY)
-
     nothing: dict[str, object] = {"sample": None, "diagnosis": None, "scripts": None}
-    explained = nothing if kind == "equivalence" else {}
-    assert page("failed", 0.0) == page("passed", 8.0, **explained)
+    for name, kind, visibility in product(FORMATS, ("equivalence", "speed", "calls"), KEPT_BACK):
+        with subtests.test(f"{name}, {kind}, {visibility}"):
+            kept_back = check(visibility, kind, 8.0)
+            explained = nothing if kind == "equivalence" else {}
+            failed = page_with(name, ended(kept_back, "failed", 0.0))
+            assert failed == page_with(name, ended(kept_back, "passed", 8.0), **explained)
+
+
+KEPT_BACK: tuple[Visibility, ...] = ("after_due", "hidden")
+
+
+def ended(check: Check, verdict: Verdict, score: float) -> Check:
+    return replace(check, verdict=verdict, score=score, reason=foreign(f"It {verdict}."))
+
+
+def page_with(name: str, kept_back: Check, **explaining: object) -> bytes:
+    """Return what students read of two parts with a check that is kept back."""
+    both = part(check("visible"), kept_back)
+    whole = report(replace(both, **explaining), part(kept_back, name="other"))
+    return as_students_read_it(name, whole, EARLY)
 
 
 @pytest.mark.parametrize("name", FORMATS)

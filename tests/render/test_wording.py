@@ -6,7 +6,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.render import wording
@@ -121,7 +121,6 @@ class TestPlain:
     def test_what_would_steer_a_terminal_is_taken_out(self, hostile: str, harmless: str) -> None:
         assert wording.plain(hostile) == harmless
 
-    @settings(deadline=None)
     @given(st.text(st.characters(), max_size=300))
     def test_nothing_but_printable_characters_and_newlines_is_left(self, text: str) -> None:
         categories = {unicodedata.category(each) for each in wording.plain(text) if each != "\n"}

@@ -110,40 +110,41 @@ class TestAllocation:
         assert not body("out = [0.0] * 10").allocates
 
 
+WHOLE = [
+    "return x @ w.T",
+    "x @= w",
+    "return np.dot(x, w)",
+    "return x.dot(w)",
+    "return numpy.einsum('ik,jk->ij', x, w)",
+    "return matmul(x, w)",
+    "return np.linalg.multi_dot([x, w])",
+    "return torch.mm(x, w)",
+    "return torch.add(g(x), g(w))",
+    "return torch.nn.functional.linear(x, w, b)",
+    "return x + b",
+    "x += b",
+    "y[:] += b[0]",
+    "return np.maximum(x, 0)",
+    "return np.add(w[0], b, out=b)",
+    "return np.sum(x[0, :] * w[0, :])",
+    "return (x[0] * w[1, 2]).sum()",
+    "return sum(x[0] * w[0])",
+    "y = x[0, :] * 2",
+    "return w.T + 1",
+    "return -x",
+    "x[x < 0] = 0",
+    "return np.where(g(x < 0), 0, 1)",
+    "y = np.zeros(10); return y + 1",
+    "z = x[0] * w[0]; return x[0, 0]",
+    "return x.sum()",
+]
+
+
 class TestWholeArrays:
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "return x @ w.T",
-            "x @= w",
-            "return np.dot(x, w)",
-            "return x.dot(w)",
-            "return numpy.einsum('ik,jk->ij', x, w)",
-            "return matmul(x, w)",
-            "return np.linalg.multi_dot([x, w])",
-            "return torch.mm(x, w)",
-            "return torch.add(g(x), g(w))",
-            "return torch.nn.functional.linear(x, w, b)",
-            "return x + b",
-            "x += b",
-            "y[:] += b[0]",
-            "return np.maximum(x, 0)",
-            "return np.add(w[0], b, out=b)",
-            "return np.sum(x[0, :] * w[0, :])",
-            "return (x[0] * w[1, 2]).sum()",
-            "return sum(x[0] * w[0])",
-            "y = x[0, :] * 2",
-            "return w.T + 1",
-            "return -x",
-            "x[x < 0] = 0",
-            "return np.where(g(x < 0), 0, 1)",
-            "y = np.zeros(10); return y + 1",
-            "z = x[0] * w[0]; return x[0, 0]",
-            "return x.sum()",
-        ],
-    )
-    def test_an_operation_on_a_whole_array_is_seen(self, text):
-        assert body(text).whole
+    def test_an_operation_on_a_whole_array_is_seen(self, subtests: pytest.Subtests) -> None:
+        for text in WHOLE:
+            with subtests.test(text):
+                assert body(text).whole
 
     @pytest.mark.parametrize(
         "text",
