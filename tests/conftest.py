@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import inspect
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
@@ -97,6 +99,14 @@ def sandbox() -> Iterator[SteppingSandbox]:
     level = cast("Level | None", os.environ.get("GRADER_TEST_LEVEL"))
     with choose_sandbox(level, minimum="none") as chosen:
         yield chosen
+
+
+@pytest.fixture
+def silent_crashes() -> Iterator[None]:
+    """Let a child crash without the stack that pytest's handler of faults would print: 60 lines."""
+    faulthandler.disable()
+    yield
+    faulthandler.enable(sys.__stderr__)
 
 
 class HasLevel(Protocol):

@@ -275,6 +275,7 @@ class TestFailure:
         assert result.failure is not None
         assert name == result.failure.error_name
 
+    @pytest.mark.usefixtures("silent_crashes")
     def test_what_was_seen_before_a_crash_is_kept(self) -> None:
         def build(builder: Any, x: Any) -> Any:
             far = builder.add_func(modules.Aborts["far"], "far")
