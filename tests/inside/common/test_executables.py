@@ -1,0 +1,105 @@
+"""Executables without code of their own, on a machine that has no C compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from tests.conftest import ROOT
+
+PROGRAM = """
+import json, sys
+sys.modules["torch"] = None  # nothing here needs it, and TVM would import it
+import numpy as np, tvm
+from tvm import relax
+from grader.inside.common.executables import leave_empty_sources_out, make_machine
+
+@tvm.register_global_func("env.double")
+def double(x, out):
+    out.copyfrom(2 * x.numpy())
+
+def built(with_code):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType([4], "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.call_dps_packed("env.double", [x], x.ty))
+            y = builder.emit_te(tvm.topi.add, y, y) if with_code else y
+            y = builder.emit_output(y)
+        builder.emit_func_output(y)
+    return relax.build(builder.get(), "llvm")
+
+def result(machine):
+    return machine["main"](tvm.runtime.tensor(np.ones(4, "float32"))).numpy().tolist()
+
+def of_both(make):
+    return [result(make(built(with_code))) for with_code in (False, True)]
+
+def for_c():
+    a = tvm.te.placeholder((4,), "float32", "a")
+    function = tvm.te.create_prim_func([a, tvm.te.compute((4,), lambda i: a[i] + 1.0)])
+    return tvm.compile(tvm.IRModule({"main": function}), "c").jit()
+
+def asked(compiler):
+    built(False).jit(fcompile=lambda *_, **__: compiler.append("asked"))
+
+def tell(name, ask):
+    try:
+        told[name] = ask()
+    except Exception as error:
+        told[name] = f"{type(error).__name__}: {error}"
+
+told = {}
+tell("unmended", lambda: result(relax.VirtualMachine(built(False), tvm.cpu())))
+tell("made", lambda: of_both(make_machine))
+for _ in range(2):
+    leave_empty_sources_out()
+tell("machine", lambda: of_both(lambda built: relax.VirtualMachine(built, tvm.cpu())))
+tell("for c", for_c)
+compiler = []
+tell("named", lambda: asked(compiler))
+told["compiler"] = compiler
+print(json.dumps(told))
+"""
+
+RIGHT = [[2.0] * 4, [4.0] * 4]
+REFUSED = "AssertionError: Target triple should not be empty"
+
+
+@pytest.fixture(scope="module")
+def told() -> Mapping[str, object]:
+    """What TVM does in a process in whose environment no compiler is found."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("CC", "CXX")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**kept, "PATH": "/nonexistent"},
+    )
+    assert "" == done.stderr
+    return json.loads(done.stdout)
+
+
+def test_tvm_asks_for_a_compiler_where_there_is_no_code(told: Mapping[str, object]) -> None:
+    """A TVM that does not ask any more needs no `grader/inside/common/executables.py`."""
+    assert REFUSED == told["unmended"]
+
+
+@pytest.mark.parametrize("way", ["made", "machine"])
+def test_an_executable_runs_with_and_without_code(told: Mapping[str, object], way: str) -> None:
+    assert RIGHT == told[way]
+
+
+def test_real_sources_are_still_compiled(told: Mapping[str, object]) -> None:
+    """A notebook may build for the target "c": only what has no code is left out."""
+    assert REFUSED == told["for c"]
+
+
+def test_whoever_names_a_compiler_has_it_called(told: Mapping[str, object]) -> None:
+    assert ["asked"] == told["compiler"]
