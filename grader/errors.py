@@ -9,6 +9,7 @@
     ├── DataError                  images or parameters are missing or damaged
     ├── GradebookError             the gradebook cannot be opened, read or written
     ├── SandboxError               no sandbox of the demanded strength can be started
+    ├── MachineError               the machine lacks a program that the submission needs
     ├── DisplacedError             the machine had no memory left for a submission beside others
     ├── ProtocolError              a sandboxed process sent something that is not a message
     └── IRError                    a module's JSON is not a graph that the reader accepts
@@ -158,6 +159,10 @@ class GradebookError(GraderError):
 
 class SandboxError(GraderError):
     """Raised when a sandbox cannot be started on this machine."""
+
+
+class MachineError(GraderError):
+    """Raised when a submission lost points because the machine lacks a program that it needs."""
 
 
 class DisplacedError(GraderError):

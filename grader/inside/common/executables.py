@@ -24,11 +24,47 @@ def make_machine(executable: Any) -> Any:
     return relax.VirtualMachine(executable.mod, tvm.cpu())
 
 
+NO_COMPILER = "TVM found no C compiler"
+"""How an error begins that says so; `grader/execute/known_errors.py` reads it."""
+
+
+def prepare_linking() -> None:
+    """Have a student's TVM ask for a compiler only where it needs one, and say so if none is found.
+
+    Safe to call more than once.
+    """
+    leave_empty_sources_out()
+    tell_of_missing_compiler()
+
+
+def tell_of_missing_compiler() -> None:
+    """Have TVM say what it lacks where it is to link a library and finds no compiler.
+
+    TVM says "Target triple should not be empty", or "expected str, bytes or os.PathLike object, not
+    NoneType". A compiler is looked for when it is needed: a sandbox has a PATH of its own.
+    """
+    from tvm.support import cc
+
+    find = cc.get_cc
+    if hasattr(find, "__wrapped__"):
+        return
+
+    @functools.wraps(find)
+    def find_or_raise() -> Any:
+        found = find()
+        if found is None:
+            raise FileNotFoundError(f"{NO_COMPILER}: g++, gcc and clang are not in PATH.")
+        return found
+
+    cc.get_cc = find_or_raise
+    cc.create_shared.get_target_triple = lambda: cc.get_target_by_dump_machine(find_or_raise())()
+
+
 def leave_empty_sources_out() -> None:
     """Have `Executable.jit` compile no empty source: TVM runs such an executable as it is.
 
     Whoever asks for a compiler of their own, or for other files to be linked, gets what they ask
-    for. Safe to call more than once.
+    for.
     """
     from tvm.runtime import Executable
 

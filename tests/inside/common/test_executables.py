@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from grader.execute.known_errors import recognise
 from tests.conftest import ROOT
 
 PROGRAM = """
@@ -17,7 +18,7 @@ import json, sys
 sys.modules["torch"] = None  # nothing here needs it, and TVM would import it
 import numpy as np, tvm
 from tvm import relax
-from grader.inside.common.executables import leave_empty_sources_out, make_machine
+from grader.inside.common.executables import make_machine, prepare_linking
 
 @tvm.register_global_func("env.double")
 def double(x, out):
@@ -54,13 +55,14 @@ def tell(name, ask):
     except Exception as error:
         told[name] = f"{type(error).__name__}: {error}"
 
-told = {}
+told, folder = {}, sys.argv[1]
 tell("unmended", lambda: result(relax.VirtualMachine(built(False), tvm.cpu())))
 tell("made", lambda: of_both(make_machine))
 for _ in range(2):
-    leave_empty_sources_out()
+    prepare_linking()
 tell("machine", lambda: of_both(lambda built: relax.VirtualMachine(built, tvm.cpu())))
 tell("for c", for_c)
+tell("library", lambda: built(True).export_library("library.so", workspace_dir=folder))
 compiler = []
 tell("named", lambda: asked(compiler))
 told["compiler"] = compiler
@@ -72,11 +74,11 @@ REFUSED = "AssertionError: Target triple should not be empty"
 
 
 @pytest.fixture(scope="module")
-def told() -> Mapping[str, object]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     """What TVM does in a process in whose environment no compiler is found."""
     kept = {key: value for key, value in os.environ.items() if key not in ("CC", "CXX")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM, str(tmp_path_factory.mktemp("libraries"))],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -91,14 +93,17 @@ def test_tvm_asks_for_a_compiler_where_there_is_no_code(told: Mapping[str, objec
     assert REFUSED == told["unmended"]
 
 
+@pytest.mark.parametrize("linked", ["for c", "library"])
+def test_what_is_linked_says_what_is_missing(told: Mapping[str, object], linked: str) -> None:
+    """A notebook may export a library, or build for the target "c": that needs a compiler."""
+    error, _, message = str(told[linked]).partition(": ")
+    assert "no_compiler" == recognise(error, message).kind
+    assert "g++, gcc and clang are not in PATH" in message
+
+
 @pytest.mark.parametrize("way", ["made", "machine"])
 def test_an_executable_runs_with_and_without_code(told: Mapping[str, object], way: str) -> None:
     assert RIGHT == told[way]
-
-
-def test_real_sources_are_still_compiled(told: Mapping[str, object]) -> None:
-    """A notebook may build for the target "c": only what has no code is left out."""
-    assert REFUSED == told["for c"]
 
 
 def test_whoever_names_a_compiler_has_it_called(told: Mapping[str, object]) -> None:
