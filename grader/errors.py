@@ -9,6 +9,7 @@
     ├── DataError                  images or parameters are missing or damaged
     ├── GradebookError             the gradebook cannot be opened, read or written
     ├── SandboxError               no sandbox of the demanded strength can be started
+    ├── MachineError               the machine lacks a program or folder that is needed
     ├── DisplacedError             the machine had no memory left for a submission beside others
     ├── ProtocolError              a sandboxed process sent something that is not a message
     └── IRError                    a module's JSON is not a graph that the reader accepts
@@ -158,6 +159,12 @@ class GradebookError(GraderError):
 
 class SandboxError(GraderError):
     """Raised when a sandbox cannot be started on this machine."""
+
+
+class MachineError(GraderError):
+    """Raised when the machine lacks something: a folder for temporary files, or a program for want
+    of which a submission lost points.
+    """
 
 
 class DisplacedError(GraderError):

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from grader.errors import UsageError
+from grader.errors import MachineError, UsageError
 from grader.language import Text, say
 
 ROOM = 4 * 2**20
@@ -209,6 +209,17 @@ _LOCK = ".lock"
 _DRAFT = ".lock.new"
 
 
+def temporary_folder() -> str:
+    """Return the folder for temporary files. Raises MachineError where none can be written to."""
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        raise MachineError(
+            say("There is no folder for temporary files that can be written to."),
+            say("Free space in the folder for temporary files, or name another in TMPDIR."),
+        ) from None
+
+
 class OwnFolder:
     """A new folder that nobody else may enter, locked until it is removed.
 
@@ -218,7 +229,7 @@ class OwnFolder:
 
     def __init__(self, prefix: str = PREFIX, place: str | None = None) -> None:
         """Make it in the folder `place`, that for temporary files if none is given."""
-        self.path = Path(place or tempfile.gettempdir()) / f"{prefix}{secrets.token_urlsafe(6)}"
+        self.path = Path(place or temporary_folder()) / f"{prefix}{secrets.token_urlsafe(6)}"
         self._lock: list[int] = []
         self._end = weakref.finalize(self, _remove_own, self.path, self._lock, os.getpid())
         try:
@@ -295,7 +306,7 @@ def _uninterrupted() -> Iterator[None]:
 
 def sweep(places: Iterable[str] | None = None) -> None:
     """Remove what commands of this user left that were killed: their folders are not locked."""
-    for place in {tempfile.gettempdir(), "/tmp"} if places is None else places:  # noqa: S108
+    for place in {temporary_folder(), "/tmp"} if places is None else places:  # noqa: S108
         for folder in _own_folders(place):
             lock = _try_lock(folder / _LOCK)
             if lock is not None:

@@ -5,6 +5,7 @@ Folders for temporary files outlive nobody for long.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import UsageError
+from grader.errors import MachineError, UsageError
 from grader.files import ROOM, OwnFolder, rescue, sweep, try_place, write_or_rescue, write_whole
 from tests.missing import no_mount
 
@@ -286,3 +287,17 @@ def test_more_interrupts_do_not_keep_a_folder_from_being_removed(tmp_path: Path)
     command = [sys.executable, "-c", IMPATIENT, folder]
     done = subprocess.run(command, capture_output=True, text=True, start_new_session=True)
     assert "False\n" == done.stdout, done.stderr
+
+
+def test_a_machine_without_a_temporary_folder_is_told_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where all of them are read-only, every command failed by itself at its start."""
+
+    def gettempdir() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
+    with pytest.raises(MachineError, match="no folder for temporary files") as caught:
+        sweep()
+    assert "TMPDIR" in caught.value.hint.english

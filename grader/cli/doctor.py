@@ -47,7 +47,21 @@ def examine(console: Console) -> bool:
     for finding in findings:
         _print_finding(finding, console)
     chosen = next((finding.level for finding in findings if finding.works), None)
-    return _print_choice(chosen, console) and not missing
+    can_grade = _print_choice(chosen, console) and not missing
+    return can_grade and chosen is not None and _print_trial(chosen, console)
+
+
+def _print_trial(level: Level, console: Console) -> bool:
+    """Run a small notebook and say what fails. Returns whether a grading gives what it should."""
+    from grader.cli.doctor_trial import describe_compiler, try_grading  # what grades is imported
+
+    _tell_below(console, say("Compiler"), *describe_compiler())
+    faults = list(try_grading(level))
+    for each in faults:
+        _tell_below(console, say("Trial"), each.message, each.hint)
+    if not faults:
+        tell_beside(console, say("Trial"), say("a small notebook was run, and runners started"))
+    return not faults
 
 
 def _print_notebooks(console: Console) -> tuple[str, ...]:

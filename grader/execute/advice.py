@@ -54,6 +54,13 @@ _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
             "{open_files} files may be open at a time: close them.", open_files=limits.open_files
         ),
     ),
+    "no_compiler": (
+        "no_compiler",
+        lambda _: say(
+            "TVM needs a C compiler to link a library, and this machine has none. It is not needed"
+            " to run a module: use relax.VirtualMachine(executable, tvm.cpu())."
+        ),
+    ),
     "network": (
         "network",
         lambda _: say(

@@ -33,6 +33,8 @@ ErrorKind = Literal[
     "processes",
     "descriptors",
     "network",
+    # of the machine
+    "no_compiler",
     # of TVM's constructors: lengths that do not fit
     "lengths",
     "broadcast",
@@ -105,6 +107,8 @@ _FORMS = (
     _form("network", r"Name or service not known|^(?:HTTP|URL)Error\b|^ConnectionError\b"),
     _form("network", r"\[Errno 13\] Permission denied\Z"),  # of a socket: of a file there is a name
     _form("network", r"No matching distribution found"),  # pip
+    # `inside/common/executables.py`, where TVM's own words do not say it
+    _form("no_compiler", r"^FileNotFoundError: TVM found no C compiler: "),
     # Python's own
     _form("not_implemented", r"^NotImplementedError\b"),
     _form("interrupted", r"^KeyboardInterrupt\b"),

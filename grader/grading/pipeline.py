@@ -17,6 +17,7 @@ from grader.evidence.case import Problem
 from grader.execute.result import Execution
 from grader.grading.account import Results, make_report, notes_on
 from grader.grading.judge import judge_problem
+from grader.grading.machine_faults import refuse_missing_compiler
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import Spelling, find_respelling, respell
 from grader.language import Text, say
@@ -66,7 +67,8 @@ def grade(
     """Grade one submission. May be called from several threads with the same preparation.
 
     Raises GraderError when nothing could be graded for a reason that is not the submission's:
-    DisplacedError when the machine had no memory left for it beside others.
+    DisplacedError when the machine had no memory left for it beside others, MachineError when it
+    lacks a compiler that the submission needs.
     """
     stages = Stages(prepared.settings.clock)
     with stages.measure("data"):
@@ -81,7 +83,9 @@ def grade(
         execution, results, turn = run_parts(submission, prepared, progress, stages)
         notes += notes_on(submission, prepared.course_assignment.assignment)
         notes += (turn.note,) if turn.note else ()
-    return make_report(submission, prepared, data, results, execution, notes, stages.duration())
+    report = make_report(submission, prepared, data, results, execution, notes, stages.duration())
+    refuse_missing_compiler(report, execution)
+    return report
 
 
 def run_parts(

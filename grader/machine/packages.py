@@ -39,7 +39,7 @@ MANAGERS = (
     Manager("zypper", "install", "--non-interactive --quiet"),
     Manager("apk", "add --update-cache", "--quiet"),
 )
-"""All of them call bubblewrap, runc, chromium and util-linux by these names."""
+"""All of them call bubblewrap, runc, chromium, gcc and util-linux by these names."""
 
 
 def find_manager(find: Finder = shutil.which) -> Manager | None:

@@ -62,8 +62,10 @@ CellCode = Literal[
     "missing_import",
     "loop_variable",
     "given_files",
+    "no_compiler",
 ]
-"""What an error of a cell has to do with: a limit of the sandbox, a habit, or nothing known."""
+"""What an error of a cell has to do with: a limit of the sandbox, a habit, what the machine lacks,
+or nothing known."""
 
 MistakeKind = Literal[
     "kernel_flipped",

@@ -23,6 +23,7 @@ from typing import Any
 
 import grader
 from grader.errors import SandboxError
+from grader.files import temporary_folder
 from grader.language import say
 from grader.sandbox.folder import fill
 from grader.sandbox.hints import hint_for, install_runtime, obstacle_in, words_of
@@ -120,7 +121,7 @@ class ContainerBoxes:
         SandboxError when the machine refuses.
         """
         user = student_id() if self._as_root else 0
-        bundle = Path(tempfile.mkdtemp(prefix="grader-container-"))
+        bundle = Path(tempfile.mkdtemp(prefix="grader-container-", dir=temporary_folder()))
         try:
             self._write_bundle(bundle, user, command.limits.scratch)
             popen = spawn(runtime_line(self._runtime, bundle), ())

@@ -7,12 +7,11 @@ than in a strong sandbox is in docs/security.md.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grader.errors import SandboxError
-from grader.files import OwnFolder
+from grader.files import OwnFolder, temporary_folder
 from grader.inside.launcher.protocol import Confinement
 from grader.language import Text, say
 from grader.sandbox.holder import system_call_filter
@@ -122,7 +121,7 @@ class FolderBox:
 
 def _place(*, shared: bool) -> str:
     """Return the folder for boxes: one that other users can reach into where they have to."""
-    usual = Path(tempfile.gettempdir())
+    usual = Path(temporary_folder())
     reachable = all(folder.stat().st_mode & 0o001 for folder in (usual, *usual.parents))
     return str(usual) if reachable or not shared else "/tmp"  # noqa: S108
 

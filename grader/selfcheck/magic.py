@@ -199,14 +199,17 @@ _loaded: dict[int, Magic] = {}
 
 
 def load(shell: Any) -> None:
-    """Make `%grader` known to a shell, and TVM's detection of the processor right, if it is there.
+    """Make `%grader` known to a shell. Mend TVM, if it is there, as a grading does.
 
-    The modules of a notebook would end its kernel on a machine that hides instructions.
+    Without that, a notebook's modules end its kernel on a machine that hides instructions, and a
+    module of extern calls alone does not run on a machine without a C compiler.
     """
     if "tvm" in sys.modules:
+        from grader.inside.common.executables import prepare_linking
         from grader.inside.kernel.preload import detect_what_the_system_shows
 
         detect_what_the_system_shows()
+        prepare_linking()
     unload(shell)
     _loaded[id(shell)] = Magic(shell)
     _loaded[id(shell)].load()

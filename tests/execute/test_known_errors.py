@@ -146,6 +146,11 @@ WORDED: list[tuple[str, str, ErrorKind]] = [
     ("KeyboardInterrupt", "", "interrupted"),
     ("RuntimeError", "can't start new thread", "processes"),
     ("InternalError", "std::bad_alloc", "memory"),
+    (  # tests/inside/common/test_executables.py has it raised
+        "FileNotFoundError",
+        "TVM found no C compiler: g++, gcc and clang are not in PATH.",
+        "no_compiler",
+    ),
     ("HTTPError", "HTTP Error 404: Not Found", "network"),
     ("RuntimeError", "Dataset not found. You can use download=True to download it", "not_found"),
 ]

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from grader.inside.common.executables import prepare_linking
 from grader.inside.launcher.linux import hidden_features
 
 _MODULES = (
@@ -77,6 +78,7 @@ def prepare() -> None:
         importlib.import_module(name)
     provide_torchvision_operators()
     detect_what_the_system_shows()
+    prepare_linking()
     keep_errors_of_python()
     rehearse_colours()
     remember_files_without_module()

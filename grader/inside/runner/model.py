@@ -17,6 +17,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
+from grader.inside.common.executables import make_machine
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, for_one_run, use_threads
 from grader.inside.common.poison import REPEATED, Poison, as_array
@@ -155,7 +156,7 @@ def build_ahead(task: RunModule) -> None:
     stubs = dict.fromkeys(extern_names(built.module), 0)
     externs = load_externs(built.module, {}, stubs, None, built.poison)
     with stage("build"), externs.registered():
-        relax.VirtualMachine(built.executable, tvm.cpu())
+        make_machine(built.executable)
 
 
 def _described(task: RunModule) -> bytes:
@@ -264,7 +265,7 @@ def build_main(
         use_threads(task.threads)
         built = built or _build(module, task, poison)
         guards = built.guards
-        machine = relax.VirtualMachine(built.executable, tvm.cpu())
+        machine = make_machine(built.executable)
         machine.set_instrument(poison)
         function = machine["main"]
     expected = max(1, len(task.outputs))

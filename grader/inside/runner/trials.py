@@ -29,6 +29,7 @@ from tvm.s_tir.meta_schedule.postproc import (
     RewriteReductionBlock,
 )
 
+from grader.inside.common.executables import make_machine
 from grader.inside.common.failure import TaskError, shorten, stage
 from grader.inside.common.machine import find_target, use_threads
 from grader.inside.runner.allocations import PIPELINE
@@ -167,7 +168,7 @@ def _contender(document: bytes, run: RunModule, target: Any, clock: Clock) -> _C
         check_signature(module, arguments)
         with stage("build"):
             executable = relax.build(_timed(module, run.threads), target, tir_pipeline=PIPELINE)
-            main = relax.VirtualMachine(executable, tvm.cpu())["main"]
+            main = make_machine(executable)["main"]
         arrays = tuple(map(tvm.runtime.tensor, arguments.of_call(0)))
         with stage("run"):
             main(*arrays)

@@ -1,0 +1,171 @@
+"""`grader doctor`: a small notebook is run as a submission's is, and a runner started.
+
+What a grading needs of a machine is tried by using it: to look whether a file exists tells nothing
+of a compiler that is empty, or of a folder that is mounted read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Final
+
+import msgspec
+from nbformat.v4 import new_code_cell, new_notebook
+
+from grader.assignment import Limits
+from grader.errors import GraderError
+from grader.evidence.runner_client import start_runner
+from grader.execute.notebook import execute_notebook
+from grader.grading.machine_faults import COMPILERS, find_in_sandbox
+from grader.language import NOTHING, Text, foreign, join, say
+from grader.machine.packages import Finder, how_to_install
+from grader.progress import Silent
+from grader.sandbox.choose import choose_sandbox
+from grader.sandbox.interface import Level, Sandbox
+
+_SECONDS: Final = 120
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """Something that notebooks do: in words, its cell, and what mends a machine where it fails."""
+
+    what: Text
+    cell: str
+    hint: Text
+
+
+class TrialFault(msgspec.Struct, frozen=True):
+    """Something that a grading cannot do on this machine, and what mends that."""
+
+    message: Text
+    hint: Text = NOTHING
+
+
+TRIALS: Final = (
+    Trial(
+        say("write a file in the working folder and in the one for temporary files"),
+        """
+import pathlib, tempfile
+pathlib.Path("written.txt").write_text("1")
+pathlib.Path.home().joinpath("at_home.txt").write_text("1")
+tempfile.TemporaryFile().write(b"1")
+""",
+        say("Free space in the folder for temporary files, or name another in TMPDIR."),
+    ),
+    Trial(
+        say("use shared memory"),
+        """
+from multiprocessing.shared_memory import SharedMemory
+shared = SharedMemory(create=True, size=4096)
+shared.close(); shared.unlink()
+""",
+        say("Mount it: {command}", command="mount -t tmpfs tmpfs /dev/shm"),
+    ),
+    Trial(
+        say("build a module and run it"),
+        """
+import numpy as np, tvm
+from tvm import relax
+def run(emit):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType([4], "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit_output(emit(builder, x))
+        builder.emit_func_output(y)
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), tvm.cpu())
+    result = machine["main"](tvm.runtime.tensor(np.ones(4, "float32"))).numpy()
+    assert (result == 2).all(), result
+run(lambda builder, x: builder.emit_te(tvm.topi.add, x, x))
+""",
+        say("Install the grader's packages anew: its versions of TVM and NumPy belong together."),
+    ),
+    Trial(
+        say("run a module of extern calls alone"),
+        """
+@tvm.register_global_func("env.doctor", override=True)
+def doctor(x, out):
+    out.copyfrom(2 * x.numpy())
+run(lambda builder, x: builder.emit(relax.op.call_dps_packed("env.doctor", [x], x.ty)))
+""",
+        say("Install a C compiler: {command}", command=how_to_install("gcc")),
+    ),
+    Trial(
+        say("draw a figure"),
+        """
+import matplotlib.pyplot as plt
+figure = plt.figure()
+plt.title("1")
+figure.canvas.draw()
+plt.close(figure)
+""",
+        foreign("pip install --force-reinstall matplotlib"),
+    ),
+    Trial(
+        say("print text that is not English"),
+        """
+open("text.txt", "w").write("\\u6570\\u636e")
+print(open("text.txt").read())
+""",
+        say("Set the variable {name}: {command}", name="LC_ALL", command="export LC_ALL=C.UTF-8"),
+    ),
+)
+"""What is tried, in the order of the cells: later ones use names of earlier ones."""
+
+
+def try_grading(level: Level) -> Iterator[TrialFault]:
+    """Yield what of a grading fails on this machine, at a level of isolation that works."""
+    try:
+        with choose_sandbox(level, minimum="none", imports=("matplotlib",)) as sandbox:
+            yield from try_cells(sandbox)
+            _start_runners(sandbox)
+    except GraderError as error:
+        yield TrialFault(error.message, error.hint)
+
+
+def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
+    """Yield what a notebook cannot do. Raises SandboxError where none can be run."""
+    execution = execute_notebook(
+        new_notebook(cells=[new_code_cell(trial.cell) for trial in TRIALS]),
+        sandbox=sandbox,
+        entries=(),
+        files={},
+        limits=Limits(cell_seconds=_SECONDS),
+        progress=Silent(),
+    )
+    failed = {problem.cell: problem for problem in execution.problems}
+    for number, trial in enumerate(TRIALS, start=1):
+        if number in failed:
+            problem = failed[number]
+            why = foreign(f"{problem.error}: {problem.message}")
+        elif number in execution.stopped or number > execution.begun:
+            why = join(*execution.notes)
+        else:
+            continue
+        yield TrialFault(
+            say("A notebook that is graded here cannot {what}: {why}", what=trial.what, why=why),
+            trial.hint,
+        )
+
+
+def _start_runners(sandbox: Sandbox) -> None:
+    """Start all kinds of runners. Raises SandboxError where one does not start."""
+    limits = Limits().resources()
+    with ExitStack() as running:
+        for kind in ("pure", "extern", "library"):
+            running.enter_context(start_runner(sandbox, kind, limits, {})).await_start()
+
+
+def describe_compiler(find: Finder = find_in_sandbox) -> tuple[Text, Text]:
+    """Return what is known of a C compiler for notebooks, and what brings one where there is none.
+
+    No reference solution needs it, so a machine without it can grade.
+    """
+    found = next(filter(None, map(find, COMPILERS)), None)
+    if found is not None:
+        return say("{path}, for notebooks that export a library", path=found), NOTHING
+    return (
+        say("none: a notebook that loses points by it, as it exports a library, is not graded."),
+        how_to_install("gcc"),
+    )

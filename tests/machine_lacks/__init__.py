@@ -1,0 +1,1 @@
+"""Gradings on machines that lack something."""
