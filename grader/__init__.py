@@ -7,14 +7,25 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-__all__ = ["GraderError", "Report", "checks", "grade", "grade_many", "load_report"]
+__all__ = [
+    "GraderError",
+    "Report",
+    "Verification",
+    "checks",
+    "grade",
+    "grade_many",
+    "load_report",
+    "verify",
+]
 
 _WHERE = {
     "GraderError": "grader.errors",
     "Report": "grader.report",
+    "Verification": "grader.authoring.verify_result",
     "grade": "grader.api",
     "grade_many": "grader.api",
     "load_report": "grader.api",
+    "verify": "grader.authoring.verify_assignment",
 }
 """What is public, and where it is made: what that needs takes a second to import."""
 
@@ -22,6 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # without an import of typing
     from grader import checks
     from grader.api import grade, grade_many, load_report
+    from grader.authoring.verify_assignment import verify
+    from grader.authoring.verify_result import Verification
     from grader.errors import GraderError
     from grader.report import Report
 

@@ -130,6 +130,10 @@ class MistakeError(CourseError):
         self.mistake = mistake
         self.hint = mistake.hint
 
+    def __reduce__(self) -> tuple[type[MistakeError], tuple[Mistake]]:
+        """Pickle by the mistake: a pool of processes hangs at an error that it cannot unpickle."""
+        return type(self), (self.mistake,)
+
 
 def told_failure(error: BaseException) -> str:
     """Return what failed and where, for whoever mends the grader: "TypeError at grader/a.py:12".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 import grader
 from grader.api import answers, open_batch
+from grader.authoring.skeleton import make_assignment
 from grader.batch.collect import Entry
 from grader.batch.grading import Store, open_store
 from grader.batch.keys import Keys
@@ -24,8 +26,9 @@ from grader.checks import registry
 from grader.data.dataset import IMAGES, LABELS, write_idx
 from grader.data.parameters import KNOWN
 from grader.data.resolve import FolderPictures
-from grader.errors import GraderError, UsageError
+from grader.errors import GraderError, Mistake, MistakeError, UsageError
 from grader.grading.preparation import GradingOptions
+from grader.language import say
 from grader.progress import Silent
 from tests.cli.test_batch import COURSE, RIGHT, WRONG, write
 from tests.data.conftest import MLP
@@ -56,6 +59,7 @@ def children() -> set[str]:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(COURSE, tmp_path / "my-course")
+    make_assignment(tmp_path / "my-course", "layer")
     write(tmp_path / "hw.ipynb", *RIGHT)
     write(tmp_path / "class/ada/hw.ipynb", *RIGHT)
     write(tmp_path / "class/ben/hw.ipynb", *WRONG)
@@ -155,6 +159,14 @@ class TestNames:
 
     def test_errors_are_those_of_the_whole_grader(self) -> None:
         assert grader.GraderError is GraderError
+
+    def test_errors_can_be_sent_between_processes(self) -> None:
+        """A pool of processes waits for ever for one that cannot be unpickled."""
+        mistake = Mistake("raises", Path("oracle.py"), 3, say("It raises."), say("Mend it."))
+        for error in (GraderError(say("Nothing."), say("Try.")), MistakeError(mistake)):
+            again = pickle.loads(pickle.dumps(error))
+            assert type(error) is type(again)
+            assert (str(error), error.hint) == (str(again), again.hint)
 
     def test_a_traceback_ends_with_what_to_do(self) -> None:
         with pytest.raises(GraderError) as caught:

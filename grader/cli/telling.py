@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -38,7 +39,16 @@ def tell(console: Console, *lines: str | Text) -> None:
 
 
 def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
-    """Print text beside a label; lines that are too long go on below it."""
+    """Print text beside a label; lines that are too long go on below it.
+
+    Not in a file or a pipe, whose lines are not folded: commands are copied from there.
+    """
+    if not console.is_terminal:
+        cells = [printable(e) if isinstance(e, str) else words(e) for e in (label, text)]
+        told = cells[1].replace("\n", "\n" + " " * LABEL_WIDTH)
+        beside = cells[0] + " " * max(1, LABEL_WIDTH - cell_len(cells[0]))
+        console.print(Styled(f"{beside}{told}"), soft_wrap=True)
+        return
     table = Table.grid()
     table.add_column(width=LABEL_WIDTH)
     table.add_column(overflow="fold")

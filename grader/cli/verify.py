@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.authoring.kept import kept_results
 from grader.authoring.lint import lint
 from grader.authoring.master import find_master
 from grader.authoring.mistakes import find_mistakes
-from grader.authoring.subject import LintFinding, Notebooks, read_subject
-from grader.authoring.verify import Verifier
+from grader.authoring.subject import LintFinding, read_subject
+from grader.authoring.verify_assignment import VerifyChoices, verify_assignment
 from grader.authoring.verify_result import (
     Mutant,
     MutantVerdict,
@@ -28,10 +27,9 @@ from grader.cli.course_files import choose_assignments
 from grader.cli.telling import LiveProgress, tell, words
 from grader.course import Course, CourseAssignment, find_course, load_course
 from grader.course_folder import course_folder
-from grader.environment import usable_cores
 from grader.errors import CourseError, Mistake, MistakeError
 from grader.files import try_place, write_or_rescue
-from grader.grading.preparation import GradingOptions, open_settings
+from grader.grading.preparation import GradingOptions
 from grader.language import Text, counted, foreign, in_a_row, join, say
 
 # `grader lint`: what is wrong with assignments and their master notebooks, and what to do.
@@ -139,37 +137,22 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     course = find_course(options.grading.course, (Path.cwd(),))
     try_place(options.json, say("what is found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
+    choices = VerifyChoices(not options.quick, options.jobs, options.everything)
     found = []
     for chosen in every if options.slug is None else course.meant(options.slug):
         warnings = _demand_no_mistakes(chosen, course.root, messages)
-        notebooks = Notebooks(course.root, chosen)
-        with open_settings(options.grading, course, [chosen], ()) as settings:
-            verifier = Verifier(
-                chosen,
-                notebooks,
-                settings,
-                timed=not options.quick,
-                jobs=options.jobs or usable_cores(),
-                kept=kept_results(
-                    course.root,
-                    chosen.assignment.slug,
-                    settings.sandbox.level,
-                    options.grading.seed,
-                    is_read=not options.everything,
-                ),
+        with LiveProgress(messages) as progress:
+            verified = verify_assignment(
+                course, chosen, options.grading, choices, warnings, progress
             )
-            with LiveProgress(messages) as progress:
-                verified = verifier.verify(progress)
-        found.append(msgspec.structs.replace(verified, warnings=warnings))
-        render_verification(found[-1], output)
+        found.append(verified)
+        render_verification(verified, output)
     if options.json is not None:
         write_json(options.json, found)
     return found
 
 
-def _demand_no_mistakes(
-    chosen: CourseAssignment, root: Path, messages: Console
-) -> tuple[Text, ...]:
+def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console) -> list[Mistake]:
     """Print what is wrong with the assignment's files; return what is for a person to judge.
 
     Raises CourseError where one of them is an error: then nothing of it can be verified.
@@ -183,10 +166,7 @@ def _demand_no_mistakes(
             say("{slug} cannot be verified: its files have mistakes.", slug=slug),
             say("Mend them first; `grader lint {slug}` lists them.", slug=slug),
         )
-    return tuple(
-        say("{name}: {reason}", name=each.path.name, reason=join(each.problem, each.hint))
-        for each in found
-    )
+    return found
 
 
 def write_json(path: Path, found: list[Verification]) -> None:

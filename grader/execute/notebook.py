@@ -7,6 +7,7 @@ import copy
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,14 +19,15 @@ from grader.execute.advice import Given
 from grader.execute.captures import Taken
 from grader.execute.client import CellClient
 from grader.execute.kernel import KernelOrder
+from grader.execute.loop_thread import HandOver, run_in_loop_thread
 from grader.execute.manager import ChannelLimitError
 from grader.execute.problems import cell_problem, with_refused
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
-from grader.language import Text, say
+from grader.language import NOTHING, Text, say
 from grader.messages import EntrySpec, NoteKind
-from grader.progress import Progress
+from grader.progress import Progress, Silent
 from grader.report import CellProblem
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import refuse_displaced
@@ -62,8 +64,9 @@ def execute_notebook(
     to whoever lacks them, and run before the first cell if `is_preamble_run`. `taken` is called
     with each capture as it arrives, in a thread.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
-    Call it from synchronous code. Raises SandboxError when no kernel can be started, DisplacedError
-    when it was ended for memory that others may have taken.
+    The caller's thread may run an event loop; `progress` is called in that thread.
+    Raises SandboxError when no kernel can be started, DisplacedError when it was ended for memory
+    that others may have taken.
     """
     order = KernelOrder(
         sandbox=sandbox,
@@ -74,16 +77,23 @@ def execute_notebook(
         preamble=preamble,
         is_preamble_run=is_preamble_run,
     )
-    found: list[Execution] = []
 
-    async def run() -> None:
+    async def run(hand_over: HandOver) -> Execution:
         session = KernelSession(order, taken)
-        found.append(await _execute(_without_results(notebook), session, order, progress, clock))
+        told = _HandedOver(progress, hand_over)
+        return await _execute(_without_results(notebook), session, order, told, clock)
 
-    # `asyncio.run` has its handler of signals made a string where it looks whether it is still
-    # there, and a task's result with it: 0.15 s for a notebook.
-    asyncio.run(run())
-    return found[0]
+    return run_in_loop_thread(run)
+
+
+class _HandedOver(Silent):
+    """A Progress whose steps are taken by another one, in the thread of whoever called."""
+
+    def __init__(self, progress: Progress, hand_over: HandOver) -> None:
+        self._progress, self._hand_over = progress, hand_over
+
+    def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+        self._hand_over(partial(self._progress.step, done, total, label))
 
 
 async def _execute(

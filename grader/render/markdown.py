@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from grader.language import Text, say
+from grader.language import Text, counted, say
 from grader.render import wording
 from grader.render.findings import (
     cells_run,
@@ -143,8 +143,7 @@ def _score(report: Report) -> str:
         maximum=wording.points(report.max_score),
     )
     return _section(
-        f"# {text(title)}",
-        code(report.submission.name),
+        f"# {text(title)}: {code(report.submission.name)}",
         f"**{', '.join(filter(None, (reached, wording.not_marked(report.open))))}**",
         text(cells_run(report.submission)),
     )
@@ -212,10 +211,20 @@ def _diagnosis(part: Part) -> Iterator[str]:
 def _steps(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield an item for each step near the one that departs."""
     first, last = max(0, diagnosis.wrong - STEPS_BEFORE), diagnosis.wrong + STEPS_AFTER
+    if first:
+        yield f"- {_more_steps(first)}"
     for step in diagnosis.steps[first : last + 1]:
         beside = f": PyTorch {text(step.layer)}" if step.layer else ""
         name = " = ".join(filter(None, (step.variable, step.callee)))
         yield f"- {_STEP[step.status]} {code(name)} {tuple(step.shape)}{beside}"
+    rest = len(diagnosis.steps) - last - 1
+    if rest > 0:
+        yield f"- {_more_steps(rest)}"
+
+
+def _more_steps(count: int) -> str:
+    one, many = say("{count} more step"), say("{count} more steps")
+    return text(counted(count, one, many))
 
 
 def _problems(report: Report) -> str:

@@ -18,7 +18,7 @@ from msgspec import field
 from grader.decoding import prepared
 from grader.language import LANGUAGES, NOTHING, Text
 from grader.report import texts
-from grader.report.parts import CellCode, Frozen, MistakeKind, Part, Timing, nothing
+from grader.report.parts import CellCode, Diagnosis, Frozen, MistakeKind, Part, Timing, nothing
 
 SCHEMA_VERSION: Literal[5] = 5
 
@@ -166,6 +166,12 @@ class Report(Frozen, frozen=True):
     def open(self) -> float:
         """The points that a person gives and has not given yet: they are in no sum."""
         return sum(part.open for part in self.parts)
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """The diagnosis of the first part that has one: where its module departs from PyTorch."""
+        found = (part.diagnosis for part in self.parts if part.diagnosis is not None)
+        return next(found, None)
 
     def render(
         self,

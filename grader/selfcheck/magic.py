@@ -23,6 +23,7 @@ from grader.language import NOTHING, Text, say
 from grader.messages import EntrySpec
 from grader.render.speech import speaking, tell
 from grader.selfcheck.connection import CheckerClient, CheckError
+from grader.selfcheck.failed_import import FailedImport, failed_import
 from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.selfcheck.show import Bundle, show_checked, show_message, show_parts
 
@@ -65,6 +66,7 @@ class Magic:
         self._choice = UsedAssignment()
         self._watcher: LiveWatcher | None = None
         self._obstacle = ""
+        self._failed: FailedImport | None = None
         self._ids: tuple[str, ...] = ()
         self._language: str | None = None
 
@@ -73,6 +75,8 @@ class Magic:
         self._shell.register_magic_function(self.run, "line", NAME)
         self._shell.events.register("post_run_cell", self._look)
         self._shell.set_hook("complete_command", self._complete, str_key=f"%{NAME}")
+        # The cell of the imports stands above the one that loads this.
+        self._remember_failure(getattr(sys, "last_value", None))
         self._look(None)
 
     def unload(self) -> None:
@@ -147,10 +151,23 @@ class Magic:
                 say("Install the version that the assignment asks for, and restart the kernel."),
             )
         if self._watcher is None:
-            raise UsageError(
-                say("TVM is not imported yet."), say("Run the cells above this one first.")
-            )
+            raise UsageError(*self._why_not_imported())
         return self._watcher
+
+    def _why_not_imported(self) -> tuple[Text, Text]:
+        if self._failed is None:
+            return say("TVM is not imported yet."), say("Run the cells above this one first.")
+        return (
+            say(
+                "TVM is not imported, because the cell that imports it failed at `{line}`: {error}",
+                line=self._failed.line,
+                error=self._failed.error,
+            ),
+            say(
+                "Install a version of that package that fits the others (`grader doctor` names the"
+                " command), restart the kernel, and run all cells."
+            ),
+        )
 
     def _without_slug(self, word: str) -> str:
         """Take the assignment out of `e2e-conv/emit_te`, and remember it."""
@@ -175,8 +192,13 @@ class Magic:
         self._language = card.language
         return card
 
-    def _look(self, _: Any) -> None:
+    def _remember_failure(self, error: object) -> None:
+        if isinstance(error, BaseException) and "tvm" not in sys.modules:
+            self._failed = failed_import(error) or self._failed
+
+    def _look(self, result: Any) -> None:
         """Begin to watch once the notebook has imported TVM: externs must be seen made."""
+        self._remember_failure(getattr(result, "error_in_exec", None))
         if self._watcher is not None or self._obstacle or "tvm" not in sys.modules:
             return
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader.cli.telling import LiveBatch, LiveProgress
+from grader.cli.telling import LiveBatch, LiveProgress, tell_beside
 from grader.language import foreign
 from grader.progress import BatchProgress, Progress, duration
 from tests.endtoend.command import heed_interrupts
@@ -308,3 +308,12 @@ def test_what_stands_between_colons_is_told_as_it_is() -> None:
     ]
     assert len(consoles) > 5
     assert not [each for each in consoles if "emoji=False" not in each[1]]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_command_in_a_pipe_is_on_one_line(is_terminal: bool) -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=40, force_terminal=is_terminal, no_color=True)
+    command = "pip install --force-reinstall --no-deps torchvision==0.28.0"
+    tell_beside(console, "Hint", command)
+    assert (not is_terminal) == (f"Hint      {command}\n" == output.getvalue())

@@ -68,6 +68,13 @@ def commands(report: Report) -> list[Command]:
 
 
 class TestSummary:
+    def test_its_heading_names_the_submission_by_its_path(self) -> None:
+        report = sample_reports.typical()
+        named = replace(report.submission, name="submissions/ada/hw`<b>*.ipynb")
+        heading = render_github(replace(report, submission=named)).decode().splitlines()[0]
+        assert heading.startswith("# ")
+        assert heading.endswith(": `` submissions/ada/hw`<b>*.ipynb ``")
+
     """The summary of the job."""
 
     def test_it_is_the_report_in_markdown(self) -> None:
@@ -82,7 +89,7 @@ class TestSummary:
         summary = render_github(huge())
         assert SUMMARY_BYTES // 2 < len(summary) <= SUMMARY_BYTES
         assert summary.endswith(b"What follows is too long for this page.\n")
-        assert summary.startswith(b"# A convolutional classifier, end to end\n")
+        assert summary.startswith(b"# A convolutional classifier, end to end: `")
         whole = render_markdown(huge())
         assert whole.startswith(summary[: summary.rindex(b"What follows")].rstrip(b"\n"))
 

@@ -47,7 +47,7 @@ class TestContent:
 
     def test_it_opens_with_assignment_submission_and_score(self) -> None:
         top = rendered(sample_reports.typical()).split("\n##")[0]
-        assert top.startswith("# A convolutional classifier, end to end\n\n`homework.ipynb`\n")
+        assert top.startswith("# A convolutional classifier, end to end: `homework.ipynb`\n")
         assert "**77.5 of 100 points**" in top
         assert "15 of 17 code cells ran to the end." in top
         assert "- The convolution, scheduled: 22.5 of 30" in top
@@ -97,6 +97,8 @@ class TestContent:
         part = msgspec.structs.replace(report.parts[0], diagnosis=diagnosis)
         page = rendered(msgspec.structs.replace(report, parts=(part,)))
         assert "- ✓ `lv2 = f` (1,): PyTorch relu\n" in page
+        assert "- 2 more steps\n- ✓ `lv2 = f`" in page
+        assert "`lv14 = f` (1,): PyTorch relu\n- 5 more steps\n" in page
         assert ["lv2 ", "lv14 "] == [
             each for each in ("lv1 ", "lv2 ", "lv14 ", "lv15 ") if each in page
         ]

@@ -218,6 +218,18 @@ class TestTheLine:
 class TestLoading:
     """What was there before the extension."""
 
+    def test_the_import_that_failed_before_tvm_is_named(self, tmp_path: Path) -> None:
+        package = tmp_path / "torchvision.py"
+        package.write_text("raise RuntimeError('operator torchvision::nms does not exist')\n")
+        path = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})"
+        check = "%grader check"
+        cells = path, "import torchvision\nimport tvm", LOAD, check
+        notebook = run_notebook(tmp_path, *cells, tags=[[], ["raises-exception"]])
+        text = " ".join(shown(notebook, check).split())
+        assert "failed at `import torchvision`" in text
+        assert "RuntimeError: operator torchvision::nms does not exist" in text
+        assert "grader doctor" in text
+
     def test_an_interrupt_ends_the_check_and_no_more(self, late: NotebookNode) -> None:
         assert "was interrupted" in shown(late, INTERRUPTED)
 

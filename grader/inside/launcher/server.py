@@ -8,6 +8,7 @@ import importlib
 import os
 import pkgutil
 import signal
+import site
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -52,9 +53,7 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     linux.adopt_orphans()
     prepare(cast(Preload, preload))
-    sys.path.remove(source)
-    if source not in sys.path:  # who is closed out of it need not know what else lies there
-        sys.path_importer_cache.pop(source, None)
+    forget_source(source)
     # From now on it ends with its connection, and has children to bury until then.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with socket.socket(fileno=int(number)) as requests:
@@ -62,6 +61,19 @@ def main(arguments: Sequence[str]) -> None:
         serve(requests)
     # The grader waits for it: to take PyTorch and TVM apart first takes a tenth of a second.
     os._exit(0)
+
+
+def forget_source(source: str) -> None:
+    """Take the folder that `grader` was imported from off the path, unless packages lie there.
+
+    A checkout that is installed as editable is on the path twice. Its other folders have solutions
+    and tests, and the importer's cache has their names.
+    """
+    sys.path.remove(source)
+    if source in map(os.path.realpath, site.getsitepackages()):
+        return
+    sys.path[:] = [each for each in sys.path if os.path.realpath(each) != source]
+    sys.path_importer_cache.pop(source, None)
 
 
 def prepare(preload: Preload) -> None:
