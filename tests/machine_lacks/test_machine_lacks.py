@@ -18,8 +18,8 @@ from tests.endtoend.command import GRADER, ROOT
 from tests.machine_lacks.hiding import LACKS, Lack, run_lacking, together
 
 REFERENCES = sorted(path.parent.name for path in (ROOT / "examples").glob("*/reference.ipynb"))
-TOUCHED = ("e2e-conv", "e2e-mlp")
-"""The one whose notebook draws, reads files and schedules, and the one that calls externs."""
+TOUCHED = ("e2e-mlp",)
+"""It calls externs, loads images, draws one and reads parameters. All six meet all lacks at once."""
 
 ALL = together({name: each for name, each in LACKS.items() if name != "bubblewrap"})
 EXPORT = """
@@ -82,7 +82,6 @@ def test_the_first_reference_gets_full_points_without_a_compiler(tmp_path: Path)
     assert [] == problems
 
 
-@pytest.mark.slow
 @pytest.mark.graded
 @pytest.mark.parametrize("name", LACKS)
 def test_a_reference_loses_no_points_without_it(name: str, tmp_path: Path) -> None:
@@ -90,14 +89,12 @@ def test_a_reference_loses_no_points_without_it(name: str, tmp_path: Path) -> No
     assert {} == wrong, output
 
 
-@pytest.mark.slow
 @pytest.mark.graded
 def test_no_reference_loses_points_without_all_of_it(tmp_path: Path) -> None:
     wrong, output = refused_or_full(ALL, REFERENCES, tmp_path)
     assert {} == wrong, output
 
 
-@pytest.mark.slow
 def test_points_lost_for_want_of_a_compiler_are_not_counted(tmp_path: Path) -> None:
     work = {"e2e-mlp": notebook("e2e-mlp", [EXPORT])}
     code, reports, output = graded(LACKS["compilers"], work, tmp_path)
@@ -107,7 +104,6 @@ def test_points_lost_for_want_of_a_compiler_are_not_counted(tmp_path: Path) -> N
     assert "with a C compiler, this machine has none" in note.english
 
 
-@pytest.mark.slow
 def test_the_doctor_tries_what_a_grading_needs(tmp_path: Path) -> None:
     done = run_lacking(ALL, (GRADER, "doctor"), tmp_path)
     assert 0 == done.returncode, done.stdout
