@@ -47,9 +47,10 @@ _TOLD = 20
 _MEMORY = 160 * 2**20
 _BAD_PATHS = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
 
-_SMALL = 2 * 2**30
+_SMALL = 2**30
 _LARGE = 16 * 2**30
-_RATIO = 40
+_RATIO = 24
+"""Twice what the reading process allows each student: the other half is shared equally."""
 _BYTES_A_SECOND = 16 * 2**20
 
 

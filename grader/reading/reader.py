@@ -338,12 +338,16 @@ class _Patient:
         self._channel = channel
         self._waiting = waiting
         self._work = work
+        self._received = memoryview(b"")
 
     def recv(self, size: int, /) -> bytes:
         """Return some bytes. Raises FrameError where there are none in time."""
-        if not self._waiting.ready(self._channel, self._work):
-            raise FrameError("there was no answer in time")
-        return self._channel.recv(size)
+        if not self._received:
+            if not self._waiting.ready(self._channel, self._work):
+                raise FrameError("there was no answer in time")
+            self._received = memoryview(self._channel.recv(2**20))
+        found, self._received = self._received[:size], self._received[size:]
+        return bytes(found)
 
 
 class _Waiting:

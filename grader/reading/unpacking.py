@@ -39,7 +39,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _HEADERS = 2**20
 """Longest headers of one member of a tar archive, which are read into memory."""
 
-_RATIO = 20
+_RATIO = 12
 """So much larger than it is packed a member may always be; notebooks shrink to a tenth."""
 
 _SPARE_SECONDS = 0.5
@@ -193,7 +193,7 @@ def _fair(
 ) -> list[tuple[list[zipfile.ZipInfo], int]]:
     """Return members by the folder or file in the archive that they belong to, with its room.
 
-    Each has an equal share, or 20 times what it is packed to: a bomb takes nobody else's room.
+    Each has an equal share, or 12 times what it is packed to: a bomb takes nobody else's room.
     Those that claim to be small come first.
     """
     groups: dict[str, list[zipfile.ZipInfo]] = defaultdict(list)

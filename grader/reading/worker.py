@@ -20,7 +20,7 @@ import traceback
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import msgspec
 
@@ -35,6 +35,7 @@ from grader.reading.messages import (
     Content,
     Cost,
     FromReader,
+    FromUnpacker,
     Overwhelmed,
     Read,
     ReaderBounds,
@@ -171,15 +172,20 @@ def _read(file: int, suffix: str, idle: int) -> FromReader:
 
 def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
     """Tell an archive's members as frames, and at last how it ended."""
-    with open(file, "rb", closefd=False) as stream:
+    with open(file, "rb", closefd=False) as stream, channel.makefile("wb", 2**18) as told:
+        answers = cast("io.BufferedWriter", told)
         end = unpack_archive(
             stream,
             request.limits,
             request.bounds.seconds,
-            lambda message: channel.sendall(encode_frame(message)),
+            lambda message: _write(answers, message),
         )
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    channel.sendall(encode_frame(Unpacked(end, used.ru_utime + used.ru_stime)))
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _write(answers, Unpacked(end, used.ru_utime + used.ru_stime))
+
+
+def _write(answers: io.BufferedWriter, message: FromUnpacker) -> None:
+    answers.write(encode_frame(message))
 
 
 def _sources(content: Content) -> list[str]:
