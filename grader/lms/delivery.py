@@ -35,12 +35,14 @@ class Delivery(msgspec.Struct, frozen=True):
 
 
 class FolderContents(msgspec.Struct, frozen=True):
-    """What a folder holds by one layout, the names that do not belong to it, and what is left out
+    """What a folder holds by one layout, and the names that do not belong to it.
 
-    although they do.
+    `left_out` does belong to it, and has a reason. It is `certain` where a name that no student can
+    have shows the layout, and not what most of the names are.
     """
 
     layout: Layout
     handed_in: tuple[Delivery, ...]
     strangers: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    certain: bool = False

@@ -96,7 +96,8 @@ def _places(folder: Path, is_student: Callable[[str], bool]) -> list[Path]:
 
 def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
     explained = len(found.handed_in)
-    return explained > 0 and (demanded is not None or explained > len(found.strangers))
+    is_most = found.certain or explained > len(found.strangers)
+    return explained > 0 and (demanded is not None or is_most)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -263,7 +264,7 @@ def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
     here = {path.name for path in _entries(folder)}
     missing = (name for name, each in told.items() if each.submitters and name not in here)
     left_out = tuple(LeftOut(name, "missing") for name in missing)
-    return FolderContents("gradescope", tuple(handed_in), tuple(strangers), left_out)
+    return FolderContents("gradescope", tuple(handed_in), tuple(strangers), left_out, certain=True)
 
 
 def _read_metadata(path: Path) -> dict[str, _Metadata]:
@@ -400,7 +401,7 @@ def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
     taken = {each.keys["folder"] for each in handed_in}
     others = (each.name for each in students if each.name not in (*taken, *strangers))
     left_out = tuple(LeftOut(name, "unsubmitted") for name in others)
-    return FolderContents("nbgrader", handed_in, strangers, left_out)
+    return FolderContents("nbgrader", handed_in, strangers, left_out, certain=is_course)
 
 
 def _works_of(student: Path) -> list[Path]:

@@ -76,7 +76,7 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
         return "large"
     except Exception:  # noqa: BLE001  parsers raise whatever they meet: OSError, ValueError, struct.error
         return "damaged"
-    return "all"
+    return "all" if out.files else "damaged"  # a block of zeros is a tar archive, and so is a bomb
 
 
 class _Telling:
@@ -86,14 +86,14 @@ class _Telling:
         self._tell = tell
         self._limits = limits
         self._until = until
-        self._files = 0
+        self.files = 0
         self.size = 0
 
     @contextmanager
     def member(self, name: str) -> Iterator[None]:
         """Skip a member, and go on with the next, where the body cannot tell it."""
-        self._files += 1  # before anything else: an archive of refused members is no shorter
-        if self._files > self._limits.files:
+        self.files += 1  # before anything else: an archive of refused members is no shorter
+        if self.files > self._limits.files:
             raise _TooLargeError
         try:
             self._check_time()
@@ -109,13 +109,17 @@ class _Telling:
         """Tell a folder, which may be all that there is of a student."""
         self._tell(FolderTold(_sent(name)))
 
-    def content(self, name: str, content: IO[bytes], room: int, *, to_end: bool = False) -> int:
+    def room(self, left: int) -> int:
+        """Return how large a member may be of which `left` bytes are left."""
+        return min(self._limits.file_size, left)
+
+    def content(self, name: str, content: IO[bytes], most: int, *, to_end: bool = False) -> int:
         """Tell a member in pieces, and return its size. Raises _LeaveOutError for one too large.
 
         One of a tar is read `to_end`: the next comes after it.
         """
         self._tell(Began(_sent(name)))
-        size, most = 0, min(self._limits.file_size, room)
+        size = 0
         while chunk := content.read(PIECE):
             size += len(chunk)
             self.size += len(chunk)
@@ -183,9 +187,9 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
                     if entry.is_dir():
                         out.folder(name)
                         continue
-                    _check_zip_entry(entry)
+                    _check_zip_entry(entry, out.room(left))
                     with _open_zip_entry(opened, entry) as content:
-                        left -= out.content(name, content, left)
+                        left -= out.content(name, content, out.room(left))
 
 
 def _fair(
@@ -219,7 +223,7 @@ def _zip_name(entry: zipfile.ZipInfo) -> str:
         return entry.filename
 
 
-def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
+def _check_zip_entry(entry: zipfile.ZipInfo, most: int) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind == stat.S_IFLNK:
         raise _LeaveOutError("link")
@@ -229,6 +233,8 @@ def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
         raise _LeaveOutError("encrypted")
     if entry.compress_type not in _METHODS:
         raise _LeaveOutError("unsupported")
+    if entry.file_size > most:  # what is more than it says is damaged: no more is read
+        raise _LeaveOutError("large")
 
 
 @contextmanager
@@ -302,7 +308,8 @@ def _unpack_tar(file: BinaryIO, out: _Telling) -> None:
                     out.folder(entry.name)
                     continue
                 content = _tar_content(opened, entry, stream)
-                out.content(entry.name, content, 2**63, to_end=True)
+                most = out.room(entry.size)
+                out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
 
 
 def _tar_content(opened: tarfile.TarFile, entry: tarfile.TarInfo, stream: _Stream) -> IO[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import io
 import lzma
 import os
@@ -37,6 +38,7 @@ def tarred(build: Callable[[tarfile.TarFile], None], mode: str = "w:gz") -> byte
     return buffer.getvalue()
 
 
+@functools.cache
 def bomb(method: int) -> bytes:
     return packed(("hw.ipynb", bytes(300 * 2**20)), method=method)
 
@@ -87,6 +89,12 @@ def sparse() -> bytes:
     return entry.tobuf(tarfile.PAX_FORMAT) + bytes(1024)
 
 
+HARMLESS = {
+    "name in another code",
+    "name with a null",
+    "tar name that is no utf-8",
+    "the draft's name",
+}
 DEEP = "/".join(["d" * 250] * 29) + "/hw.ipynb"
 ATTACKS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "bzip2 bomb": ("a.zip", lambda: bomb(zipfile.ZIP_BZIP2)),
@@ -141,8 +149,8 @@ ATTACKS: dict[str, tuple[str, Callable[[], bytes]]] = {
             bytes(2**20), filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 2**29}]
         ),
     ),
-    "gz bomb": ("a.tgz", lambda: tarred(lambda a: tar_member(a, "hw", bytes(400 * 2**20)))),
-    "bz2 bomb": ("a.tar.bz2", lambda: bz2.compress(bytes(400 * 2**20))),
+    "gz bomb": ("a.tgz", lambda: tarred(lambda a: tar_member(a, "hw", bytes(300 * 2**20)))),
+    "bz2 bomb": ("a.tar.bz2", lambda: bz2.compress(bytes(100 * 2**20))),
     "tar that is cut off": (
         "a.tgz",
         lambda: tarred(lambda a: tar_member(a, "hw", b"x" * 9999))[:-9],
@@ -163,7 +171,7 @@ ATTACKS: dict[str, tuple[str, Callable[[], bytes]]] = {
         "a.tar",
         lambda: tarfile.TarInfo("x").tobuf()[:124] + b"-1" + bytes(900),
     ),
-    "pax headers without end": ("a.tar", lambda: pax(60_000)),
+    "pax headers without end": ("a.tar", lambda: pax(200_000)),
     "sparse of nonsense": ("a.tar", sparse),
     "20,000 links": (
         "a.tgz",
@@ -195,7 +203,7 @@ def test_the_class_goes_on(tmp_path: Path, attack: str) -> None:
     assert ["class", *before] == sorted(each.name for each in tmp_path.iterdir())
     size = sum(e.stat().st_size for e in (tmp_path / "class").rglob("*") if e.is_file())
     assert size < 2**30
-    if attack not in ("name in another code", "tar name that is no utf-8", "the draft's name"):
+    if attack not in HARMLESS:
         told = reasons(outcome)
         assert told
         assert all(each.startswith("Mallory-12/") for each in told)

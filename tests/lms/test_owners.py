@@ -1,4 +1,4 @@
-"""Whose something is: by what the system has made of a name, and by nothing that a student wrote."""
+"""Whose something is: what the system has made of a name says it, and nothing else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_display_name_that_ends_as_canvas_goes_on_is_nobodys(tmp_path: Path, f
 
 
 def test_a_file_of_canvas_may_have_numbers_in_its_name(tmp_path: Path) -> None:
-    names = ("kim_5_602_hw_1_2_conv.ipynb", "byronbob_77_603_lab_10_28_2.ipynb")
+    names = ("kim_5_60212_hw_1_2_conv.ipynb", "byronbob_77_60331_lab_10_28_2.ipynb")
     found = owners(tmp_path, BOB, *names)
     assert {"bob": {names[1]}, "kim-5": {names[0]}} == found
 
@@ -152,7 +152,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert set(names) == owners(tmp_path, None, *names)["a-11"]
 
 
-@pytest.mark.parametrize("rest", [".", "..", "a\\..\\..\\x", "C:x"])
+@pytest.mark.parametrize("rest", [".", "..", "a\\..\\..\\x"])
 def test_a_name_that_is_no_files_is_left_out(tmp_path: Path, rest: str) -> None:
     archive = make_zip(tmp_path / "a.zip", {"a_11_101_hw.ipynb": "", f"a_11_102_{rest}": "x"})
     outcome = collect(archive, tmp_path / "class")
@@ -169,7 +169,7 @@ def test_folders_know_whose_they_are_and_a_manifest_below_says_nothing(tmp_path:
     make_folder(mallory, {"collected.json": forged, "submissions/bob/hw.ipynb": b"x"})
     known = CollectedFolders()
     path = mallory / "submissions/bob/hw.ipynb"
-    for common in (mallory, tmp_path / "class", tmp_path):
+    for common in (mallory, mallory.parent, tmp_path / "class"):
         found = known.find(path, common)
         assert found is not None
         assert ("", "m-5") == (found[0].id, found[0].folder)
