@@ -16,8 +16,9 @@ _SIZE_LIMIT = 16 * 2**20
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FORMULAS = tuple("=+-@＝＋－＠")
 _BLANKS = ("\t", "\r", "\n")
-_NEXT_CELL = re.compile(r"(\S\s*[;\t]\s*)(?=[=+\-@＝＋－＠])")
-"""Where one would begin that divides by semicolons, as in half of Europe, or by tabs."""
+_CELL_ENDS = re.compile(r"([;\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029][\s\"]*)(?=[=+\-@＝＋－＠])")
+"""Where the next cell may begin: some programs divide by semicolons or tabs, and some end a row at
+any line's end, quoted or not."""
 
 
 class ReadTable(NamedTuple):
@@ -97,7 +98,7 @@ def harmless(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        told = _NEXT_CELL.sub(r"\1'", text)
+        told = _CELL_ENDS.sub(r"\1'", text)
         is_formula = told.startswith(_BLANKS) or told.lstrip().startswith(_FORMULAS)
         return f"'{told}" if is_formula else told
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert [["a", "b"], *rows] == table_of(tmp_path, write_table(["a", "b"], rows))
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-cmd|x", "@SUM(A1)", " =x", "\t=x", "＝x"])
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-cmd|x", "@SUM(A1)", " =x", "＝x"])
 def test_a_formula_is_made_text(text: str) -> None:
     assert f"'{text}" == harmless(text)
 
@@ -46,6 +47,21 @@ def test_a_formula_is_made_text(text: str) -> None:
 @pytest.mark.parametrize("separator", [";", "; ", "\t"])
 def test_so_is_one_behind_what_divides_cells_elsewhere(separator: str) -> None:
     assert f"Ada{separator}'=x" == harmless(f"Ada{separator}=x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [";=1+1", "a\n=1", "a\r\n+1", "\t=x", "a\u2028@x", ';"=1', 'a;""\t"-x', "x;;＝1", "\v=1"],
+)
+def test_no_cell_is_a_formula_whatever_divides_cells_and_rows(text: str) -> None:
+    """A quotation mark after a semicolon begins another cell, and may end there."""
+    told = harmless(text)
+    cells = re.split(r"[;\t]", "\n".join(told.splitlines()).replace("\n", ";"))
+    assert [] == [cell for cell in cells if cell.replace('"', "").lstrip().startswith(FORMULAS)]
+    assert text == told.replace("'", "")
+
+
+FORMULAS = ("=", "+", "-", "@", "＝")
 
 
 @pytest.mark.parametrize("text", ["", "Ada", "a=b", "-5", "+3.5", "1-2", "a; b"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import stat
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -232,18 +233,47 @@ class Entry(msgspec.Struct, frozen=True):
     hint: Text = NOTHING
 
     @property
+    def common(self) -> Path:
+        """Return the folder that all submissions of the batch lie in."""
+        return self.path.parents[self.file.count("/")]
+
+    @property
+    def student(self) -> str:
+        """Return the folder in that of the batch, which the student has not named; empty for none.
+
+        What is below it, and a file's name, are the student's own words.
+        """
+        return self.file.partition("/")[0] if "/" in self.file else ""
+
+    @property
     def whose(self) -> str:
         """Return the folder that the file is in, a student's; empty where it is in none."""
         return "" if "/" not in self.file else self.file.rpartition("/")[0]
 
 
+MOST_NOTEBOOKS = 5
+"""Notebooks of one student that are graded; of a student with more none is."""
+
+OfAttempt = Callable[[Entry], str]
+"""Returns the folder of what somebody handed in at once; empty where a file lies in none."""
+
+
+def folder_of_student(entry: Entry) -> str:
+    """Return the folder in that of the batch that a file is in."""
+    return entry.student
+
+
 def collect(
-    arguments: Iterable[Path], working: Path | None = None, reports: Path | None = None
+    arguments: Iterable[Path],
+    working: Path | None = None,
+    reports: Path | None = None,
+    of_attempt: OfAttempt = folder_of_student,
 ) -> tuple[Entry, ...]:
     """Return the submissions that files and folders name, by name in order, none of them twice.
 
     Folders are searched for notebooks, and who handed in none has an entry too: every folder that
-    was named, and every one in it. Links are not followed, whether they are found or named.
+    was named, and every one in it. Links are not followed, whether they are found or named. Of more
+    than MOST_NOTEBOOKS in one folder `of_attempt` there is one entry, which says so.
     `working` is the working folder, `reports` that of the reports. Raises UsageError where there is
     no such file or folder.
     """
@@ -261,7 +291,38 @@ def collect(
             below = search(path, is_class=len(named) == 1, reports=own)
         for each in below:
             found.setdefault(each.path, msgspec.structs.replace(each, trusted=trusted))
-    return _entries(found.values(), Path(os.path.commonpath(bases)))
+    entries = _entries(found.values(), Path(os.path.commonpath(bases)))
+    return _without_floods(entries, of_attempt)
+
+
+def _without_floods(entries: Sequence[Entry], of_attempt: OfAttempt) -> tuple[Entry, ...]:
+    """Return the entries, one in place of all that somebody has handed in too many of."""
+    groups: dict[str, list[Entry]] = {}
+    for each in entries:
+        groups.setdefault(of_attempt(each) or f"/{each.name}", []).append(each)
+    kept = [
+        [_flood(folder, group)] if len(group) > MOST_NOTEBOOKS else group
+        for folder, group in groups.items()
+    ]
+    return tuple(sorted(itertools.chain(*kept), key=lambda entry: entry.name))
+
+
+def _flood(folder: str, group: Sequence[Entry]) -> Entry:
+    first = group[0]
+    path = Path(os.path.normpath(first.common / folder))
+    folder = path.name if folder == os.curdir else folder
+    (name,) = name_reports([folder]).values()
+    problem = say(
+        "There are {count} notebooks in {folder}; of one student at most {most} are graded.",
+        count=len(group),
+        folder=folder,
+        most=MOST_NOTEBOOKS,
+    )
+    hint = say(
+        "Grade the right one by its name. If the folder has several students' folders, name it"
+        " alone."
+    )
+    return Entry(path, folder, name, first.trusted, problem, hint)
 
 
 def _trusted_folders(arguments: Iterable[Path], working: Path) -> dict[Path, Path]:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -40,6 +40,15 @@ HandedInWhen = datetime | Literal["files"] | Mapping[Path, datetime] | None
 """When submissions were handed in: all at once, when each file was changed, by folders, or nobody
 says."""
 
+OwnerName = Callable[[Entry], str | None]
+"""Returns the word by which the roster knows whose a submission is; None where that is nobody's."""
+
+
+def named_by_folder(entry: Entry) -> str | None:
+    """Return the name of the folder in that of the batch. A file's name says nothing."""
+    return entry.student or None
+
+
 _LARGEST = 64 * 2**20
 """Bytes of the largest file that is kept."""
 
@@ -49,7 +58,10 @@ _AT_ONCE = 100
 
 @contextmanager
 def open_recording(
-    folder: Path, url: str, handed_in: HandedInWhen = None
+    folder: Path,
+    url: str,
+    handed_in: HandedInWhen = None,
+    owner_name: OwnerName = named_by_folder,
 ) -> Iterator[RecordingStore]:
     """Open the gradebook of a batch, beside its folder of reports, which its `open_store` keeps.
 
@@ -57,7 +69,7 @@ def open_recording(
     """
     book = Gradebook(open_database(url))
     try:
-        yield RecordingStore(folder, book, handed_in)
+        yield RecordingStore(folder, book, handed_in, owner_name)
     finally:
         book.close()
 
@@ -85,10 +97,17 @@ class RecordingStore(Store):
 
     shares = True
 
-    def __init__(self, folder: Path, gradebook: Gradebook, handed_in: HandedInWhen = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        gradebook: Gradebook,
+        handed_in: HandedInWhen = None,
+        owner_name: OwnerName = named_by_folder,
+    ) -> None:
         super().__init__(folder)
         self._gradebook = gradebook
         self._handed_in = handed_in
+        self._owner_name = owner_name
         self._owners = _owners(gradebook.students())
         self._recorded = gradebook.recorded()
         self._lock = threading.Lock()
@@ -207,11 +226,10 @@ class RecordingStore(Store):
             self.strangers.append(entry.name)
 
     def owner(self, entry: Entry) -> Student | None:
-        """Return whose a submission is, None where its path names nobody, or several."""
-        *folders, last = entry.file.split("/")
-        words = (*folders, last, last.rpartition(".")[0])
-        found = {each.id: each for word in words for each in self._owners.get(folded(word), ())}
-        return next(iter(found.values())) if len(found) == 1 else None
+        """Return whose a submission is; None where nobody is called so, or several are."""
+        word = self._owner_name(entry)
+        found = () if word is None else self._owners.get(folded(word), ())
+        return found[0] if len(found) == 1 else None
 
     def handed_in(self, path: Path, changed: datetime) -> datetime | None:
         """Return when a file was handed in, as far as that was said."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from os.path import realpath
+from functools import partial
+from os.path import realpath, relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from grader.api import answers, open_batch
-from grader.batch.collect import Entry, collect
+from grader.batch.collect import Entry, collect, folder_of_student
 from grader.batch.grading import SUMMARY, HandedInBy, Interrupted, Store, open_store
+from grader.batch.recording import named_by_folder
 from grader.batch.summary import (
     Row,
     Summary,
@@ -34,6 +36,7 @@ from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import ENGLISH, NOTHING, Text, as_text, say
+from grader.lms.collect import CollectedFolders
 from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.audience import shown, utc_now
@@ -76,11 +79,19 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     The overview is written beside the reports too. After Ctrl-C that is done with what there is,
     and KeyboardInterrupt goes on. Raises GraderError when nothing can be graded at all.
     """
-    entries = collect(options.submissions, Path.cwd(), options.output)
+    collected = CollectedFolders()
+    of_attempt = partial(_folder_of_attempt, collected)
+    entries = collect(options.submissions, Path.cwd(), options.output, of_attempt)
     _refuse_beside(entries, options.output)
     with (
         open_store(options.output) as folder,
-        recording(options.output, folder, options.grading.course, options.handed_in) as store,
+        recording(
+            options.output,
+            folder,
+            options.grading.course,
+            options.handed_in,
+            partial(_owner_name, collected),
+        ) as store,
     ):
         forget(options.output)
         try:
@@ -109,6 +120,24 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             forget(options.output)
         refuse_unrecorded(store)
     return summary
+
+
+def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:
+    """Return the folder of what somebody handed in at once, below the folder of the batch."""
+    found = collected.find(entry.path, entry.common)
+    if found is None:
+        return folder_of_student(entry)
+    folder = found[1]
+    return relpath(folder, entry.common) if folder.is_relative_to(entry.common) else ""
+
+
+def _owner_name(collected: CollectedFolders, entry: Entry) -> str | None:
+    """Return what the roster calls whose a submission is, by what was collected if it was."""
+    found = collected.find(entry.path, entry.common)
+    if found is None:
+        return named_by_folder(entry)
+    student = found[0]
+    return student.id or (student.keys.get("folder") if not student.doubt else None)
 
 
 def _retold(summary: Summary, reports: Path, language: str) -> Summary:

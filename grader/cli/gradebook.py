@@ -15,7 +15,13 @@ import msgspec
 from rich.console import Console
 
 from grader.batch.grading import Store
-from grader.batch.recording import HandedInWhen, RecordingStore, open_recording
+from grader.batch.recording import (
+    HandedInWhen,
+    OwnerName,
+    RecordingStore,
+    named_by_folder,
+    open_recording,
+)
 from grader.cli.ending import write_output
 from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
@@ -202,7 +208,11 @@ def _changed(login: str, fields: Mapping[str, tuple[str, str]]) -> Text:
 
 @contextmanager
 def recording(
-    folder: Path, store: Store, course: Path | None, handed_in: str | None
+    folder: Path,
+    store: Store,
+    course: Path | None,
+    handed_in: str | None,
+    owner_name: OwnerName = named_by_folder,
 ) -> Iterator[Store]:
     """Open the gradebook of a batch, if there is one, beside its folder of reports.
 
@@ -220,7 +230,7 @@ def recording(
     when: HandedInWhen = None
     if handed_in is not None:
         when = _when(handed_in)
-    with open_recording(folder, url, when) as recorder:
+    with open_recording(folder, url, when, owner_name) as recorder:
         yield recorder
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeVar, get_args
 import msgspec
 from rich.console import Console
 
-from grader.cli.telling import some_of, students, tell, words
+from grader.cli.telling import LiveProgress, can_redraw, some_of, students, tell, words
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.entries import RosterEntry
 from grader.language import Text, foreign, in_a_row, in_clauses, say
-from grader.lms.archives import Reason
+from grader.lms.archives import LeftOut, Reason
 from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout
 from grader.lms.collect import (
     MANIFEST,
@@ -39,11 +39,15 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.roster import keys_of, read_roster
+from grader.progress import Progress, Silent
 from grader.render.audience import utc_now
 from grader.tables import read_table
 
 _SHOWN = 20
 """So many names are printed; all of them are in the manifest and in `--json`."""
+
+_LARGE = 64 * 2**20
+"""Bytes that are collected within seconds."""
 
 _REASONS: dict[Reason, Text] = {
     "link": say("a link, which is not followed"),
@@ -56,6 +60,10 @@ _REASONS: dict[Reason, Text] = {
     "unsupported": say("it is packed in a way that cannot be read here"),
     "damaged": say("it is damaged"),
     "nested": say("it is packed more than twice"),
+    "budget": say("the student's archives are too large together"),
+    "missing": say("its files are not in the archive"),
+    "unclear": say("its name can be read as two students'"),
+    "unsubmitted": say("nothing for this assignment"),
 }
 
 
@@ -79,12 +87,25 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     wanted = CollectRequest(
         options.sources, options.output, _layout(options.layout), options.assignment
     )
-    outcome = collect_class(wanted, roster)
+    with _progress(options.sources) as progress:
+        outcome = collect_class(wanted, roster, progress)
     if options.json:
         write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
     else:
         _print(outcome, options.output, output)
-    return not (outcome.unmatched or _left_out(outcome.collected))
+    return not (outcome.unmatched or outcome.contested or _left_out(outcome.collected))
+
+
+@contextmanager
+def _progress(sources: Iterable[Path]) -> Iterator[Progress]:
+    """Yield what shows how far it is: on a terminal, and elsewhere of what takes long."""
+    console = Console(stderr=True, emoji=False)
+    size = sum(each.stat().st_size for each in sources if each.is_file())
+    if not can_redraw(console) and size <= _LARGE:
+        yield Silent()
+        return
+    with LiveProgress(console) as live:
+        yield live
 
 
 def _layout(name: str | None) -> Layout | None:
@@ -109,7 +130,16 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
     if outcome.unmatched:
         tell(output, say("Name the folders by the ids of the roster, or bring it up to date."))
+    _list_some(
+        output,
+        say("Not matched, several hand-ins would be one student's ({count}): {names}."),
+        outcome.contested,
+    )
+    if outcome.contested:
+        tell(output, say("Look at each, and grade by hand the one that is the student's."))
     _list_some(output, say("Of the roster, nothing from ({count}): {names}."), outcome.absent)
+    others = [e.name for e in outcome.collected.left_out if e.reason == "unsubmitted"]
+    _list_some(output, say("Nothing for this assignment from ({count}): {names}."), others)
     _list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
     tell(output, say("Whose each folder is: {path}", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
@@ -119,7 +149,7 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
 def _left_out(collected: Collected) -> list[str]:
     """Say what was not taken, and why."""
     everything = [
-        *((each.name, each) for each in collected.left_out),
+        *((each.name, each) for each in collected.left_out if each.reason != "unsubmitted"),
         *(
             (f"{student.folder}/{each.name}", each)
             for student in collected.students
@@ -127,15 +157,22 @@ def _left_out(collected: Collected) -> list[str]:
         ),
     ]
     return [
-        *(
-            words(say("{name} ({reason})", name=name, reason=_REASONS[each.reason]))
-            for name, each in everything
-        ),
+        *(_left_out_line(name, each) for name, each in everything),
         *(
             words(say("{name} (its name does not say whose it is)", name=name))
             for name in collected.strangers
         ),
     ]
+
+
+def _left_out_line(name: str, left_out: LeftOut) -> str:
+    reason = _REASONS[left_out.reason]
+    if left_out.more:
+        told = say(
+            "{name} and {count} more ({reason})", name=name, count=left_out.more, reason=reason
+        )
+        return words(told)
+    return words(say("{name} ({reason})", name=name, reason=reason))
 
 
 def _list_some(output: Console, sentence: Text, names: Collection[str]) -> None:

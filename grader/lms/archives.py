@@ -1,87 +1,113 @@
 """Unpacking archives that were handed in, or that hold what was handed in.
 
-Nothing of an archive is trusted: neither its names nor its sizes. A member that is a link, a device
-or would lie outside of the folder is left out and told of, as is what cannot be read; what would
-fill the disk ends the unpacking. No member is ever opened by the name of another, and no link is
-made, so that nothing leads out of the folder.
+A process with limits reads them (`grader.reading.unpacking`); what it tells is counted and written
+here. A member that is a link, a device or would lie outside of the folder is left out with its
+reason, as is a damaged one; an archive over its limits ends the unpacking. No member is opened by
+the name of another, nothing is written over, and no link is made: nothing leads out of the folder.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import stat
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import contextlib
+import errno
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import BinaryIO, Literal, NamedTuple
 
 import msgspec
 
 from grader.errors import UsageError
 from grader.language import Text, say
+from grader.reading.messages import (
+    Began,
+    FolderTold,
+    LeaveReason,
+    Piece,
+    ReaderBounds,
+    Skipped,
+    Unpacked,
+    UnpackLimits,
+)
+from grader.reading.reader import SubmissionReader
 
-Reason = Literal[
-    "link",
-    "special",
-    "outside",
-    "name",
-    "twice",
-    "large",
-    "encrypted",
-    "unsupported",
-    "damaged",
-    "nested",
-]
-"""Why a member is left out."""
+Reason = (
+    LeaveReason | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted"]
+)
+"""Why something is left out."""
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
+LONGEST_PATH = 1000
+"""Bytes of a path below a student's folder: a path of the system may have 4095."""
+
 _LONGEST_NAME = 255
-_UNICODE_NAME = 0x800
-_ENCRYPTED = 0x1
-_CHUNK = 2**20
-_BLOCK = 2**16
-_LONGEST_HEADERS = 16 * 2**20
-_DAMAGED = (
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    gzip.BadGzipFile,
-)
+_TOLD = 20
+"""Members left out for one reason that are named; of the others it is said how many there are."""
+
+_MEMORY = 160 * 2**20
+_BAD_PATHS = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
+
+_SMALL = 2**30
+_LARGE = 16 * 2**30
+_RATIO = 24
+"""Twice what the reading process allows each student: the other half is shared equally."""
+_BYTES_A_SECOND = 16 * 2**20
 
 
 class ArchiveLimits(msgspec.Struct, frozen=True):
-    """What an archive may hold: bytes in one file and in all, files, and folders in one another."""
+    """What an archive may hold and take: bytes in one file and in all, files, folders in one
+
+    another, bytes of an index, seconds of a processor. `shared` is a class's, which each of its
+    students has a part of.
+    """
 
     file_size: int = 512 * 2**20
-    size: int = 16 * 2**30
+    size: int = _LARGE
     files: int = 200_000
     depth: int = 30
+    index: int = 8 * 2**20
+    seconds: int = 10
+    shared: bool = False
 
 
-OF_A_STUDENT = ArchiveLimits(file_size=256 * 2**20, size=2**30, files=10_000)
+def limits_of_class(size: int) -> ArchiveLimits:
+    """Return the limits of an archive of `size` bytes that a system has made."""
+    most = max(_LARGE, 2 * size)
+    room = min(max(_SMALL, _RATIO * size), most)
+    return ArchiveLimits(size=room, seconds=6 + size // _BYTES_A_SECOND, shared=True)
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """A member that was not unpacked."""
+    """A member that was not unpacked; `more` were left out like it, and are not named."""
 
     name: str
     reason: Reason
+    more: int = 0
+
+
+class UnpackOutcome(NamedTuple):
+    """What an unpacking left out, and what it took: files, bytes, seconds of a processor."""
+
+    left_out: tuple[LeftOut, ...]
+    files: int
+    size: int
+    seconds: float
 
 
 class ArchiveError(UsageError):
-    """Raised when an archive cannot be unpacked, or is larger than it may be."""
+    """Raised when an archive cannot be unpacked, or is larger than it may be.
+
+    `outcome` is what it took until then.
+    """
+
+    def __init__(self, message: Text, hint: Text, reason: Reason, outcome: UnpackOutcome) -> None:
+        super().__init__(message, hint)
+        self.reason: Reason = reason
+        self.outcome = outcome
 
 
-class _LeaveOutError(Exception):
-    """Raised for a single member."""
+class PathError(Exception):
+    """Raised for a name that nothing can be written by."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
@@ -93,218 +119,156 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
-def unpack(archive: Path, folder: Path, limits: ArchiveLimits | None = None) -> tuple[LeftOut, ...]:
+def unpack(
+    archive: Path, folder: Path, reader: SubmissionReader, limits: ArchiveLimits | None = None
+) -> UnpackOutcome:
     """Unpack a zip or tar archive into an empty folder; return what was left out.
 
     Raises ArchiveError when it is none, is damaged as a whole, or larger than the limits.
     """
-    writer = _Writer(folder, ArchiveLimits() if limits is None else limits)
-    try:
-        if zipfile.is_zipfile(archive):
-            _unpack_zip(archive, writer)
-        else:
-            _unpack_tar(archive, writer)
-    except _DAMAGED:
+    limits = ArchiveLimits() if limits is None else limits
+    writer = _Writer(folder, limits)
+    request = UnpackLimits(limits.file_size, limits.size, limits.files, limits.index, limits.shared)
+    bounds = ReaderBounds(_MEMORY, limits.seconds)
+    end, seconds = "large", float(limits.seconds)
+    with archive.open("rb") as file, contextlib.closing(writer):
+        told = reader.unpack(file.fileno(), request, bounds)
+        with contextlib.closing(told):
+            for message in told:
+                if isinstance(message, Unpacked):
+                    end, seconds = message.end, message.seconds
+                    break
+                if not writer.take(message):
+                    break
+    outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds)
+    if end == "damaged":
         hint = say("Download it anew; what is unpacked by hand can be named as a folder.")
+        damaged = say("{name} is no archive, or a damaged one.", name=archive.name)
+        raise ArchiveError(damaged, hint, "damaged", outcome)
+    if end == "large":
         raise ArchiveError(
-            say("{name} is no archive, or a damaged one.", name=archive.name), hint
-        ) from None
-    return tuple(writer.left_out)
+            say(
+                "{name} holds more than may be unpacked: {size:,} MB, {files:,} files, {seconds:,}"
+                " seconds of a processor.",
+                name=archive.name,
+                size=limits.size // 2**20,
+                files=limits.files,
+                seconds=limits.seconds,
+            ),
+            say("If that is right, unpack it by hand, and name the folder."),
+            "large",
+            outcome,
+        )
+    return outcome
 
 
 class _Writer:
-    """Writes members below a folder, and counts."""
+    """Writes members below a folder, and counts them once more: their teller has met an archive."""
 
     def __init__(self, folder: Path, limits: ArchiveLimits) -> None:
-        self.left_out: list[LeftOut] = []
+        self.files = 0
+        self.size = 0
+        self._told = LeftOutList()
         self._folder = folder
         self._limits = limits
-        self._files = 0
-        self._size = 0
+        self._file: BinaryIO | None = None
+        self._path = folder
+        self._name = ""
 
-    @contextmanager
-    def member(self, name: str) -> Iterator[None]:
-        """Leave a member out, and go on with the next, where the body cannot take it."""
-        self._files += 1  # before anything else: an archive of refused members is no shorter
-        if self._files > self._limits.files:
-            raise _too_large(
-                say("The archive holds more than {files:,} files.", files=self._limits.files)
-            )
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What was not written."""
+        return self._told.all
+
+    def take(self, message: Began | FolderTold | Piece | Skipped) -> bool:
+        """Write what is told. Returns whether that is still within the limits."""
+        if isinstance(message, Piece):
+            self.size += len(message.content)
+            if self._file is not None:
+                self._file.write(message.content)
+            return self.size <= self._limits.size
+        self.files += not (isinstance(message, Skipped) and message.name == self._name)
+        if isinstance(message, Skipped):
+            self._drop()
+            self._told.add(message.name, message.reason)
+        else:
+            self._begin(message)
+        return self.files <= self._limits.files
+
+    def close(self) -> None:
+        """Close the file that is being written."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+        self._name = ""
+
+    def _begin(self, message: Began | FolderTold) -> None:
+        self.close()
         try:
-            yield
-        except _LeaveOutError as refusal:
-            self.left_out.append(LeftOut(name, refusal.reason))
+            parts = path_parts(message.name, self._limits.depth)
+            self._path = self._folder.joinpath(*parts)
+            with names_refused():
+                if isinstance(message, FolderTold):
+                    self._path.mkdir(parents=True, exist_ok=True)
+                    return
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self._path.open("xb", buffering=0)
+                self._name = message.name
+        except PathError as refusal:
+            if isinstance(message, Began) or refusal.reason != "name":  # `./` is no member
+                self._told.add(message.name, refusal.reason)
 
-    def write(self, name: str, content: IO[bytes]) -> None:
-        """Write one member. Raises _LeaveOutError, and ArchiveError when all is too much."""
-        place = self._folder.joinpath(*_parts(name, self._limits.depth))
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("xb") as file:
-                self._copy(content, file)
-        except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            raise _LeaveOutError("twice") from None
-        except _LeaveOutError:
-            place.unlink()
-            raise
-
-    def _copy(self, content: IO[bytes], file: IO[bytes]) -> None:
-        """Copy by chunks: what an archive says of its sizes need not be so."""
-        size = 0
-        while chunk := _read(content):
-            size += len(chunk)
-            self._size += len(chunk)
-            if self._size > self._limits.size:
-                raise _too_large(
-                    say("The archive holds more than {size:,} MB.", size=self._limits.size // 2**20)
-                )
-            if size <= self._limits.file_size:
-                file.write(chunk)
-        if size > self._limits.file_size:  # read to its end: the next of a tar comes after it
-            raise _LeaveOutError("large")
+    def _drop(self) -> None:
+        """Remove what was written of a member that is left out in its middle."""
+        if self._file is not None:
+            self._path.unlink()
+        self.close()
 
 
-def _read(content: IO[bytes]) -> bytes:
+class LeftOutList:
+    """What is left out: of each reason some are named, and the others counted."""
+
+    def __init__(self) -> None:
+        self._named: dict[Reason, list[LeftOut]] = {}
+
+    def add(self, name: str, reason: Reason, more: int = 0) -> None:
+        """Note a name, or one name more."""
+        named = self._named.setdefault(reason, [])
+        if len(named) < _TOLD:
+            named.append(LeftOut(name[:_LONGEST_NAME], reason, more))
+        else:
+            last = named[-1]
+            named[-1] = LeftOut(last.name, reason, last.more + 1 + more)
+
+    @property
+    def all(self) -> tuple[LeftOut, ...]:
+        """All of them."""
+        return tuple(each for named in self._named.values() for each in named)
+
+
+@contextlib.contextmanager
+def names_refused() -> Iterator[None]:
+    """Raise PathError in the body where a name cannot be written by, whatever the reason is."""
     try:
-        return content.read(_CHUNK)
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
-        raise _LeaveOutError("damaged") from None
+        yield
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise PathError("twice") from None
+    except ValueError:
+        raise PathError("name") from None
+    except OSError as error:
+        if error.errno in _BAD_PATHS:
+            raise PathError("name") from None
+        raise
 
 
-def _too_large(what: Text) -> ArchiveError:
-    return ArchiveError(what, say("If that is right, unpack it by hand, and name the folder."))
-
-
-def _parts(name: str, depth: int) -> tuple[str, ...]:
-    """Return the names of a path below the folder. Raises _LeaveOutError for any other path."""
+def path_parts(name: str, depth: int) -> tuple[str, ...]:
+    """Return the names of a path below a folder. Raises PathError for any other path."""
     path = name.replace("\\", "/")  # so archives of Windows separate folders
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     if path.startswith("/") or ".." in parts or (parts and parts[0].endswith(":")):
-        raise _LeaveOutError("outside")
-    if not parts or len(parts) > depth or "\0" in path:
-        raise _LeaveOutError("name")
-    if any(len(part.encode(errors="surrogateescape")) > _LONGEST_NAME for part in parts):
-        raise _LeaveOutError("name")
+        raise PathError("outside")
+    if not parts or len(parts) > depth or "\0" in path or len(path.encode()) > LONGEST_PATH:
+        raise PathError("name")
+    if any(len(part.encode()) > _LONGEST_NAME for part in parts):
+        raise PathError("name")
     return parts
-
-
-def _unpack_zip(archive: Path, writer: _Writer) -> None:
-    with zipfile.ZipFile(archive) as opened:
-        for entry in opened.infolist():
-            name = _zip_name(entry)
-            if entry.is_dir():
-                continue
-            with writer.member(name):
-                _check_zip_entry(entry)
-                with _open_zip_entry(opened, entry) as content:
-                    writer.write(name, content)
-
-
-def _zip_name(entry: zipfile.ZipInfo) -> str:
-    """Return a member's name. Many programs write UTF-8 and do not say so, as macOS does."""
-    if entry.flag_bits & _UNICODE_NAME:
-        return entry.filename
-    try:
-        return entry.filename.encode("cp437").decode()
-    except UnicodeError:
-        return entry.filename
-
-
-def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if kind == stat.S_IFLNK:
-        raise _LeaveOutError("link")
-    if kind not in (0, stat.S_IFREG):
-        raise _LeaveOutError("special")
-    if entry.flag_bits & _ENCRYPTED:
-        raise _LeaveOutError("encrypted")
-
-
-@contextmanager
-def _open_zip_entry(opened: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    try:
-        content = opened.open(entry)
-    except NotImplementedError:
-        raise _LeaveOutError("unsupported") from None
-    except (zipfile.BadZipFile, RuntimeError):  # whose header says another thing than its index
-        raise _LeaveOutError("damaged") from None
-    with content:
-        yield content
-
-
-class _Stream:
-    """What a tar archive is read from, with a bound on what is read between two of its members.
-
-    The headers of one member are read into memory, however long they say that they are.
-    """
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._read = 0
-
-    def read(self, size: int) -> bytes:
-        """Return some bytes. Raises ArchiveError where the headers have no end."""
-        content = self._stream.read(size)
-        self._read += len(content)
-        if self._read > _LONGEST_HEADERS:
-            raise _too_large(
-                say(
-                    "The archive holds more than {size:,} MB about one file.",
-                    size=_LONGEST_HEADERS // 2**20,
-                )
-            )
-        return content
-
-    def begin(self) -> None:
-        """Count from here."""
-        self._read = 0
-
-
-class _Content:
-    """The content of a member of a tar archive, which is not counted as headers."""
-
-    def __init__(self, content: IO[bytes], stream: _Stream) -> None:
-        self._content = content
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        """Return some bytes."""
-        self._stream.begin()
-        return self._content.read(size)
-
-
-_OPENERS: dict[bytes, Callable[[Path, Literal["rb"]], IO[bytes]]] = {
-    b"\x1f\x8b": cast("Callable[[Path, Literal['rb']], IO[bytes]]", gzip.open),
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\0": lzma.open,
-}
-
-
-def _unpack_tar(archive: Path, writer: _Writer) -> None:
-    with _decompressed(archive) as compressed:
-        stream = _Stream(compressed)
-        with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BLOCK) as opened:
-            for entry in opened:
-                stream.begin()
-                if not entry.isdir():
-                    with writer.member(entry.name):
-                        writer.write(entry.name, _tar_content(opened, entry, stream))
-
-
-def _tar_content(opened: tarfile.TarFile, entry: tarfile.TarInfo, stream: _Stream) -> IO[bytes]:
-    if entry.issym() or entry.islnk():
-        raise _LeaveOutError("link")
-    content = opened.extractfile(entry) if entry.isreg() and not entry.issparse() else None
-    if content is None:
-        raise _LeaveOutError("special")
-    return cast("IO[bytes]", _Content(content, stream))
-
-
-@contextmanager
-def _decompressed(archive: Path) -> Iterator[IO[bytes]]:
-    """Open what a tar archive is compressed with, by its first bytes."""
-    with archive.open("rb") as file:
-        head = file.read(6)
-    opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), Path.open)
-    with opener(archive, "rb") as stream:
-        yield stream

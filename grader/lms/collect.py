@@ -7,19 +7,24 @@ of which `grader batch` grades every student's.
 
 The same may be collected again, and later archives into the same folder: what has not changed stays
 as it is. Killed at any moment, the next call goes on: a folder appears whole, by its name alone.
+
+Only what the system has added to a name says whose something is. Two in one archive who would be
+the same student are nobody's, and nothing is written over.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import shutil
 import unicodedata
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -28,17 +33,23 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
-from grader.lms.archives import OF_A_STUDENT, ArchiveError, LeftOut, is_archive, unpack
+from grader.lms.archives import LeftOut, LeftOutList, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
-from grader.lms.delivery import Delivery
+from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
-from grader.lms.roster import Acquainted, Roster, RosterPerson
+from grader.lms.placing import SharedRoom, StudentRoom, place_files
+from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
+from grader.progress import Progress, Silent
+from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute
 
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
 _INCOMING = ".incoming"
-_NESTED = 2
-"""So deep are archives unpacked that were handed in within one another."""
+_DIGITS = 16
+"""Of a digest, as reports' names have it."""
+
+_USERS = ("canvas", "brightspace")
+"""Numbers that one student has in all assignments. Moodle gives others in each."""
 
 
 class CollectedAttempt(msgspec.Struct, frozen=True):
@@ -56,14 +67,28 @@ class CollectedAttempt(msgspec.Struct, frozen=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
+Doubt = Literal["", "unknown", "contested"]
+"""Why a folder is nobody's: the roster has no such student, or several hand-ins would be one's."""
+
+
 class CollectedStudent(msgspec.Struct, frozen=True):
-    """A student's folder: `id` is that of the roster, empty where nobody could be matched."""
+    """A student's folder: `id` is that of the roster, empty where nobody could be matched.
+
+    `entry` is as of a Delivery. `doubt` is empty as well where there was no roster to ask.
+    """
 
     folder: str
     id: str
     name: str
     keys: dict[Key, str]
     attempts: tuple[CollectedAttempt, ...]
+    entry: str = ""
+    doubt: Doubt = ""
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What this student is known by the next time: the id, or what the system says."""
+        return (self.id,) if self.id else (*sorted(self.keys.items()), self.entry)
 
 
 class Collected(msgspec.Struct, frozen=True):
@@ -83,6 +108,7 @@ class CollectOutcome(msgspec.Struct, frozen=True):
     replaced: tuple[str, ...]
     unchanged: tuple[str, ...]
     unmatched: tuple[str, ...]
+    contested: tuple[str, ...]
     absent: tuple[str, ...]
     collected: Collected
 
@@ -96,23 +122,48 @@ class CollectRequest(msgspec.Struct, frozen=True):
     assignment: str | None = None
 
 
-def collect_class(wanted: CollectRequest, roster: Roster | None = None) -> CollectOutcome:
-    """Collect archives and folders into a folder. Raises UsageError where one cannot be read."""
+def collect_class(
+    wanted: CollectRequest,
+    roster: Roster | None = None,
+    progress: Progress | None = None,
+    reader: SubmissionReader | None = None,
+) -> CollectOutcome:
+    """Collect archives and folders into a folder. Raises UsageError where one cannot be read.
+
+    The `reader` unpacks archives; without one a process is started for that and ended.
+    """
     _refuse_within(wanted)
     known = read_manifest(wanted.output)
-    work = _Work(wanted.output, known, roster)
-    try:
-        for source in wanted.sources:
-            with _opened(source) as (folder, left_out):
-                work.left_out += left_out
-                found = read_layout(folder, wanted.layout, wanted.assignment)
-                work.layouts.append(found.layout)
-                work.strangers += found.strangers
-                work.take_all(found.handed_in, source.name)
-                work.save()
-    except OSError as error:
-        raise unwritable(wanted.output, error, say("what was collected")) from None
-    return work.outcome()
+    progress = Silent() if progress is None else progress
+    with _started(reader) as unpacker:
+        work = _Work(wanted.output, known, roster, unpacker, progress)
+        try:
+            for source in wanted.sources:
+                progress.stage(say("unpacking {name}", name=source.name))
+                with _opened(source, unpacker) as (folder, left_out):
+                    found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
+                    work.note(found, left_out)
+                    progress.stage(say("collecting {name}", name=source.name))
+                    size = source.stat().st_size if source.is_file() else None
+                    work.take_all(found, source.name, size)
+                    work.save()
+        except OSError as error:
+            raise unwritable(wanted.output, error, say("what was collected")) from None
+        return work.outcome()
+
+
+@contextmanager
+def _started(reader: SubmissionReader | None) -> Iterator[Callable[[], SubmissionReader]]:
+    """Yield what returns a reader; one of its own is started when it is first asked for."""
+    with ExitStack() as stack:
+        found = [] if reader is None else [reader]
+
+        def get() -> SubmissionReader:
+            if not found:
+                found.append(stack.enter_context(SubmissionReader()))
+            return found[0]
+
+        yield get
 
 
 def _refuse_within(wanted: CollectRequest) -> None:
@@ -139,6 +190,40 @@ def read_manifest(folder: Path) -> Collected:
         ) from None
 
 
+class CollectedFolders:
+    """Whose files are, by what `grader collect` has written down beside them."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, dict[str, tuple[CollectedStudent, str]]] = {}
+
+    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path] | None:
+        """Return whose an absolute path is, and the folder of that attempt; None for any other.
+
+        `common` is the folder of a batch. What lies deeper has been handed in, and a manifest there
+        is a student's; one further up counts more than one further down.
+        """
+        for folder in reversed((common, *common.parents)):
+            parts = path.relative_to(folder).parts
+            for length in (2, 3):  # `submissions/ada`, `earlier/ada/1`
+                found = self._students(folder).get("/".join(parts[:length]))
+                if found is not None:
+                    return found[0], folder / found[1]
+        return None
+
+    def _students(self, folder: Path) -> dict[str, tuple[CollectedStudent, str]]:
+        if folder not in self._known:
+            try:
+                students = read_manifest(folder).students
+            except UsageError:
+                students = ()
+            self._known[folder] = {
+                attempt.folder: (each, attempt.folder)
+                for each in students
+                for attempt in each.attempts
+            }
+        return self._known[folder]
+
+
 def collected_times(folder: Path) -> dict[Path, datetime]:
     """Return when what lies in each student's folder was handed in, where that is known.
 
@@ -156,7 +241,9 @@ def collected_times(folder: Path) -> dict[Path, datetime]:
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
+def _opened(
+    source: Path, reader: Callable[[], SubmissionReader]
+) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
     """Yield the folder of a source, unpacked where it is an archive, and what is left out of it."""
     if source.is_dir():
         yield source, tuple(_not_plain(source))
@@ -169,81 +256,180 @@ def _opened(source: Path) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
     try:
         inside = own.path / source.name.partition(".")[0]
         inside.mkdir()
-        yield inside, unpack(source, inside)
+        limits = limits_of_class(source.stat().st_size)
+        yield inside, unpack(source, inside, reader(), limits).left_out
     finally:
         own.remove()
 
 
 def _not_plain(folder: Path) -> Iterator[LeftOut]:
     """Yield the links, pipes and devices of a folder, which nobody may have handed in."""
+    told = LeftOutList()
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(place, name)
             if path.is_symlink():
-                yield LeftOut(path.relative_to(folder).as_posix(), "link")
+                told.add(path.relative_to(folder).as_posix(), "link")
             elif not (path.is_dir() or path.is_file()):
-                yield LeftOut(path.relative_to(folder).as_posix(), "special")
+                told.add(path.relative_to(folder).as_posix(), "special")
+    yield from told.all
+
+
+class _Owner(NamedTuple):
+    """Whose something is, or why it is nobody's, and the folder for it."""
+
+    person: RosterPerson | None
+    doubt: Doubt
+    folder: str
 
 
 class _Work:
     """A collection while it is being made."""
 
-    def __init__(self, output: Path, known: Collected, roster: Roster | None) -> None:
+    def __init__(
+        self,
+        output: Path,
+        known: Collected,
+        roster: Roster | None,
+        reader: Callable[[], SubmissionReader],
+        progress: Progress,
+    ) -> None:
         self.layouts: list[Layout] = []
         self.left_out, self.strangers = known.left_out, known.strangers
         self._output = output
         self._roster = roster
+        self._reader = reader
+        self._progress = progress
         people = (RosterPerson(e.id, e.name, e.keys) for e in known.students if e.id)
         self._owners = Acquainted(people) if roster is None else roster
         self._students = {each.folder: each for each in known.students}
+        self._folders = {each.identity: each.folder for each in known.students}
+        reserved = () if roster is None else [_one_part(each.id) for each in roster.people]
+        self._taken = {*map(_folded, (*self._students, *name_reports(reserved).values()))}
         self._seen: dict[str, set[str]] = {"new": set(), "replaced": set(), "unchanged": set()}
 
-    def take_all(self, handed_in: Sequence[Delivery], source: str) -> None:
-        """Take what was handed in, what is older first, so that the last is what counts."""
-        owners = [*map(self._owners.find, handed_in)]
-        names = _folders_of(list(zip(handed_in, owners, strict=True)))
-        rows = sorted(zip(handed_in, owners, names, strict=True), key=lambda row: row[0].at)
-        for each, owner, name in rows:
-            self._take(each, owner, name, source)
+    def knows_folder(self, name: str) -> bool:
+        """Say whether a folder in an archive is called as a student is."""
+        return self._owners.find(Delivery(name, {"folder": name}, ())) is not None
 
-    def _take(
-        self, handed_in: Delivery, owner: RosterPerson | None, name: str, source: str
-    ) -> None:
+    def note(self, found: FolderContents, left_out: Sequence[LeftOut]) -> None:
+        """Note how a source is laid out, and what of it is not taken."""
+        self.layouts.append(found.layout)
+        self.left_out += (*left_out, *found.left_out)
+        self.strangers += found.strangers
+
+    def take_all(self, found: FolderContents, source: str, size: int | None) -> None:
+        """Take what was handed in, what is older first, so that the last is what counts.
+
+        `size` is the archive's, None of a folder.
+        """
+        handed_in = found.handed_in
+        if found.layout == "classroom":
+            handed_in = with_logins(handed_in, self._owners.logins)
+        claims = self._claims(handed_in)
+        rooms = SharedRoom(handed_in, size)
+        rows = sorted(zip(handed_in, claims, strict=True), key=lambda row: row[0].at)
+        for done, (each, (owner, doubt)) in enumerate(rooms.in_turn(rows)):
+            name = self._folder_of(each, owner, doubt)
+            self._progress.step(done, len(rows))
+            self._take(each, _Owner(owner, doubt, name), source, rooms.of(each))
+
+    def _claims(self, handed_in: Sequence[Delivery]) -> list[tuple[RosterPerson | None, Doubt]]:
+        """Return whose each is; nobody's where two of one source would be one student's."""
+        owners = [*map(self._owners.find, handed_in)]
+        claimed: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
+        for each, owner in zip(handed_in, owners, strict=True):
+            claimed[_claim(each, owner)].add(each.identity)
+        return [
+            self._doubted(each, owner, claimed[_claim(each, owner)])
+            for each, owner in zip(handed_in, owners, strict=True)
+        ]
+
+    def _doubted(
+        self, each: Delivery, owner: RosterPerson | None, claims: set[tuple[object, ...]]
+    ) -> tuple[RosterPerson | None, Doubt]:
+        if len(claims) > 1 or (owner is not None and self._was_another(each, owner)):
+            return None, "contested"
+        return owner, "unknown" if owner is None and self._roster is not None else ""
+
+    def _was_another(self, each: Delivery, owner: RosterPerson) -> bool:
+        """Say whether a student has handed in before, as another user of the same system."""
+        before = self._students.get(self._folders.get((owner.id,), ""))
+        known = {} if before is None else before.keys
+        return any(
+            known.get(key, value) != value for key, value in each.keys.items() if key in _USERS
+        )
+
+    def _folder_of(self, each: Delivery, owner: RosterPerson | None, doubt: Doubt) -> str:
+        """Return what a student's folder is called: as it was, or as nobody else's is.
+
+        It is called as the roster calls the student, or by a name and what identifies it. One of
+        somebody unknown is never called as a student of the roster.
+        """
+        identity = each.identity if owner is None else (owner.id,)
+        if identity not in self._folders:
+            called = _called(each, owner)
+            (name,) = name_reports([called]).values()
+            others = self._taken - ({_folded(name)} if owner is not None else set())
+            if _folded(name) in others or doubt == "contested" or self._is_anothers(name, identity):
+                digest = hashlib.sha256(repr(identity).encode()).hexdigest()[:_DIGITS]
+                name = f"{name}-{digest}"
+            self._taken.add(_folded(name))
+            self._folders[identity] = name
+        return self._folders[identity]
+
+    def _is_anothers(self, name: str, identity: tuple[object, ...]) -> bool:
+        """Say whether another student has a folder of this name already."""
+        return any(
+            _folded(folder) == _folded(name)
+            for other, folder in self._folders.items()
+            if other != identity
+        )
+
+    def _take(self, handed_in: Delivery, owner: _Owner, source: str, room: StudentRoom) -> None:
         """Take one student's, unless it is there or was."""
+        name = owner.folder
         incoming = self._output / _INCOMING / name
         _remove(incoming)
         incoming.mkdir(parents=True)
-        left_out = _place(handed_in, incoming)
+        left_out = place_files(handed_in, incoming, self._reader, room)
         digest = _digest(incoming)
         before = self._students.get(name)
         if before is not None and _is_known(before, digest, handed_in.at):
             self._note("unchanged", name)
             return
         is_last = before is None or not handed_in.at or handed_in.at >= before.attempts[-1].at
-        place = self._put(incoming, name, digest) if is_last else self._put_aside(incoming, name)
+        moved = ""
+        if is_last:
+            place, moved = self._put(incoming, name, digest)
+        else:
+            place = self._put_aside(incoming, name)
         attempt = CollectedAttempt(
             place, digest, source, handed_in.at, handed_in.late, handed_in.given, left_out
         )
-        self._students[name] = _with_attempt(before, attempt, handed_in, owner, name)
+        self._students[name] = _with_attempt(before, attempt, handed_in, owner, moved)
         self._note("new" if before is None else "replaced" if is_last else "unchanged", name)
 
-    def _put(self, incoming: Path, name: str, digest: str) -> str:
-        """Put a folder where it counts; what is there, unless it is the same, goes aside."""
-        place = self._output / SUBMISSIONS / name
+    def _put(self, incoming: Path, name: str, digest: str) -> tuple[str, str]:
+        """Put a folder where it counts; what is there, unless it is the same, goes aside.
+
+        Returns where it is, and where that went.
+        """
+        place, moved = self._output / SUBMISSIONS / name, ""
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir() and _digest(place) == digest:  # a call was killed after it put it there
             _remove(incoming)
         else:
             if place.is_dir():
-                self._put_aside(place, name)
+                moved = self._put_aside(place, name)
             incoming.rename(place)
-        return f"{SUBMISSIONS}/{name}"
+        return f"{SUBMISSIONS}/{name}", moved
 
     def _put_aside(self, folder: Path, name: str) -> str:
         """Put a folder among the earlier ones of a student. Returns where."""
         earlier = self._output / EARLIER / name
         earlier.mkdir(parents=True, exist_ok=True)
-        number = len(list(earlier.iterdir())) + 1
+        number = next(n for n in itertools.count(1) if not (earlier / str(n)).exists())
         folder.rename(earlier / str(number))
         return f"{EARLIER}/{name}/{number}"
 
@@ -270,13 +456,15 @@ class _Work:
         people = () if self._roster is None else self._roster.people
         return CollectOutcome(
             layouts=tuple(dict.fromkeys(self.layouts)),
-            unmatched=tuple(
-                each.folder for each in self._collected().students if people and not each.id
-            ),
+            unmatched=self._doubtful("unknown"),
+            contested=self._doubtful("contested"),
             absent=tuple(person.id for person in people if person.id not in matched),
             collected=self._collected(),
             **seen,
         )
+
+    def _doubtful(self, doubt: Doubt) -> tuple[str, ...]:
+        return tuple(e.folder for e in self._collected().students if e.doubt == doubt)
 
 
 def _is_known(before: CollectedStudent, digest: str, at: str) -> bool:
@@ -288,40 +476,36 @@ def _with_attempt(
     before: CollectedStudent | None,
     attempt: CollectedAttempt,
     handed_in: Delivery,
-    owner: RosterPerson | None,
-    name: str,
+    owner: _Owner,
+    moved: str,
 ) -> CollectedStudent:
     """Return a student with one attempt more, the one that counts last."""
     attempts = () if before is None else before.attempts
     if attempt.folder.startswith(EARLIER):
         attempts = (attempt, *attempts)
     else:
-        last = [_aside(each, name, len(attempts)) for each in attempts[-1:]]
+        aside = moved or f"{EARLIER}/{owner.folder}/{len(attempts)}"  # a killed call moved it
+        last = [msgspec.structs.replace(each, folder=aside) for each in attempts[-1:]]
         attempts = (*attempts[:-1], *last, attempt)
+    person = owner.person
     return CollectedStudent(
-        folder=name,
-        id="" if owner is None else owner.id,
-        name=handed_in.name if owner is None else owner.name,
+        folder=owner.folder,
+        id="" if person is None else person.id,
+        name=handed_in.name if person is None else person.name,
         keys={
             **({} if before is None else before.keys),
-            **({} if owner is None else owner.keys),
+            **({} if person is None else person.keys),
             **handed_in.keys,
         },
         attempts=attempts,
+        entry=handed_in.entry,
+        doubt=owner.doubt,
     )
 
 
-def _aside(attempt: CollectedAttempt, name: str, number: int) -> CollectedAttempt:
-    return msgspec.structs.replace(attempt, folder=f"{EARLIER}/{name}/{number}")
-
-
-def _folders_of(rows: Sequence[tuple[Delivery, RosterPerson | None]]) -> list[str]:
-    """Return the name of each student's folder: what the roster calls the student, or else a name
-    and what identifies it, so that two of one name have two folders.
-    """
-    wanted = [_called(handed_in, owner) for handed_in, owner in rows]
-    safe = name_reports(dict.fromkeys(wanted))
-    return [safe[each] for each in wanted]
+def _claim(handed_in: Delivery, owner: RosterPerson | None) -> tuple[object, ...]:
+    """Return which student something would be: of one that nobody knows, by what it is called."""
+    return ("", _folded(_called(handed_in, None))) if owner is None else (owner.id,)
 
 
 def _called(handed_in: Delivery, owner: RosterPerson | None) -> str:
@@ -335,45 +519,8 @@ def _one_part(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("/", "_")
 
 
-def _place(handed_in: Delivery, folder: Path) -> tuple[LeftOut, ...]:
-    """Copy what was handed in into a folder; archives in it are unpacked beside their names."""
-    left_out: list[LeftOut] = []
-    taken = Counter[str]()
-    for path, name in handed_in.files:
-        target = folder / name
-        if target.exists():  # of the same name, twice
-            taken[name] += 1
-            target = target.with_name(f"{target.stem}-{taken[name]}{target.suffix}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    whole: set[Path] = set()
-    for _ in range(_NESTED):
-        for archive in _packed_in(folder, whole):
-            left_out += _unpack_within(archive, folder)
-            whole.add(archive)
-    deeper = (each.relative_to(folder).as_posix() for each in _packed_in(folder, whole))
-    return (*left_out, *(LeftOut(name, "nested") for name in deeper))
-
-
-def _packed_in(folder: Path, known: Container[Path]) -> list[Path]:
-    """Return the archives in a folder that are not known."""
-    found = sorted(folder.rglob("*"))
-    return [e for e in found if is_archive(e.name) and e.is_file() and e not in known]
-
-
-def _unpack_within(archive: Path, folder: Path) -> Iterable[LeftOut]:
-    """Unpack what a student handed in packed, in place of it; it stays where it cannot be."""
-    name = archive.relative_to(folder).as_posix()
-    draft = archive.with_name(f".unpacked-{hashlib.sha256(name.encode()).hexdigest()[:8]}")
-    draft.mkdir()
-    try:
-        inside = unpack(archive, draft, OF_A_STUDENT)
-    except ArchiveError:
-        _remove(draft)
-        return [LeftOut(name, "damaged")]
-    archive.unlink()
-    draft.rename(archive)
-    return [LeftOut(f"{name}/{each.name}", each.reason) for each in inside]
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name.casefold())
 
 
 def _digest(folder: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from grader.lms.archives import LeftOut
 from grader.lms.choices import Key, Layout
 
 
@@ -16,7 +17,7 @@ class Delivery(msgspec.Struct, frozen=True):
     `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
     the names that they had when they were handed in. `at` is ISO 8601, with an offset where it is
     known; `late` is None where nothing says so. `given` is a name that the system itself has given:
-    it knows by it whose feedback is.
+    it knows by it whose feedback is. `entry` tells two apart that have the same keys.
     """
 
     name: str
@@ -25,11 +26,23 @@ class Delivery(msgspec.Struct, frozen=True):
     late: bool | None = None
     at: str = ""
     given: str = ""
+    entry: str = ""
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What the system itself tells students apart by."""
+        return (*sorted(self.keys.items()), self.entry)
 
 
 class FolderContents(msgspec.Struct, frozen=True):
-    """What a folder holds by one layout, and the names that do not belong to it."""
+    """What a folder holds by one layout, and the names that do not belong to it.
+
+    `left_out` does belong to it, and has a reason. It is `certain` where a name that no student can
+    have shows the layout, and not what most of the names are.
+    """
 
     layout: Layout
     handed_in: tuple[Delivery, ...]
     strangers: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    certain: bool = False

@@ -12,6 +12,10 @@
 
 The names are those of Canvas' `ContentZipper` and of Moodle's `assign` plug-in, of Gradescope's
 export of submissions, and of downloads of Brightspace. Nothing here opens a notebook.
+
+A student writes the names of files and of all that is within them, and often a display name. So
+only the part of a name that the system has added says whose something is: a name that can be read
+as two students' is nobody's.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ import msgspec
 from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
-from grader.lms.archives import is_archive
+from grader.lms.archives import LeftOut, is_archive
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 
@@ -38,17 +42,26 @@ _NOTEBOOK = ".ipynb"
 _TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
 
 
+def _nobody(_: str) -> bool:
+    return False
+
+
 def read_layout(
-    folder: Path, demanded: Layout | None = None, assignment: str | None = None
+    folder: Path,
+    demanded: Layout | None = None,
+    assignment: str | None = None,
+    is_student: Callable[[str], bool] = _nobody,
 ) -> FolderContents:
     """Read what a class handed in, by the layout that is demanded or the one that is recognised.
 
     A layout is recognised where it explains more than half of the names; what it does not explain
-    is among the strangers. `assignment` is a folder of nbgrader's. Raises UsageError where a layout
-    is demanded that explains nothing, and where there are several assignments, or not that one.
+    is among the strangers. `assignment` is a folder of nbgrader's, or what clones are called
+    before the login. A folder that `is_student` knows is not looked through for a layout. Raises
+    UsageError where a layout is demanded that explains nothing, and where there are several
+    assignments, or not that one.
     """
     tried: tuple[Layout, ...] = LAYOUTS[:-1] if demanded is None else (demanded,)
-    for place in _places(folder):
+    for place in _places(folder, is_student):
         for layout in tried:
             found = _READERS[layout](place, assignment)
             if found is not None and _is_recognised(found, demanded):
@@ -71,15 +84,20 @@ def read_layout(
     )
 
 
-def _places(folder: Path) -> list[Path]:
-    """Return the folder, and the only one in it: many programs pack one folder around all."""
+def _places(folder: Path, is_student: Callable[[str], bool]) -> list[Path]:
+    """Return the folder, and the only one in it: many programs pack one folder around all.
+
+    A student's own folder is none of these: what is in it, the student has named.
+    """
     inside = _entries(folder)
-    return [folder, *(inside if len(inside) == 1 and inside[0].is_dir() else ())]
+    is_around = len(inside) == 1 and inside[0].is_dir() and not is_student(inside[0].name)
+    return [folder, *(inside if is_around else ())]
 
 
 def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
     explained = len(found.handed_in)
-    return explained > 0 and (demanded is not None or explained > len(found.strangers))
+    is_most = found.certain or explained > len(found.strangers)
+    return explained > 0 and (demanded is not None or is_most)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -112,21 +130,26 @@ _CANVAS_WHO = r"(?P<name>[^\s!-/:-@\[-^`{-~]+?)_(?P<late>LATE_)?(?P<user>\d+)"
 _CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>\d+)_(?P<rest>.+)")
 _CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>\d+)_(?P<rest>.+)")
 _CANVAS_TEXT = re.compile(rf"{_CANVAS_WHO}_(?P<rest>text|link)\.html")
+_CANVAS_LATER = re.compile(r"_(?P<user>\d+)_(?P<file>\d+)_(?=.)")
 
 
 def _canvas(folder: Path, _: str | None) -> FolderContents:
     """Read Canvas' names. Files of one user belong together."""
+    entries = _entries(folder)
+    read = [(path, _CANVAS_ANONYMOUS.fullmatch(path.name)) for path in entries]
+    if not all(match for _, match in read):  # Canvas hides all names, or none
+        read = [(path, _canvas_match(path.name)) for path in entries]
+    digits = sorted(len(m["file"]) for _, m in read if m is not None and m.re is not _CANVAS_TEXT)
+    usual = digits[len(digits) // 2] if digits else 0
     found: dict[str, list[tuple[Path, str]]] = {}
     told: dict[str, re.Match[str]] = {}
-    strangers = []
-    for path in _entries(folder):
-        match = (
-            _CANVAS_ANONYMOUS.fullmatch(path.name)
-            or _CANVAS.fullmatch(path.name)
-            or _CANVAS_TEXT.fullmatch(path.name)
-        )
+    strangers, unclear = [], []
+    for path, match in read:
         if match is None or not path.is_file():
             strangers.append(path.name)
+            continue
+        if match.re is _CANVAS and _is_anothers(path.name, match, usual):
+            unclear.append(LeftOut(path.name, "unclear"))
             continue
         told.setdefault(match["user"], match)
         name = f"{match['rest']}.html" if match.re is _CANVAS_TEXT else match["rest"]
@@ -141,27 +164,55 @@ def _canvas(folder: Path, _: str | None) -> FolderContents:
         )
         for user, files in found.items()
     )
-    return FolderContents("canvas", handed_in, tuple(strangers))
+    return FolderContents("canvas", handed_in, tuple(strangers), tuple(unclear))
+
+
+def _canvas_match(name: str) -> re.Match[str] | None:
+    return _CANVAS.fullmatch(name) or _CANVAS_TEXT.fullmatch(name)
+
+
+def _is_anothers(name: str, first: re.Match[str], usual: int) -> bool:
+    """Say whether a name may be a student's who is called like the beginning of another's.
+
+    Canvas takes `_77_` out of display names, but not `_7-7_`, which becomes that. The attachment's
+    number is Canvas' own, so a later one that is as long as the others may be the true one; the
+    `1_2` of a file called `hw_1_2.ipynb` is not.
+    """
+    start = first.start("user") + 1
+    later = (_CANVAS_LATER.match(name, at) for at in range(start, len(name)))
+    if any(match is not None and len(match["file"]) >= usual - 1 for match in later):
+        return True
+    text = _CANVAS_TEXT.fullmatch(name)
+    return text is not None and text["user"] != first["user"]
 
 
 # --- Moodle ---------------------------------------------------------------------------------------
 
-_MOODLE = re.compile(
-    r"(?P<name>.+)_(?P<participant>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<rest>.*)"
-)
+_MOODLE_PART = r"_(?P<participant>\d+)_assignsubmission_(?P<kind>file|onlinetext)"
+_MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?")
+_MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)")
+_MOODLE_PARTS = re.compile(rf"{_MOODLE_PART}(?=_|$)")
 
 
 def _moodle(folder: Path, _: str | None) -> FolderContents:
-    """Read Moodle's names. Files and the text typed online belong together."""
+    """Read Moodle's names. Files and the text typed online belong together.
+
+    Of a folder's name the end is Moodle's. In a file's both what comes before and what comes after
+    is a student's: one with Moodle's part in it twice is nobody's.
+    """
     found: dict[str, list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
-    strangers = []
+    strangers, unclear = [], []
     for path in _entries(folder):
-        match = _MOODLE.fullmatch(path.name)
+        is_folder = path.is_dir()
+        match = (_MOODLE_FOLDER if is_folder else _MOODLE_FILE).fullmatch(path.name)
         if match is None:
             strangers.append(path.name)
             continue
-        files = _all_files(path) if path.is_dir() else ((path, match["rest"] or path.name),)
+        if not is_folder and len(_MOODLE_PARTS.findall(path.name)) > 1:
+            unclear.append(LeftOut(path.name, "unclear"))
+            continue
+        files = _all_files(path) if is_folder else ((path, match["rest"] or path.name),)
         names.setdefault(match["participant"], match["name"])
         found.setdefault(match["participant"], []).extend(files)
     handed_in = tuple(
@@ -173,7 +224,7 @@ def _moodle(folder: Path, _: str | None) -> FolderContents:
         )
         for participant, files in found.items()
     )
-    return FolderContents("moodle", handed_in, tuple(strangers))
+    return FolderContents("moodle", handed_in, tuple(strangers), tuple(unclear))
 
 
 # --- Gradescope -----------------------------------------------------------------------------------
@@ -210,7 +261,10 @@ def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
             _of_submitter(submitter, files, submission.created_at, path.name)
             for submitter in submission.submitters
         ]
-    return FolderContents("gradescope", tuple(handed_in), tuple(strangers))
+    here = {path.name for path in _entries(folder)}
+    missing = (name for name, each in told.items() if each.submitters and name not in here)
+    left_out = tuple(LeftOut(name, "missing") for name in missing)
+    return FolderContents("gradescope", tuple(handed_in), tuple(strangers), left_out, certain=True)
 
 
 def _read_metadata(path: Path) -> dict[str, _Metadata]:
@@ -241,31 +295,39 @@ def _of_submitter(
 
 # --- Brightspace ----------------------------------------------------------------------------------
 
-_BRIGHTSPACE = re.compile(
-    r"(?P<user>\d+)-(?P<folder>\d+) - (?P<name>.+?)"
-    r" - (?P<at>[^\d\s]\S* \d{1,2}, \d{4} \d{1,4} [AP]M)(?: - (?P<rest>.+))?"
-)
+_BRIGHTSPACE_TIME = r" - (?P<at>[^\d\s]\S* \d{1,2}, \d{4} \d{1,4} [AP]M)"
+_BRIGHTSPACE_TIMES = re.compile(_BRIGHTSPACE_TIME)
+_BRIGHTSPACE_WHO = r"(?P<user>\d+)-(?P<folder>\d+) - (?P<name>.+"
+_BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}")
+_BRIGHTSPACE_FILE = re.compile(rf"{_BRIGHTSPACE_WHO}?){_BRIGHTSPACE_TIME} - (?P<rest>.+)")
 _BRIGHTSPACE_PAGE = "index.html"
 
 
 def _brightspace(folder: Path, _: str | None) -> FolderContents:
-    """Read Brightspace's names. What one student handed in at one time belongs together."""
+    """Read Brightspace's names. What one student handed in at one time belongs together.
+
+    A display name, or a file's, may have a time in it: of two times it is not known which counts.
+    """
     found: dict[tuple[str, str], list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
-    strangers = []
+    strangers, unclear = [], []
     for path in _entries(folder):
-        match = _BRIGHTSPACE.fullmatch(path.name)
-        if match is None or (path.is_file() and match["rest"] is None):
+        is_folder = path.is_dir()
+        match = (_BRIGHTSPACE_FOLDER if is_folder else _BRIGHTSPACE_FILE).fullmatch(path.name)
+        if match is None:
             strangers += [path.name] if path.name != _BRIGHTSPACE_PAGE else []
             continue
-        files = _all_files(path) if path.is_dir() else ((path, match["rest"]),)
+        if not is_folder and len(_BRIGHTSPACE_TIMES.findall(path.name)) > 1:
+            unclear.append(LeftOut(path.name, "unclear"))
+            continue
+        files = _all_files(path) if is_folder else ((path, match["rest"]),)
         names.setdefault(match["user"], match["name"])
         found.setdefault((match["user"], _brightspace_time(match["at"])), []).extend(files)
     handed_in = tuple(
         Delivery(names[user], {"brightspace": user}, tuple(files), at=at)
         for (user, at), files in found.items()
     )
-    return FolderContents("brightspace", handed_in, tuple(strangers))
+    return FolderContents("brightspace", handed_in, tuple(strangers), tuple(unclear))
 
 
 def _brightspace_time(written: str) -> str:
@@ -282,35 +344,74 @@ def _brightspace_time(written: str) -> str:
 # --- GitHub Classroom -----------------------------------------------------------------------------
 
 
-def _classroom(folder: Path, _: str | None) -> FolderContents:
+def _classroom(folder: Path, assignment: str | None) -> FolderContents:
     """Read clones of repositories. Git is not run in them: their settings may name programs.
 
-    A clone is named after the assignment and the student's login, which may both have hyphens, so
-    that only a roster says where the one ends.
+    A clone is named after the assignment and the student's login, which may both have hyphens.
+    Where the `assignment` is not told, a roster shows where it ends (`clone_prefix`).
     """
     entries = _entries(folder)
     clones = [each for each in entries if each.is_dir() and (each / ".git").exists()]
     return FolderContents(
         "classroom",
-        tuple(Delivery("", {"folder": each.name}, _all_files(each)) for each in clones),
+        tuple(
+            Delivery("", _clone_keys(each.name, assignment), _all_files(each)) for each in clones
+        ),
         tuple(each.name for each in entries if each not in clones),
     )
+
+
+def _clone_keys(name: str, assignment: str | None) -> dict[Key, str]:
+    prefix = f"{assignment}-"
+    login = name.removeprefix(prefix) if assignment and name.startswith(prefix) else ""
+    return {"folder": name, "login": login} if login else {"folder": name}
 
 
 # --- nbgrader -------------------------------------------------------------------------------------
 
 
+_OF_NBGRADER = frozenset({"source", "release", "autograded", "feedback", "exchange"})
+
+
 def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
-    """Read nbgrader's folder of what was submitted. Raises UsageError for no certain assignment."""
+    """Read nbgrader's folder of what was submitted. Raises UsageError for no certain assignment.
+
+    nbgrader makes a folder for each student, in it one for each assignment, and nothing beside
+    these. One student's folder that looks so is no class's.
+    """
+    beside = [each for each in _entries(folder) if each.name != "submitted"]
     submitted = folder / "submitted"
-    folder = submitted if submitted.is_dir() and not submitted.is_symlink() else folder
-    students = [each for each in _entries(folder) if each.is_dir()]
-    works = {each: [inner for inner in _entries(each) if inner.is_dir()] for each in students}
-    if folder != submitted and not any(
-        (inner / _TIMESTAMP).is_file() for inners in works.values() for inner in inners
-    ):
+    is_course = submitted.is_dir() and not submitted.is_symlink()
+    if is_course and any(each.is_dir() and each.name not in _OF_NBGRADER for each in beside):
+        return None
+    students = _entries(submitted if is_course else folder)
+    works = {each: _works_of(each) for each in students}
+    stamped = sum(any((e / _TIMESTAMP).is_file() for e in inner) for inner in works.values())
+    if not is_course and 2 * stamped <= len(students):
         return None
     known = sorted({inner.name for inners in works.values() for inner in inners})
+    wanted = _assignment_of(known, assignment)
+    handed_in = tuple(
+        Delivery("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
+        for student, inners in works.items()
+        for inner in inners
+        if inner.name == wanted
+    )
+    strangers = tuple(student.name for student, inners in works.items() if not inners)
+    taken = {each.keys["folder"] for each in handed_in}
+    others = (each.name for each in students if each.name not in (*taken, *strangers))
+    left_out = tuple(LeftOut(name, "unsubmitted") for name in others)
+    return FolderContents("nbgrader", handed_in, strangers, left_out, certain=is_course)
+
+
+def _works_of(student: Path) -> list[Path]:
+    """Return the assignments in a student's folder; none where it is not as nbgrader makes it."""
+    inside = _entries(student) if student.is_dir() else []
+    return inside if all(each.is_dir() for each in inside) else []
+
+
+def _assignment_of(known: list[str], assignment: str | None) -> str:
+    """Return whose folders are taken. Raises UsageError where that is not certain."""
     if assignment is None and len(known) > 1:
         raise UsageError(
             say("nbgrader's folder holds several assignments."),
@@ -322,13 +423,7 @@ def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
             say("nbgrader's folder holds no assignment {name}.", name=wanted),
             say("Name one with --assignment: {names}.", names=in_a_row(known)),
         )
-    handed_in = tuple(
-        Delivery("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
-        for student, inners in works.items()
-        for inner in inners
-        if inner.name == wanted
-    )
-    return FolderContents("nbgrader", handed_in, ())
+    return wanted
 
 
 def _without_timestamp(folder: Path) -> tuple[tuple[Path, str], ...]:
@@ -363,6 +458,7 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
                 "",
                 {"folder": each.name if each.is_dir() else each.stem},
                 _all_files(each) if each.is_dir() else ((each, each.name),),
+                entry=each.name,
             )
             for each in theirs
         ),

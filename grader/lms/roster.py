@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from grader.gradebook.entries import RosterEntry, folded
 from grader.gradebook.entries import read_roster as read_entries
@@ -66,6 +67,12 @@ class Roster:
             if counts[form] == 1
         }
 
+    @property
+    def logins(self) -> frozenset[str]:
+        """The logins of GitHub that one student alone has."""
+        items = self._by_key.items()
+        return frozenset(value for (key, value), person in items if key == "login" and person)
+
     def find(self, handed_in: Delivery) -> RosterPerson | None:
         """Return whose it is; None where nothing says so, or it might be two people's."""
         found = {
@@ -75,23 +82,49 @@ class Roster:
         }
         if not found and handed_in.name:
             named = self._by_name.get(_squeezed(handed_in.name))
-            found = {} if named is None else {named.id: named}
+            found = {} if named is None or _is_another(named, handed_in) else {named.id: named}
         return next(iter(found.values())) if len(found) == 1 else None
 
     def _of_key(self, key: Key, value: str) -> RosterPerson | None:
         if key != "folder":
             return self._by_key.get((key, value))
-        keys = ("id", "sid", "email", "user", "login", "canvas")
+        keys = ("id", "sid", "email", "user", "login", "canvas", "folder")
         people = {p.id: p for each in keys if (p := self._by_key.get((each, value))) is not None}
-        if not people:  # a clone of GitHub Classroom's: the assignment, a hyphen, the login
-            logins = [
-                (len(login), person)
-                for (kind, login), person in self._by_key.items()
-                if kind == "login" and person is not None and value.endswith(f"-{login}")
-            ]
-            longest = max((length for length, _ in logins), default=0)
-            people = {person.id: person for length, person in logins if length == longest}
         return next(iter(people.values())) if len(people) == 1 else None
+
+
+def _is_another(person: RosterPerson, handed_in: Delivery) -> bool:
+    """Say whether somebody has a student's name and is not that student: by another number."""
+    return any(_plain(person.keys.get(k, v)) != _plain(v) for k, v in handed_in.keys.items())
+
+
+def with_logins(handed_in: Sequence[Delivery], logins: Container[str]) -> tuple[Delivery, ...]:
+    """Return clones of GitHub Classroom's with the logins that their names end in."""
+    prefix = clone_prefix([each.keys.get("folder", "") for each in handed_in], logins)
+    return tuple(
+        replace(each, keys={**each.keys, "login": name.removeprefix(prefix)})
+        if prefix and (name := each.keys.get("folder", "")).startswith(prefix) and name != prefix
+        else each
+        for each in handed_in
+    )
+
+
+def clone_prefix(names: Sequence[str], logins: Container[str]) -> str:
+    """Return what clones are called before the login: the assignment and a hyphen.
+
+    Both may have hyphens: `hw-x-ada` is the login `x-ada`, or the assignment `hw-x`. All clones
+    begin alike, so it is what most begin with, and then most are in the roster. It is empty where
+    that is not certain, as of one clone alone.
+    """
+    begun = Counter(name[: at + 1] for name in names for at, c in enumerate(name) if c == "-")
+    counts = {
+        prefix: sum(_plain(n[len(prefix) :]) in logins for n in names if n.startswith(prefix))
+        for prefix, count in begun.items()
+        if count > 1 and 2 * count > len(names)
+    }
+    most = max(counts.values(), default=0)
+    best = [prefix for prefix, count in counts.items() if count == most]
+    return best[0] if most and len(best) == 1 else ""
 
 
 class Acquainted(Roster):
@@ -102,7 +135,7 @@ class Acquainted(Roster):
 
     def find(self, handed_in: Delivery) -> RosterPerson | None:
         """Return whose it is; None where no number, address or login says so."""
-        return super().find(msgspec.structs.replace(handed_in, name=""))
+        return super().find(replace(handed_in, name=""))
 
 
 def read_roster(path: Path) -> Roster:

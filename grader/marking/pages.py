@@ -146,7 +146,7 @@ class Marked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     chosen: Annotated[tuple[str, ...], msgspec.Meta(max_length=200)]
     comment: Annotated[str, msgspec.Meta(max_length=COMMENT_LENGTH)]
-    seen: Annotated[int, msgspec.Meta(ge=0)]
+    seen: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
     is_taken_back: bool = False
 
 
@@ -156,8 +156,8 @@ def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
     style, script = marking_style(), marking_script()
     routes = [
         Route("/", pages.begin),
-        Route("/answer/{attempt:int}/{part}", pages.show, methods=["GET"]),
-        Route("/answer/{attempt:int}/{part}", pages.take, methods=["POST"]),
+        Route("/answer/{attempt}/{part}", pages.show, methods=["GET"]),
+        Route("/answer/{attempt}/{part}", pages.take, methods=["POST"]),
         Route(MARKING_STYLE, lambda _: Response(style, media_type="text/css")),
         Route(MARKING_SCRIPT, lambda _: Response(script, media_type="text/javascript")),
     ]
@@ -249,8 +249,9 @@ class _Pages:
 
 
 def _find(answers: tuple[AnswerToMark, ...], request: Request) -> AnswerToMark | None:
-    place = request.path_params["attempt"], request.path_params["part"]
-    return next((each for each in answers if each.place == place), None)
+    """Return the answer that an address names. It is text: not every digit makes a number."""
+    attempt, part = request.path_params["attempt"], request.path_params["part"]
+    return next((e for e in answers if (str(e.attempt.id), e.table.id) == (attempt, part)), None)
 
 
 def _json(content: dict[str, str], status: int = 200) -> Response:

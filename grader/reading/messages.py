@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from grader.dialects.respelling import Respelling
+from grader.messages import Message
 
 NAME_LENGTH = 100
 """Longest name that is taken from a notebook's metadata, in characters."""
@@ -40,7 +41,7 @@ class ReaderBounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: int = 5
 
 
-class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Read the file whose descriptor comes with this, and answer on the socket that does.
 
     `suffix` is how the file's name ends.
@@ -49,6 +50,28 @@ class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suffix: str
     bounds: ReaderBounds
 
+
+class UnpackLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an archive may hold: bytes in one file and in all, files, bytes of a zip's index.
+
+    `shared` says that it is a class's, so that each student in it has a part of that.
+    """
+
+    file_size: int
+    size: int
+    files: int
+    index: int
+    shared: bool = False
+
+
+class UnpackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+    """Unpack the archive whose descriptor comes with this, and answer on the socket that does."""
+
+    limits: UnpackLimits
+    bounds: ReaderBounds
+
+
+ToReader = ReadRequest | UnpackRequest
 
 CELL_NAMES = 8
 """Most names of a cell that are kept: its id, and tags."""
@@ -126,3 +149,57 @@ class Broken(ReaderMessage, frozen=True):
 
 
 FromReader = Read | Unreadable | Overwhelmed | Broken
+
+
+# What comes of an archive: frames, one after the other, as much as there is.
+
+ARCHIVE_NAME = 1000
+"""Longest name of a member, in characters."""
+
+PIECE = 2**18
+"""Longest piece of a member, in bytes."""
+
+PIECE_FRAME = PIECE + 2**14
+"""Longest frame of an answer, in bytes: a piece, or a name."""
+
+LeaveReason = Literal["link", "special", "large", "encrypted", "unsupported", "damaged", "budget"]
+"""Why a member cannot be told."""
+
+UnpackEnd = Literal["all", "large", "damaged"]
+
+_Told = Annotated[str, msgspec.Meta(max_length=ARCHIVE_NAME + 1)]
+
+
+class Began(Message, frozen=True):
+    """A file, whose pieces come next."""
+
+    name: _Told
+
+
+class FolderTold(Message, frozen=True):
+    """A folder."""
+
+    name: _Told
+
+
+class Piece(Message, frozen=True):
+    """What comes next in the file."""
+
+    content: Annotated[bytes, msgspec.Meta(max_length=PIECE)]
+
+
+class Skipped(Message, frozen=True):
+    """A member that cannot be told, or not to its end."""
+
+    name: _Told
+    reason: LeaveReason
+
+
+class Unpacked(Message, frozen=True):
+    """There are no more members: how it ended, and the processor time that it took, in seconds."""
+
+    end: UnpackEnd
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+
+
+FromUnpacker = Began | FolderTold | Piece | Skipped | Unpacked

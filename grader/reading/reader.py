@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import msgspec
@@ -22,17 +22,22 @@ import grader
 from grader.errors import GraderError
 from grader.language import Sentence, Text, foreign, say
 from grader.machine.quiet import Quiet
-from grader.messages import FrameError, decode_payload
+from grader.messages import FrameError, decode_payload, read_frame
 from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
+    PIECE_FRAME,
     Broken,
     FromReader,
+    FromUnpacker,
     Overwhelmed,
     Read,
     ReaderBounds,
     ReadRequest,
     SentText,
+    ToReader,
+    UnpackLimits,
+    UnpackRequest,
     Unreadable,
 )
 from grader.reading.submission import SubmissionFile, as_notebook, open_submission
@@ -49,6 +54,8 @@ TEXTS = SCRIPT + MARKDOWN
 
 _LOOK_SECONDS = 0.25
 _END_SECONDS = 1.0
+_SLOW = 4.0
+"""An unpacking is waited for so many times its processor time: others use processors, too."""
 _START = (
     "import sys; sys.path.insert(0, sys.argv[2]); "
     "from grader.reading.worker import main; main(sys.argv[1:])"
@@ -157,23 +164,60 @@ class SubmissionReader:
                 self._process = _Process()
             return self._process
 
-    def _ask(self, process: _Process, file: int, suffix: str) -> FromReader:
-        request = ReadRequest(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
-        ours, theirs = socket.socketpair()
+    def unpack(
+        self, file: int, limits: UnpackLimits, bounds: ReaderBounds
+    ) -> Generator[FromUnpacker, None, None]:
+        """Yield what is in the archive of a descriptor, and an `Unpacked` where it came to its end.
+
+        Raises GraderError when nothing can be read.
+        """
+        process = self._process
+        request = UnpackRequest(limits, bounds)
+        try:
+            ours, work = self._begin(process, request, file)
+        except _EndedError:
+            try:
+                ours, work = self._begin(self._start_again(process), request, file)
+            except _EndedError:
+                raise _not_started() from None
+        patience = self._patience + _SLOW * bounds.seconds
         with ours:
+            stream = _Patient(ours, _Waiting(time.monotonic, patience), work)
+            try:
+                with self._quiet.aside(work), contextlib.suppress(FrameError):
+                    while payload := read_frame(stream, PIECE_FRAME):
+                        yield decode_payload(payload, FromUnpacker)  # type: ignore[arg-type]
+            finally:
+                work.end()
+
+    def _begin(
+        self, process: _Process, request: ToReader, file: int
+    ) -> tuple[socket.socket, _Work]:
+        """Send a request; return where the answer comes, and who works on it."""
+        ours, theirs = socket.socketpair()
+        try:
             with theirs, self._lock:
                 process.send(request, file, theirs.fileno())
-            return self._answer(process, ours)
+            descriptors = _Waiting(time.monotonic, START_SECONDS).descriptors(ours)
+        except BaseException:
+            ours.close()
+            raise
+        if not descriptors:
+            ours.close()
+            raise _EndedError
+        return ours, _Work(descriptors[0])
 
-    def _answer(self, process: _Process, channel: socket.socket) -> FromReader:
+    def _ask(self, process: _Process, file: int, suffix: str) -> FromReader:
+        request = ReadRequest(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
+        ours, work = self._begin(process, request, file)
+        with ours:
+            return self._answer(process, ours, work)
+
+    def _answer(self, process: _Process, channel: socket.socket, work: _Work) -> FromReader:
         """Wait for an answer; one that does not come, or is none, is that of a file too large.
 
         Raises _EndedError where the process has ended that all that read end with.
         """
-        descriptors = _Waiting(time.monotonic, START_SECONDS).descriptors(channel)
-        if not descriptors:
-            raise _EndedError
-        work = _Work(descriptors[0])
         waiting = _Waiting(time.monotonic, self._patience)
         try:
             with self._quiet.aside(work):
@@ -241,7 +285,7 @@ class _Process:
             return False
         return True
 
-    def send(self, request: ReadRequest, *descriptors: int) -> None:
+    def send(self, request: ToReader, *descriptors: int) -> None:
         """Send a request. Raises _EndedError."""
         payload = msgspec.msgpack.encode(request)
         try:
@@ -287,6 +331,25 @@ class _Work:
             signal.pidfd_send_signal(self._pidfd, number)
 
 
+class _Patient:
+    """A socket that frames are read from, as long as somebody works on them."""
+
+    def __init__(self, channel: socket.socket, waiting: _Waiting, work: _Work) -> None:
+        self._channel = channel
+        self._waiting = waiting
+        self._work = work
+        self._received = memoryview(b"")
+
+    def recv(self, size: int, /) -> bytes:
+        """Return some bytes. Raises FrameError where there are none in time."""
+        if not self._received:
+            if not self._waiting.ready(self._channel, self._work):
+                raise FrameError("there was no answer in time")
+            self._received = memoryview(self._channel.recv(2**20))
+        found, self._received = self._received[:size], self._received[size:]
+        return bytes(found)
+
+
 class _Waiting:
     """Receives within a time, in which stops do not count."""
 
@@ -296,7 +359,7 @@ class _Waiting:
 
     def descriptors(self, channel: socket.socket) -> list[int]:
         """Return what comes before the answer: the process's pidfd. Empty where it has ended."""
-        if not self._wait(channel, None):
+        if not self.ready(channel, None):
             return []
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         return descriptors
@@ -304,7 +367,7 @@ class _Waiting:
     def payload(self, channel: socket.socket, work: _Work) -> bytes:
         """Return all that is sent. Raises FrameError where that is too much, or takes too long."""
         received = bytearray()
-        while self._wait(channel, work):
+        while self.ready(channel, work):
             chunk = channel.recv(2**20)
             if not chunk:
                 return bytes(received)
@@ -313,7 +376,8 @@ class _Waiting:
                 raise FrameError("the answer is too long")
         raise FrameError("there was no answer in time")
 
-    def _wait(self, channel: socket.socket, work: _Work | None) -> bool:
+    def ready(self, channel: socket.socket, work: _Work | None) -> bool:
+        """Say whether something has come."""
         poller = select.poll()
         poller.register(channel, select.POLLIN)
         while self._left > 0:

@@ -10,22 +10,24 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import io
 import os
 import resource
 import signal
 import socket
 import sys
 import traceback
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import msgspec
 
-from grader.decoding import prepared
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
+from grader.messages import encode_frame
 from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     REQUEST_LIMIT,
@@ -33,12 +35,20 @@ from grader.reading.messages import (
     Content,
     Cost,
     FromReader,
+    FromUnpacker,
     Overwhelmed,
     Read,
     ReaderBounds,
     ReadRequest,
+    ToReader,
+    Unpacked,
+    UnpackLimits,
+    UnpackRequest,
     Unreadable,
 )
+from grader.reading.unpacking import unpack_archive
+
+_REQUESTS: msgspec.msgpack.Decoder[ToReader] = msgspec.msgpack.Decoder(ToReader)
 
 _GONE = (BrokenPipeError, ConnectionResetError)
 
@@ -58,7 +68,7 @@ def main(arguments: Sequence[str]) -> None:
             payload, descriptors, _, _ = socket.recv_fds(requests, REQUEST_LIMIT, 2)
             if not payload:
                 return
-            request = msgspec.msgpack.decode(payload, type=prepared(ReadRequest))
+            request: ToReader = _REQUESTS.decode(payload)
             parent = os.getpid()
             if os.fork() == 0:
                 requests.close()
@@ -75,11 +85,21 @@ def _prepare() -> None:
         "x".encode(encoding)
     with contextlib.suppress(SubmissionError):
         read_content(b'{"cells": [NaN]}', ".ipynb")
+    limits = UnpackLimits(file_size=1, size=1, files=1, index=2**20)
+    for archive in (_small_zip(), b"", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"):
+        unpack_archive(io.BytesIO(archive), limits, 1.0, lambda _: None)
     gc.collect()
     gc.freeze()  # children then share these pages: the collector does not write to them
 
 
-def _serve(parent: int, request: ReadRequest, file: int, answers: int) -> NoReturn:
+def _small_zip() -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("é", "")  # the name brings the codec that old ones are in
+    return archive.getvalue().replace(b"\0\x08\x08\0", b"\0\0\x08\0")
+
+
+def _serve(parent: int, request: ToReader, file: int, answers: int) -> NoReturn:
     """Answer one request, in a child."""
     status = 1
     try:
@@ -88,7 +108,10 @@ def _serve(parent: int, request: ReadRequest, file: int, answers: int) -> NoRetu
         with socket.socket(fileno=answers) as channel:
             socket.send_fds(channel, [b"p"], [os.pidfd_open(os.getpid())])
             _give_up(request.bounds)
-            channel.sendall(msgspec.msgpack.encode(_answer(file, request)))
+            if isinstance(request, UnpackRequest):
+                _unpack(file, request, channel)
+            else:
+                channel.sendall(msgspec.msgpack.encode(_answer(file, request)))
         status = 0
     except _GONE:
         status = 0  # the grader does not want to know any more
@@ -145,6 +168,24 @@ def _read(file: int, suffix: str, idle: int) -> FromReader:
         return Unreadable(digest, problem, hint, _cost(idle))
     del data
     return Read(digest, content, respell_cells(_sources(content)), _cost(idle))
+
+
+def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
+    """Tell an archive's members as frames, and at last how it ended."""
+    with open(file, "rb", closefd=False) as stream, channel.makefile("wb", 2**18) as told:
+        answers = cast("io.BufferedWriter", told)
+        end = unpack_archive(
+            stream,
+            request.limits,
+            request.bounds.seconds,
+            lambda message: _write(answers, message),
+        )
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _write(answers, Unpacked(end, used.ru_utime + used.ru_stime))
+
+
+def _write(answers: io.BufferedWriter, message: FromUnpacker) -> None:
+    answers.write(encode_frame(message))
 
 
 def _sources(content: Content) -> list[str]:

@@ -89,6 +89,32 @@ class TestCollect:
         assert {"null": "It is a device, not a file."} == problems(collect([Path("/dev/null")]))
 
 
+class TestFloods:
+    """Of one student a few notebooks are graded, or none."""
+
+    def test_five_are_graded(self, tmp_path: Path) -> None:
+        write(tmp_path, *(f"ada/{each}.ipynb" for each in range(5)), "ben/hw.ipynb")
+        assert 6 == len(collect([tmp_path]))
+
+    @pytest.mark.parametrize("folder", ["ada", "ada/{}", "ada/a.zip/deep"])
+    def test_of_more_none_is_and_the_others_are(self, tmp_path: Path, folder: str) -> None:
+        write(tmp_path, *(f"{folder}/{each}.ipynb".format(each) for each in range(30)))
+        write(tmp_path, "ben/hw.ipynb")
+        said = "There are 30 notebooks in ada; of one student at most 5 are graded."
+        assert {"ada": said, "ben/hw": ""} == problems(collect([tmp_path]))
+
+    def test_a_folder_of_many_students_files_is_no_flood(self, tmp_path: Path) -> None:
+        write(tmp_path, *(f"{each}.ipynb" for each in range(30)))
+        assert 30 == len(collect([tmp_path]))
+
+    def test_what_was_handed_in_at_once_may_be_known(self, tmp_path: Path) -> None:
+        """As where `submissions/` and `earlier/` of a class are graded together."""
+        write(tmp_path, *(f"submissions/{each}/hw.ipynb" for each in range(9)))
+        write(tmp_path, *(f"submissions/eve/{each}.ipynb" for each in range(9)))
+        found = collect([tmp_path], of_attempt=lambda entry: "/".join(entry.file.split("/")[:2]))
+        assert (10, 1) == (len(found), sum(bool(each.problem) for each in found))
+
+
 class TestLinks:
     """None that was handed in is followed."""
 

@@ -56,17 +56,19 @@ def attempts(book: Gradebook) -> dict[str, list[datetime | None]]:
     ("file", "owner"),
     [
         ("ada/hw.ipynb", "ada"),
-        ("section a/ADA/deep/hw.ipynb", "ada"),
-        ("ada.ipynb", "ada"),
+        ("ADA/deep/er/hw.ipynb", "ada"),
+        ("ada.ipynb", None),
+        ("mallory/ada.ipynb", None),
+        ("mallory/ada/hw.ipynb", None),
         ("李雷/hw.ipynb", "李雷"),
         ("Ben@X.org/hw.ipynb", "ben@x.org"),
-        ("b1/kim.ipynb", None),
+        ("b1/kim.ipynb", "b1"),
         ("Kim/hw.ipynb", None),
-        ("ada/b1/hw.ipynb", None),
+        ("ada/b1/hw.ipynb", "ada"),
         ("nobody/hw.ipynb", None),
     ],
 )
-def test_a_file_is_whose_one_word_of_its_path_names(
+def test_a_file_is_whose_folder_in_the_batch_it_is_in_whatever_a_student_calls_what_is_below(
     book: Gradebook, tmp_path: Path, file: str, owner: str | None
 ) -> None:
     found = RecordingStore(tmp_path / "reports", book).owner(entry(tmp_path, file))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from grader.lms.collect import (
     read_manifest,
 )
 from grader.lms.roster import Roster, RosterPerson
+from grader.reading.reader import SubmissionReader
 from tests.lms.archives import make_folder, make_zip, zipped
 
 ROSTER = Roster(
@@ -31,9 +32,22 @@ ROSTER = Roster(
 )
 
 
+READER: list[SubmissionReader] = []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def reader() -> Iterator[None]:
+    """The process that unpacks for all of these tests."""
+    with SubmissionReader() as found:
+        READER.append(found)
+        yield
+    READER.clear()
+
+
 def collected(tmp_path: Path, files: Mapping[str, str | bytes], roster: Roster | None = None):
     archive = make_zip(tmp_path / "submissions.zip", files)
-    return collect_class(CollectRequest((archive,), tmp_path / "class"), roster)
+    wanted = CollectRequest((archive,), tmp_path / "class")
+    return collect_class(wanted, roster, reader=READER[0])
 
 
 def below(folder: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from grader.gradebook.entries import read_roster as read_entries
 from grader.lms.choices import Key
 from grader.lms.delivery import Delivery
-from grader.lms.roster import Roster, read_roster
+from grader.lms.roster import Roster, read_roster, with_logins
 
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,hw (12)
@@ -71,11 +71,38 @@ def test_a_participant_of_moodle_is_known_by_the_number(tmp_path: Path) -> None:
     assert "min@example.org" == whose(roster_of(tmp_path, MOODLE), moodle="13")
 
 
-def test_a_clone_is_known_by_the_login_at_its_end(tmp_path: Path) -> None:
+def owners_of_clones(roster: Roster, *names: str) -> list[str | None]:
+    clones = [Delivery("", {"folder": name}, ()) for name in names]
+    found = map(roster.find, with_logins(clones, roster.logins))
+    return [None if each is None else each.id for each in found]
+
+
+def test_a_clone_is_known_by_the_login_behind_what_most_begin_with(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, OWN + "kim;Kim;;kim\n")
-    assert "min" == whose(roster, folder="hw-1-min-kim")
-    assert "kim" == whose(roster, folder="hw-1-kim")
-    assert whose(roster, folder="hw-1-tim") is None
+    clones = ("hw-1-min-kim", "hw-1-kim", "hw-1-tim", "notes-lovelace")
+    assert ["min", "kim", None, None] == owners_of_clones(roster, *clones)
+
+
+def test_a_login_may_begin_as_all_others_do(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, "id;github\na;cs1-ada\nb;cs1-ben\n")
+    assert ["a", "b"] == owners_of_clones(roster, "hw-cs1-ada", "hw-cs1-ben")
+
+
+def test_a_login_that_ends_as_anothers_is_another(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, OWN)
+    assert [None, "min"] == owners_of_clones(roster, "hw-x-lovelace", "hw-min-kim")
+
+
+def test_one_clone_alone_does_not_show_where_the_login_begins(tmp_path: Path) -> None:
+    assert [None] == owners_of_clones(roster_of(tmp_path, OWN), "hw-x-lovelace")
+
+
+def test_a_name_says_nothing_where_the_number_is_another(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, CANVAS)
+    assert (None, "ada") == (
+        whose(roster, "lovelaceada", canvas="99"),
+        whose(roster, "lovelaceada", brightspace="99"),
+    )
 
 
 @pytest.mark.parametrize("name", ["Ada Lovelace", "ada lovelace", "Lovelace, Ada", "lovelaceada"])

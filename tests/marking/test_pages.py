@@ -183,7 +183,16 @@ class TestPages:
         book = Gradebook(open_database(f"sqlite:///{tmp_path / 'empty.sqlite'}", make=True))
         assert "nothing to mark" in Visitor(book).enter().get("/").text
 
-    @pytest.mark.parametrize("path", ["/answer/99/why", "/answer/1/model", "/answer/x/why"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/answer/99/why",
+            "/answer/1/model",
+            "/answer/x/why",
+            f"/answer/{'1' * 5000}/why",
+            "/answer/١/why",
+        ],
+    )
     def test_what_is_no_answer_is_not_found(self, eve: Visitor, path: str) -> None:
         assert 404 == eve.get(path).status_code
         assert 404 == eve.post(path).status_code

@@ -1,0 +1,199 @@
+"""Putting one student's files into a folder, and unpacking the archives among them within bounds.
+
+All archives of a student, in one another too, have one budget: bytes, files, archives, depth, and
+time of a processor. What is over it stays packed, and is told of.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from grader.lms.archives import (
+    LONGEST_PATH,
+    ArchiveError,
+    ArchiveLimits,
+    LeftOut,
+    LeftOutList,
+    PathError,
+    Reason,
+    is_archive,
+    names_refused,
+    path_parts,
+    unpack,
+)
+from grader.lms.delivery import Delivery
+from grader.reading.reader import SubmissionReader
+
+_NESTED = 2
+"""So deep are archives unpacked that were handed in within one another."""
+
+_DEPTH = 60
+"""So deep may folders be."""
+
+_ARCHIVES = 20
+_FILE_SIZE = 256 * 2**20
+_SIZE = 2**30
+_CLASS_SIZE = 2**29
+_FILES = 10_000
+_FEWEST_FILES = 1_000
+_CLASS_FILES = 200_000
+_INDEX = 2 * 2**20
+_SECONDS = 3.0
+_RATIO = 12
+"""So much larger than it is packed a student's work may always be."""
+
+_BYTES_A_SECOND = 16 * 2**20
+_SLOW = (b"BZh", b"\xfd7zXZ\0")
+
+_Row = TypeVar("_Row", bound=tuple[Delivery, object])
+
+
+class StudentRoom:
+    """What the archives of one student may still come to."""
+
+    def __init__(self, size: int, files: int, shared: SharedRoom) -> None:
+        self._size = size
+        self._files = files
+        self._seconds = _SECONDS
+        self._archives = _ARCHIVES
+        self._shared = shared
+
+    def unpack(
+        self, archive: Path, folder: Path, reader: Callable[[], SubmissionReader]
+    ) -> tuple[LeftOut, ...]:
+        """Unpack an archive into an empty folder. Raises ArchiveError.
+
+        Raises PathError where there is no room left to try it.
+        """
+        seconds = min(self._seconds, self._shared.seconds)
+        if min(self._size, self._files, self._archives) <= 0 or seconds <= 0:
+            raise PathError("budget")
+        self._archives -= 1
+        limits = ArchiveLimits(
+            file_size=min(_FILE_SIZE, self._size),
+            size=self._size,
+            files=self._files,
+            index=_INDEX,
+            seconds=math.ceil(seconds),
+        )
+        try:
+            taken = unpack(archive, folder, reader(), limits)
+        except ArchiveError as error:
+            self._take(error.outcome.files, error.outcome.size, error.outcome.seconds)
+            raise
+        self._take(taken.files, taken.size, taken.seconds)
+        return taken.left_out
+
+    def _take(self, files: int, size: int, seconds: float) -> None:
+        self._files -= files
+        self._size -= size
+        self._seconds -= seconds
+        self._shared.seconds -= seconds
+
+
+class SharedRoom:
+    """What the archives of a class may come to, and each student's part of that."""
+
+    def __init__(self, handed_in: Sequence[Delivery], source: int | None) -> None:
+        """`source` is the size of the archive that all of it was in, None where it was a folder."""
+        self._sizes = {id(each): sum(map(_size, each.files)) for each in handed_in}
+        on_disk = sum(self._sizes.values()) or 1
+        size = on_disk if source is None else source
+        count = len(handed_in) or 1
+        self._ratio = _RATIO * min(1.0, size / on_disk)
+        self._share = max(_CLASS_SIZE, _RATIO * size) // count
+        self._files = min(_FILES, max(_FEWEST_FILES, _CLASS_FILES // count))
+        self.seconds = 6 + size / _BYTES_A_SECOND + 0.05 * count
+
+    def of(self, handed_in: Delivery) -> StudentRoom:
+        """Return a student's part: an equal one, or by what is packed in it."""
+        size = max(self._share, int(self._ratio * self._sizes[id(handed_in)]))
+        return StudentRoom(min(size, _SIZE), self._files, self)
+
+    def in_turn(self, rows: Iterable[_Row]) -> list[_Row]:
+        """Return the same, those last whose archives take long to unpack."""
+        return sorted(rows, key=lambda row: any(_is_slow(path) for path, _ in row[0].files))
+
+
+def _size(file: tuple[Path, str]) -> int:
+    return file[0].stat().st_size
+
+
+def _is_slow(path: Path) -> bool:
+    if not is_archive(path.name):
+        return False
+    with path.open("rb") as file:
+        return file.read(6).startswith(_SLOW)
+
+
+def place_files(
+    handed_in: Delivery, folder: Path, reader: Callable[[], SubmissionReader], room: StudentRoom
+) -> tuple[LeftOut, ...]:
+    """Copy what was handed in into a folder; archives in it are unpacked in place of them."""
+    left_out, taken = LeftOutList(), Counter[Path]()
+    for path, name in handed_in.files:
+        refused = _copy(path, folder, name, taken)
+        if refused is not None:
+            left_out.add(name, refused)
+    whole: set[Path] = set()
+    for _ in range(_NESTED):
+        for archive in _packed_in(folder, whole):
+            for each in _unpack_within(archive, folder, reader, room):
+                left_out.add(each.name, each.reason, each.more)
+            whole.add(archive)
+    for archive in _packed_in(folder, whole):
+        left_out.add(archive.relative_to(folder).as_posix(), "nested")
+    return left_out.all
+
+
+def _copy(path: Path, folder: Path, name: str, taken: Counter[Path]) -> Reason | None:
+    """Copy a file beside one of its name that is there; return why it cannot be copied."""
+    try:
+        with names_refused():
+            wanted = target = folder.joinpath(*path_parts(name, _DEPTH))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            while target.exists():
+                taken[wanted] += 1
+                target = wanted.with_name(f"{wanted.stem}-{taken[wanted]}{wanted.suffix}")
+            shutil.copyfile(path, target)
+    except PathError as refusal:
+        return refusal.reason
+    return None
+
+
+def _packed_in(folder: Path, known: Container[Path]) -> list[Path]:
+    """Return the archives in a folder that are not known."""
+    found = sorted(folder.rglob("*"))
+    return [e for e in found if is_archive(e.name) and e.is_file() and e not in known]
+
+
+def _unpack_within(
+    archive: Path, folder: Path, reader: Callable[[], SubmissionReader], room: StudentRoom
+) -> Iterable[LeftOut]:
+    """Unpack what a student handed in packed, in place of it; it stays where it cannot be."""
+    name = archive.relative_to(folder).as_posix()
+    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
+    try:
+        inside = room.unpack(archive, draft, reader)
+        _check_length(name, draft)
+    except (ArchiveError, PathError) as error:
+        shutil.rmtree(draft)
+        return [LeftOut(name, error.reason)]
+    draft.chmod(0o755)
+    archive.unlink()
+    draft.rename(archive)
+    return [LeftOut(f"{name}/{each.name}", each.reason, each.more) for each in inside]
+
+
+def _check_length(name: str, folder: Path) -> None:
+    """Raise PathError where a path would be too long with the archive's name before it."""
+    paths = (str(each.relative_to(folder)) for each in folder.rglob("*"))
+    if len(os.fsencode(name)) + max((len(os.fsencode(p)) for p in paths), default=0) > LONGEST_PATH:
+        raise PathError("name")

@@ -1,0 +1,321 @@
+"""Unpacking one archive in the reading process: members are told one after the other, in pieces.
+
+Nothing of an archive is believed: neither names nor sizes nor its index. The grader's end
+(`grader.lms.archives`) decides where a member is written, and counts again.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import stat
+import tarfile
+import time
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, BinaryIO, cast
+
+from grader.reading.messages import (
+    ARCHIVE_NAME,
+    PIECE,
+    Began,
+    FolderTold,
+    FromUnpacker,
+    LeaveReason,
+    Piece,
+    Skipped,
+    UnpackEnd,
+    UnpackLimits,
+)
+
+_UNICODE_NAME = 0x800
+_ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others are unpacked before they can be counted: 775 bytes of bzip2 were 887 MB of memory."""
+
+_HEADERS = 2**20
+"""Longest headers of one member of a tar archive, which are read into memory."""
+
+_RATIO = 12
+"""So much larger than it is packed a member may always be; notebooks shrink to a tenth."""
+
+_SPARE_SECONDS = 0.5
+"""The unpacking stops by itself so long before the kernel would end it."""
+
+Tell = Callable[[FromUnpacker], None]
+
+
+class _LeaveOutError(Exception):
+    """Raised for a single member."""
+
+    def __init__(self, reason: LeaveReason) -> None:
+        super().__init__(reason)
+        self.reason: LeaveReason = reason
+
+
+class _TooLargeError(Exception):
+    """Raised for an archive whose index, headers, files or bytes are too many."""
+
+
+def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: Tell) -> UnpackEnd:
+    """Tell every member of an archive, and return how that ended.
+
+    `seconds` of a processor may be used.
+    """
+    out = _Telling(tell, limits, time.process_time() + seconds - _SPARE_SECONDS)
+    try:
+        if zipfile.is_zipfile(file):
+            _unpack_zip(file, limits, out)
+        else:
+            file.seek(0)
+            _unpack_tar(file, out)
+    except (_TooLargeError, MemoryError):
+        return "large"
+    except Exception:  # noqa: BLE001  parsers raise whatever they meet: OSError, ValueError, struct.error
+        return "damaged"
+    return "all" if out.files else "damaged"  # a block of zeros is a tar archive, and so is a bomb
+
+
+class _Telling:
+    """What is told of an archive, and how much of it."""
+
+    def __init__(self, tell: Tell, limits: UnpackLimits, until: float) -> None:
+        self._tell = tell
+        self._limits = limits
+        self._until = until
+        self.files = 0
+        self.size = 0
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[None]:
+        """Skip a member, and go on with the next, where the body cannot tell it."""
+        self.files += 1  # before anything else: an archive of refused members is no shorter
+        if self.files > self._limits.files:
+            raise _TooLargeError
+        try:
+            self._check_time()
+            yield
+        except _LeaveOutError as refusal:
+            self._tell(Skipped(_sent(name), refusal.reason))
+        except (MemoryError, _TooLargeError):
+            raise
+        except Exception:  # noqa: BLE001  as above
+            self._tell(Skipped(_sent(name), "damaged"))
+
+    def folder(self, name: str) -> None:
+        """Tell a folder, which may be all that there is of a student."""
+        self._tell(FolderTold(_sent(name)))
+
+    def room(self, left: int) -> int:
+        """Return how large a member may be of which `left` bytes are left."""
+        return min(self._limits.file_size, left)
+
+    def content(self, name: str, content: IO[bytes], most: int, *, to_end: bool = False) -> int:
+        """Tell a member in pieces, and return its size. Raises _LeaveOutError for one too large.
+
+        One of a tar is read `to_end`: the next comes after it.
+        """
+        self._tell(Began(_sent(name)))
+        size = 0
+        while chunk := content.read(PIECE):
+            size += len(chunk)
+            self.size += len(chunk)
+            if self.size > self._limits.size:
+                raise _TooLargeError
+            if size <= most:
+                self._tell(Piece(chunk))
+            elif not to_end:
+                break
+            self._check_time()
+        if size > most:
+            raise _LeaveOutError("large")
+        return size
+
+    def _check_time(self) -> None:
+        if time.process_time() > self._until:
+            raise _LeaveOutError("budget")
+
+
+def _sent(name: str) -> str:
+    """Return a name that a message can hold: what is no text in it is replaced."""
+    known = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return known[: ARCHIVE_NAME + 1]
+
+
+# zip
+
+
+class _Index:
+    """A file of which nothing is read at once that is longer than an index may be."""
+
+    def __init__(self, file: BinaryIO, longest: int) -> None:
+        self._file = file
+        self._longest = longest
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Return some bytes. Raises _TooLargeError."""
+        if size > self._longest:
+            raise _TooLargeError
+        content = self._file.read(size if size >= 0 else self._longest + 1)
+        if len(content) > self._longest:
+            raise _TooLargeError
+        return content
+
+    def seekable(self) -> bool:
+        """Return whether there is an order of one's own."""
+        return True
+
+
+def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
+    file.seek(0, 2)
+    length = file.tell()
+    with zipfile.ZipFile(cast("IO[bytes]", _Index(file, limits.index))) as opened:
+        entries = opened.infolist()
+        if len(entries) > limits.files:
+            raise _TooLargeError
+        if sum(entry.compress_size for entry in entries) > length:
+            raise zipfile.BadZipFile("members overlap")
+        for group, room in _fair(entries, limits):
+            left = room
+            for entry in group:
+                name = _zip_name(entry)
+                with out.member(name):
+                    if entry.is_dir():
+                        out.folder(name)
+                        continue
+                    _check_zip_entry(entry, out.room(left))
+                    with _open_zip_entry(opened, entry) as content:
+                        left -= out.content(name, content, out.room(left))
+
+
+def _fair(
+    entries: Sequence[zipfile.ZipInfo], limits: UnpackLimits
+) -> list[tuple[list[zipfile.ZipInfo], int]]:
+    """Return members by the folder or file in the archive that they belong to, with its room.
+
+    Each has an equal share, or 12 times what it is packed to: a bomb takes nobody else's room.
+    Those that claim to be small come first.
+    """
+    groups: dict[str, list[zipfile.ZipInfo]] = defaultdict(list)
+    names = [_zip_name(entry).replace("\\", "/").strip("/").split("/") for entry in entries]
+    tops = Counter(name[0] for name in names)
+    depth = 2 if len(tops) == 1 and limits.shared else 1
+    for entry, name in zip(entries, names, strict=True):
+        groups["/".join(name[:depth]) if limits.shared else ""].append(entry)
+    share = limits.size // max(2 * len(groups), 1) if limits.shared else limits.size
+    ordered = sorted(groups.values(), key=lambda group: sum(each.file_size for each in group))
+    return [
+        (group, max(share, _RATIO * sum(each.compress_size for each in group))) for group in ordered
+    ]
+
+
+def _zip_name(entry: zipfile.ZipInfo) -> str:
+    """Return a member's name. Many programs write UTF-8 and do not say so, as macOS does."""
+    if entry.flag_bits & _UNICODE_NAME:
+        return entry.filename
+    try:
+        return entry.filename.encode("cp437").decode()
+    except UnicodeError:
+        return entry.filename
+
+
+def _check_zip_entry(entry: zipfile.ZipInfo, most: int) -> None:
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        raise _LeaveOutError("link")
+    if kind not in (0, stat.S_IFREG):
+        raise _LeaveOutError("special")
+    if entry.flag_bits & _ENCRYPTED:
+        raise _LeaveOutError("encrypted")
+    if entry.compress_type not in _METHODS:
+        raise _LeaveOutError("unsupported")
+    if entry.file_size > most:  # what is more than it says is damaged: no more is read
+        raise _LeaveOutError("large")
+
+
+@contextmanager
+def _open_zip_entry(opened: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    try:
+        content = opened.open(entry)
+    except NotImplementedError:
+        raise _LeaveOutError("unsupported") from None
+    with content:
+        yield content
+
+
+# tar
+
+
+class _Stream:
+    """What a tar archive is read from, with a bound on what is read between two of its members."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._read = 0
+
+    def read(self, size: int) -> bytes:
+        """Return some bytes. Raises _TooLargeError where the headers have no end."""
+        content = self._stream.read(size)
+        self._read += len(content)
+        if self._read > _HEADERS:
+            raise _TooLargeError
+        return content
+
+    def begin(self) -> None:
+        """Count from here."""
+        self._read = 0
+
+
+class _Content:
+    """The content of a member of a tar archive, which is not counted as headers."""
+
+    def __init__(self, content: IO[bytes], stream: _Stream) -> None:
+        self._content = content
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        """Return some bytes."""
+        self._stream.begin()
+        return self._content.read(size)
+
+
+_OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+}
+_BLOCK = 2**16
+
+
+def _unpack_tar(file: BinaryIO, out: _Telling) -> None:
+    """Read a tar archive, compressed by what its first bytes say.
+
+    Each of these decompresses no more than is asked for: a bomb ends at its limit.
+    """
+    head = file.read(6)
+    file.seek(0)
+    opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), None)
+    stream = _Stream(file if opener is None else opener(file))
+    with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BLOCK) as opened:
+        for entry in opened:
+            stream.begin()
+            with out.member(entry.name):
+                if entry.isdir():
+                    out.folder(entry.name)
+                    continue
+                content = _tar_content(opened, entry, stream)
+                most = out.room(entry.size)
+                out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
+
+
+def _tar_content(opened: tarfile.TarFile, entry: tarfile.TarInfo, stream: _Stream) -> IO[bytes]:
+    if entry.issym() or entry.islnk():
+        raise _LeaveOutError("link")
+    content = opened.extractfile(entry) if entry.isreg() and not entry.issparse() else None
+    if content is None:
+        raise _LeaveOutError("special")
+    return cast("IO[bytes]", _Content(content, stream))
