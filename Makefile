@@ -1,23 +1,26 @@
 # make setup | demo | test | test-all | levels | check | wheel | site
-PYTHON ?= python3
+# make setup PYTHON=python3.12 takes that Python; without it the first suitable one on the path is taken.
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# PyTorch's builds without CUDA. A mirror of it can stand here; with nothing pip's own sources are used.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 # another environment that happens to be active is not this one
 unexport VIRTUAL_ENV
 # what is compiled once need not be compiled again in every process that the tests start
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-all levels check format notebooks wheel site
-setup: $(STAMP)
-	@$(BIN)/python tools/install_bubblewrap.py
+# Any Python 3 runs the script, which chooses the one of the environment.
+ANY_PYTHON = $(firstword $(foreach each,python3 python3.14 python3.13 python3.12 python3.11 python3.10 $(PYTHON),\
+    $(shell command -v $(each))))
 
-# What pip fetches is some hundred megabytes: its lines and bars are the progress.
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+.PHONY: setup demo test test-all levels check format notebooks wheel site
+setup:
+	@$(or $(ANY_PYTHON),echo 'There is no Python 3 on the path: install Python 3.10 to 3.14 \
+	    (Debian, Ubuntu: apt-get install python3 python3-venv; Fedora: dnf install python3).' >&2; false) \
+	    tools/setup.py --environment "$(VENV)" --python "$(PYTHON)" --torch-index "$(TORCH_INDEX)"
+	@$(BIN)/python tools/install_bubblewrap.py
 
 demo: setup
 	$(BIN)/grader run examples/e2e-conv/reference.ipynb --data builtin --json report.json

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import runpy
-import sys
-from email.message import Message
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,81 +17,74 @@ from packaging.utils import canonicalize_name
 from grader.environment import FOR_GRADING
 
 ROOT = Path(__file__).parents[1]
-TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "make_constraints.py"))
+TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "make_lock.py"))
 DIRECT: list[Requirement] = TOOL["project_requirements"]()
-LINES = (ROOT / "constraints.txt").read_text().splitlines()[1:]
-LOCKED = {requirement.name: requirement for requirement in map(Requirement, LINES)}
+LINES = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines()[1:]]
+LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
 
 
-class Installed(metadata.Distribution):
-    """A distribution that needs what it is told."""
+def environment(full: str) -> dict[str, str]:
+    """Return the values of markers under a Python."""
+    minor = ".".join(full.split(".")[:2])
+    return {**LINUX, "python_version": minor, "python_full_version": full}
 
-    def __init__(self, version: str, requires_python: str | None) -> None:
-        self._message = Message()
-        self._message["Version"] = version
-        if requires_python is not None:
-            self._message["Requires-Python"] = requires_python
 
-    @property
-    def metadata(self) -> Any:
-        return self._message
+def locked(full: str) -> dict[str, str]:
+    """Return the locked version of each package for a Python."""
+    found = environment(full)
+    lines = [each for each in LINES if each.marker is None or each.marker.evaluate(found)]
+    versions = {each.name: next(iter(each.specifier)).version for each in lines}
+    assert len(lines) == len(versions), "two versions of one package"
+    return versions
 
-    def read_text(self, filename: str) -> str | None:
-        return None
 
-    def locate_file(self, path: object) -> Any:
-        raise NotImplementedError
+def installed_needs() -> dict[str, str]:
+    """Return the version of each distribution that the project needs here, directly or not."""
+    found: dict[str, str] = {}
+    done: set[tuple[str, str]] = set()
+    waiting = [(requirement, "") for requirement in DIRECT]
+    while waiting:
+        requirement, extra = waiting.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        found.setdefault(name, metadata.version(requirement.name).partition("+")[0])
+        for wanted in {"", *requirement.extras} - {each for who, each in done if who == name}:
+            done.add((name, wanted))
+            waiting += [(Requirement(line), wanted) for line in metadata.requires(name) or ()]
+    return found
 
 
 class TestConstraints:
-    """constraints.txt. If it is stale: python tools/make_constraints.py"""
+    """constraints.txt. If it is stale: python tools/make_lock.py"""
 
-    def test_every_direct_dependency_is_locked_within_its_bounds(
-        self, subtests: pytest.Subtests
-    ) -> None:
-        """But for those that only some versions of Python need: pip resolves them."""
-        for requirement in (each for each in DIRECT if each.marker is None):
-            with subtests.test(str(requirement)):
-                lock = LOCKED[canonicalize_name(requirement.name)]
-                (exact,) = lock.specifier
-                assert requirement.specifier.contains(exact.version)
+    @pytest.mark.parametrize("python", ["3.11.2", *(f"{each}.20" for each in TOOL["PYTHONS"])])
+    def test_direct_dependencies_are_locked_within_their_bounds(self, python: str) -> None:
+        versions = locked(python)
+        marks = environment(python)
+        wanted = [each for each in DIRECT if each.marker is None or each.marker.evaluate(marks)]
+        assert [] == [
+            str(each)
+            for each in wanted
+            if not each.specifier.contains(versions[canonicalize_name(each.name)])
+        ]
 
-    @pytest.mark.skipif(
-        sys.version_info < (3, 11) or sys.platform != "linux",
-        reason="what only another Python or system needs is left to pip",
-    )
-    def test_every_indirect_dependency_is_locked(self) -> None:
-        """PyTorch's build for GPUs needs more, which is left to pip too."""
-        needed = TOOL["closure"](DIRECT).keys() - TOOL["INSTALLERS"]
-        for_gpus = {name for name in needed if name.startswith(("nvidia-", "cuda-", "triton"))}
-        assert needed - for_gpus <= LOCKED.keys()
-
-    def test_a_line_is_a_name_an_exact_version_and_at_most_a_bound_of_python(self) -> None:
-        shape = r'[a-z0-9]+(-[a-z0-9]+)*==\d[\w.]*(; python_(full_)?version >= "3\.1[12](\.\d+)?")?'
-        assert [line for line in LINES if not re.fullmatch(shape, line)] == []
-
-    def test_lines_are_sorted_and_unique(self) -> None:
-        assert sorted(set(LOCKED)) == [Requirement(line).name for line in LINES]
+    def test_this_environment_has_the_locked_versions(self) -> None:
+        """PyTorch's build for GPUs needs more packages; its own metadata pin them."""
+        found = installed_needs()
+        ours = {name for name in found if not name.startswith(TOOL["_OF_GPUS"])}
+        versions = locked(platform.python_version())
+        expected = {name: versions.get(name) for name in ours - {*TOOL["INSTALLERS"]}}
+        assert expected == {name: found[name] for name in expected}
 
     def test_installers_and_the_project_itself_are_not_locked(self) -> None:
-        assert LOCKED.keys().isdisjoint({"pip", "setuptools", "wheel", "grader"})
+        names = {each.name for each in LINES}
+        assert names.isdisjoint({*TOOL["INSTALLERS"], "grader", "tvm-grader"})
 
-    @pytest.mark.parametrize(
-        ("version", "requires_python", "line"),
-        [
-            ("2.13.0+cpu", ">=3.10", "a==2.13.0"),
-            ("1.0", None, "a==1.0"),
-            ("1.0", ">=3.9,!=3.9.7", "a==1.0"),
-            ("0.27.0.post1", ">=3.11", 'a==0.27.0.post1; python_version >= "3.11"'),
-            ("1.0", ">=3.12", 'a==1.0; python_version >= "3.12"'),
-            ("1.0", ">=3.11.5", 'a==1.0; python_full_version >= "3.11.5"'),
-        ],
-    )
-    def test_a_version_has_no_build_label_and_a_marker_where_it_needs_one(
-        self, version: str, requires_python: str | None, line: str
-    ) -> None:
-        lines = TOOL["constraint_lines"]({"a": Installed(version, requires_python)})
-        assert [line] == list(lines)
+    def test_versions_are_exact_and_have_no_build_label(self) -> None:
+        """A label as "+cpu" would refuse the same version from another index."""
+        shape = re.compile(r"==\d[\w.]*")
+        assert [] == [str(each) for each in LINES if not shape.fullmatch(str(each.specifier))]
 
 
 class TestExplanations:

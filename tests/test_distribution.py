@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from grader.ci.wheel import DISTRIBUTION
 
 ROOT = Path(__file__).parents[1]
-TOOL = runpy.run_path(str(ROOT / "tools" / "make_constraints.py"))
+TOOL = runpy.run_path(str(ROOT / "tools" / "make_lock.py"))
 OTHER = "grader"
 """A package of the registry, which another project has put there."""
 
