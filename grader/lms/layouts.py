@@ -274,7 +274,7 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
         if len(content) > _METADATA_LIMIT:
             raise msgspec.ValidationError("it is too large")
         return msgspec.yaml.decode(content, type=prepared(dict[str, _Metadata]))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):  # a date that is none
         raise UsageError(
             say("{file} is not what Gradescope writes.", file=_METADATA),
             say("Export the submissions anew."),

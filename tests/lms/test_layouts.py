@@ -143,7 +143,14 @@ def test_gradescope_says_in_a_file_whose_each_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["[", "- a", "submission_1: {':submitters': 3}", "a: !!python/name:os.system x"]
+    "content",
+    [
+        "[",
+        "- a",
+        "submission_1: {':submitters': 3}",
+        "a: !!python/name:os.system x",
+        "a: 2026-13-45",
+    ],
 )
 def test_a_file_that_gradescope_has_not_written_is_refused(tmp_path: Path, content: str) -> None:
     folder = make_folder(tmp_path, {"submission_metadata.yml": content, "submission_1/hw": "x"})
