@@ -45,7 +45,7 @@ test: setup
 
 # Everything: the second ring behind the first, then every level of isolation.
 test-all: test
-	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" $(call TIMED,second)
+	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" --ignore=tests/levels $(call TIMED,second)
 	$(PYTEST) -m "slow and (timed or hurried)" $(ALONE) $(call TIMED,second-alone)
 	$(MAKE) levels SUITES=tests/levels
 

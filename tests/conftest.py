@@ -58,7 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with what lasts longest, so that no process is left with it when others have ended."""
     mark(items, _SECOND_RING)
     if _is_everything(config):
+        passed_by = tuple(config.option.ignore or ())
         lines = _SECOND_RING.unused(item.nodeid for item in items)
+        lines = [line for line in lines if not line.startswith(passed_by)]
         if lines:
             raise pytest.UsageError(f"{LIST.name} names tests that do not exist: {lines}")
     lost = left_out_by_make(items)

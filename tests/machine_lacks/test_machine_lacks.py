@@ -19,7 +19,7 @@ from tests.machine_lacks.hiding import LACKS, Lack, run_lacking, together
 
 REFERENCES = sorted(path.parent.name for path in (ROOT / "examples").glob("*/reference.ipynb"))
 TOUCHED = ("e2e-mlp",)
-"""It calls externs, loads images, draws one and reads parameters. All six meet all lacks at once."""
+"""It calls externs, loads and draws images. All six meet all of it at once."""
 
 ALL = together({name: each for name, each in LACKS.items() if name != "bubblewrap"})
 EXPORT = """
