@@ -255,19 +255,23 @@ MOST_NOTEBOOKS = 5
 """Notebooks of one student that are graded; of a student with more none is."""
 
 OfAttempt = Callable[[Entry], str]
-"""Returns the folder of what somebody handed in at once; empty where a file lies in none."""
+"""Returns the folder of one student's hand-in that a file is in; empty where that is not known."""
 
 
-def folder_of_student(entry: Entry) -> str:
-    """Return the folder in that of the batch that a file is in."""
-    return entry.student
+def unknown_attempt(entry: Entry) -> str:
+    """Return that nothing is known of whose folders these are.
+
+    A recipe grades `submissions/ada/hw.ipynb` of a whole repository, where a limit for each folder
+    in the batch's would be one for the whole class.
+    """
+    return ""
 
 
 def collect(
     arguments: Iterable[Path],
     working: Path | None = None,
     reports: Path | None = None,
-    of_attempt: OfAttempt = folder_of_student,
+    of_attempt: OfAttempt = unknown_attempt,
 ) -> tuple[Entry, ...]:
     """Return the submissions that files and folders name, by name in order, none of them twice.
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from grader.api import answers, open_batch
-from grader.batch.collect import Entry, collect, folder_of_student
+from grader.batch.collect import Entry, collect, unknown_attempt
 from grader.batch.grading import SUMMARY, HandedInBy, Interrupted, Store, open_store
 from grader.batch.recording import named_by_folder
 from grader.batch.summary import (
@@ -126,7 +126,7 @@ def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:
     """Return the folder of what somebody handed in at once, below the folder of the batch."""
     found = collected.find(entry.path, entry.common)
     if found is None:
-        return folder_of_student(entry)
+        return unknown_attempt(entry)
     folder = found[1]
     return relpath(folder, entry.common) if folder.is_relative_to(entry.common) else ""
 

@@ -89,23 +89,34 @@ class TestCollect:
         assert {"null": "It is a device, not a file."} == problems(collect([Path("/dev/null")]))
 
 
+def first_folder(entry: Entry) -> str:
+    """Take the folders in that of the batch for students', as where a class was collected."""
+    return entry.student
+
+
 class TestFloods:
     """Of one student a few notebooks are graded, or none."""
 
     def test_five_are_graded(self, tmp_path: Path) -> None:
         write(tmp_path, *(f"ada/{each}.ipynb" for each in range(5)), "ben/hw.ipynb")
-        assert 6 == len(collect([tmp_path]))
+        assert 6 == len(collect([tmp_path], of_attempt=first_folder))
+
+    def test_folders_that_nobody_has_made_for_students_have_no_limit(self, tmp_path: Path) -> None:
+        """A recipe grades the submissions of a repository where they lie in it."""
+        write(tmp_path, *(f"submissions/{each}/hw.ipynb" for each in range(9)))
+        assert 9 == len(collect([tmp_path]))
 
     @pytest.mark.parametrize("folder", ["ada", "ada/{}", "ada/a.zip/deep"])
     def test_of_more_none_is_and_the_others_are(self, tmp_path: Path, folder: str) -> None:
         write(tmp_path, *(f"{folder}/{each}.ipynb".format(each) for each in range(30)))
         write(tmp_path, "ben/hw.ipynb")
         said = "There are 30 notebooks in ada; of one student at most 5 are graded."
-        assert {"ada": said, "ben/hw": ""} == problems(collect([tmp_path]))
+        found = collect([tmp_path], of_attempt=first_folder)
+        assert {"ada": said, "ben/hw": ""} == problems(found)
 
     def test_a_folder_of_many_students_files_is_no_flood(self, tmp_path: Path) -> None:
         write(tmp_path, *(f"{each}.ipynb" for each in range(30)))
-        assert 30 == len(collect([tmp_path]))
+        assert 30 == len(collect([tmp_path], of_attempt=first_folder))
 
     def test_what_was_handed_in_at_once_may_be_known(self, tmp_path: Path) -> None:
         """As where `submissions/` and `earlier/` of a class are graded together."""
