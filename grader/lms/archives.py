@@ -173,7 +173,6 @@ class _Writer:
         self._limits = limits
         self._file: BinaryIO | None = None
         self._path = folder
-        self._name = ""
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -187,9 +186,10 @@ class _Writer:
             if self._file is not None:
                 self._file.write(message.content)
             return self.size <= self._limits.size
-        self.files += not (isinstance(message, Skipped) and message.name == self._name)
+        self.files += not (isinstance(message, Skipped) and message.begun)
         if isinstance(message, Skipped):
-            self._drop()
+            # The open file is the member before, where this one was refused before it began.
+            self._drop() if message.begun else self.close()
             self._told.add(message.name, message.reason)
         else:
             self._begin(message)
@@ -200,7 +200,6 @@ class _Writer:
         if self._file is not None:
             self._file.close()
         self._file = None
-        self._name = ""
 
     def _begin(self, message: Began | FolderTold) -> None:
         self.close()
@@ -213,7 +212,6 @@ class _Writer:
                     return
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self._path.open("xb", buffering=0)
-                self._name = message.name
         except PathError as refusal:
             if isinstance(message, Began) or refusal.reason != "name":  # `./` is no member
                 self._told.add(message.name, refusal.reason)

@@ -189,10 +189,11 @@ class Piece(Message, frozen=True):
 
 
 class Skipped(Message, frozen=True):
-    """A member that cannot be told, or not to its end."""
+    """A member that cannot be told, or not to its end: `begun` if pieces of it may have been."""
 
     name: _Told
     reason: LeaveReason
+    begun: bool = False
 
 
 class Unpacked(Message, frozen=True):

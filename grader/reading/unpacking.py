@@ -86,12 +86,14 @@ class _Telling:
         self._tell = tell
         self._limits = limits
         self._until = until
+        self._begun = False
         self.files = 0
         self.size = 0
 
     @contextmanager
     def member(self, name: str) -> Iterator[None]:
         """Skip a member, and go on with the next, where the body cannot tell it."""
+        self._begun = False
         self.files += 1  # before anything else: an archive of refused members is no shorter
         if self.files > self._limits.files:
             raise _TooLargeError
@@ -99,11 +101,11 @@ class _Telling:
             self._check_time()
             yield
         except _LeaveOutError as refusal:
-            self._tell(Skipped(_sent(name), refusal.reason))
+            self._tell(Skipped(_sent(name), refusal.reason, self._begun))
         except (MemoryError, _TooLargeError):
             raise
         except Exception:  # noqa: BLE001  as above
-            self._tell(Skipped(_sent(name), "damaged"))
+            self._tell(Skipped(_sent(name), "damaged", self._begun))
 
     def folder(self, name: str) -> None:
         """Tell a folder, which may be all that there is of a student."""
@@ -119,6 +121,7 @@ class _Telling:
         One of a tar is read `to_end`: the next comes after it.
         """
         self._tell(Began(_sent(name)))
+        self._begun = True
         size = 0
         while chunk := content.read(PIECE):
             size += len(chunk)
