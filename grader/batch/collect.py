@@ -258,7 +258,7 @@ OfAttempt = Callable[[Entry], str]
 """Returns the folder of one student's hand-in that a file is in; empty where that is not known."""
 
 
-def unknown_attempt(entry: Entry) -> str:
+def unknown_attempt(_: Entry) -> str:
     """Return that nothing is known of whose folders these are.
 
     A recipe grades `submissions/ada/hw.ipynb` of a whole repository, where a limit for each folder
