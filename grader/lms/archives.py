@@ -213,7 +213,7 @@ class _Writer:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self._path.open("xb", buffering=0)
         except PathError as refusal:
-            if isinstance(message, Began) or refusal.reason != "name":  # `./` is no member
+            if isinstance(message, Began):  # of a folder, its members are told
                 self._told.add(message.name, refusal.reason)
 
     def _drop(self) -> None:

@@ -37,7 +37,7 @@ from grader.lms.archives import LeftOut, LeftOutList, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
-from grader.lms.placing import SharedRoom, StudentRoom, place_files
+from grader.lms.placing import ClassRoom, StudentRoom, place_files
 from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
 from grader.progress import Progress, Silent
 from grader.reading.reader import SubmissionReader
@@ -327,7 +327,7 @@ class _Work:
         if found.layout == "classroom":
             handed_in = with_logins(handed_in, self._owners.logins)
         claims = self._claims(handed_in)
-        rooms = SharedRoom(handed_in, size)
+        rooms = ClassRoom(handed_in, size)
         rows = sorted(zip(handed_in, claims, strict=True), key=lambda row: row[0].at)
         for done, (each, (owner, doubt)) in enumerate(rooms.in_turn(rows)):
             name = self._folder_of(each, owner, doubt)

@@ -58,7 +58,7 @@ _Row = TypeVar("_Row", bound=tuple[Delivery, object])
 class StudentRoom:
     """What the archives of one student may still come to."""
 
-    def __init__(self, size: int, files: int, shared: SharedRoom) -> None:
+    def __init__(self, size: int, files: int, shared: ClassRoom) -> None:
         self._size = size
         self._files = files
         self._seconds = _SECONDS
@@ -98,7 +98,7 @@ class StudentRoom:
         self._shared.seconds -= seconds
 
 
-class SharedRoom:
+class ClassRoom:
     """What the archives of a class may come to, and each student's part of that."""
 
     def __init__(self, handed_in: Sequence[Delivery], source: int | None) -> None:

@@ -5,12 +5,12 @@ A request is trusted. An answer is decoded strictly, with caps: its writer has m
 
 from __future__ import annotations
 
+import struct
 from typing import Annotated, Literal
 
 import msgspec
 
 from grader.dialects.respelling import Respelling
-from grader.messages import Message
 
 NAME_LENGTH = 100
 """Longest name that is taken from a notebook's metadata, in characters."""
@@ -170,25 +170,25 @@ UnpackEnd = Literal["all", "large", "damaged"]
 _Told = Annotated[str, msgspec.Meta(max_length=ARCHIVE_NAME + 1)]
 
 
-class Began(Message, frozen=True):
+class Began(ReaderMessage, frozen=True):
     """A file, whose pieces come next."""
 
     name: _Told
 
 
-class FolderTold(Message, frozen=True):
+class FolderTold(ReaderMessage, frozen=True):
     """A folder."""
 
     name: _Told
 
 
-class Piece(Message, frozen=True):
+class Piece(ReaderMessage, frozen=True):
     """What comes next in the file."""
 
     content: Annotated[bytes, msgspec.Meta(max_length=PIECE)]
 
 
-class Skipped(Message, frozen=True):
+class Skipped(ReaderMessage, frozen=True):
     """A member that cannot be told, or not to its end: `begun` if pieces of it may have been."""
 
     name: _Told
@@ -196,7 +196,7 @@ class Skipped(Message, frozen=True):
     begun: bool = False
 
 
-class Unpacked(Message, frozen=True):
+class Unpacked(ReaderMessage, frozen=True):
     """There are no more members: how it ended, and the processor time that it took, in seconds."""
 
     end: UnpackEnd
@@ -204,3 +204,15 @@ class Unpacked(Message, frozen=True):
 
 
 FromUnpacker = Began | FolderTold | Piece | Skipped | Unpacked
+
+
+_HEADER = struct.Struct("<Q")
+
+
+def framed(message: FromUnpacker) -> bytes:
+    """Return a message as a frame, which `grader.messages.read_frame` reads.
+
+    A reader does not import that: it would bring NumPy into a process with 300 MB.
+    """
+    payload = msgspec.msgpack.encode(message)
+    return _HEADER.pack(len(payload)) + payload

@@ -24,10 +24,10 @@ from typing import NoReturn, cast
 
 import msgspec
 
+from grader.decoding import prepared
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
-from grader.messages import encode_frame
 from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     REQUEST_LIMIT,
@@ -45,10 +45,11 @@ from grader.reading.messages import (
     UnpackLimits,
     UnpackRequest,
     Unreadable,
+    framed,
 )
 from grader.reading.unpacking import unpack_archive
 
-_REQUESTS: msgspec.msgpack.Decoder[ToReader] = msgspec.msgpack.Decoder(ToReader)
+_REQUESTS = msgspec.msgpack.Decoder(prepared(cast("type[ToReader]", ToReader)))
 
 _GONE = (BrokenPipeError, ConnectionResetError)
 
@@ -185,7 +186,7 @@ def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
 
 
 def _write(answers: io.BufferedWriter, message: FromUnpacker) -> None:
-    answers.write(encode_frame(message))
+    answers.write(framed(message))
 
 
 def _sources(content: Content) -> list[str]:
