@@ -197,16 +197,23 @@ class EntryResult(msgspec.Struct, frozen=True, eq=False):
 def awaited(value: Any) -> Any:
     """Return what a coroutine returns, and any other value as it is.
 
-    The kernel's own loop is running, and waits for this: for the while, it is not the one there is.
+    The kernel's own loop is running, and waits for this: for the while, neither it nor its task is
+    the current one. From Python 3.14 on a thread has one current task, whatever the loop: a second
+    one is refused inside of the new loop, which then waits for ever.
     """
     if type(value) is not CoroutineType:
         return value
     running, loop = asyncio._get_running_loop(), asyncio.new_event_loop()
+    task = None if running is None else asyncio.current_task(running)
+    if running is not None and task is not None:
+        asyncio.tasks._leave_task(running, task)
     asyncio._set_running_loop(None)
     try:
         return loop.run_until_complete(value)
     finally:
         asyncio._set_running_loop(running)
+        if running is not None and task is not None:
+            asyncio.tasks._enter_task(running, task)
         loop.close()
 
 
