@@ -241,14 +241,17 @@ def source_of(objects: Iterable[object], namespace: Namespace, folders: tuple[st
     for each in objects:
         if type(each) is FunctionType and is_notebook_scope(each.__globals__, namespace, folders):
             texts[_text_of(each)] = None
-    joined = "\n".join(text for text in texts if text)[:SOURCE_LIMIT]
-    return joined.encode("utf-8", "replace").decode()
+    return "\n".join(text for text in texts if text)[:SOURCE_LIMIT]
 
 
 def _text_of(function: FunctionType) -> str:
-    """Return the lines of a definition with its decorators; "" where nobody keeps them."""
+    """Return the lines of a definition with its decorators; "" where nobody keeps them.
+
+    What cannot be encoded becomes "?": from Python 3.12 on the tokenizer raises an error for it.
+    """
     code = function.__code__
-    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    kept = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    lines = [line.encode("utf-8", "replace").decode() for line in kept]
     try:
         return "".join(inspect.getblock(lines))
     except (SyntaxError, tokenize.TokenError):
