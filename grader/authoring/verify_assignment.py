@@ -63,7 +63,7 @@ def verify(
 
 
 class VerifyChoices(NamedTuple):
-    """What is verified of an assignment, beside how submissions are graded."""
+    """Choices of a verification, beside the options of a grading."""
 
     timed: bool = True
     jobs: int | None = None

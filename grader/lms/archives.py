@@ -176,7 +176,7 @@ class _Writer:
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What was not written."""
+        """Members that were not written."""
         return self._told.all
 
     def take(self, message: Began | FolderTold | Piece | Skipped) -> bool:
@@ -224,7 +224,7 @@ class _Writer:
 
 
 class LeftOutList:
-    """What is left out: of each reason some are named, and the others counted."""
+    """Members left out: some of each reason are named, the others counted."""
 
     def __init__(self) -> None:
         self._named: dict[Reason, list[LeftOut]] = {}

@@ -80,7 +80,7 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
 
 
 class _Telling:
-    """What is told of an archive, and how much of it."""
+    """Tells the members of an archive, and counts files and bytes."""
 
     def __init__(self, tell: Tell, limits: UnpackLimits, until: float) -> None:
         self._tell = tell
