@@ -440,6 +440,7 @@ class _Work:
 
     def save(self) -> None:
         """Write the manifest."""
+        self._output.mkdir(parents=True, exist_ok=True)
         content = msgspec.json.format(msgspec.json.encode(self._collected()), indent=2)
         write_whole(self._output / MANIFEST, content + b"\n", mode=0o600)
         _remove(self._output / _INCOMING)

@@ -95,7 +95,8 @@ def _places(folder: Path, is_student: Callable[[str], bool]) -> list[Path]:
 
 
 def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
-    explained = len(found.handed_in)
+    # a name that is nobody's is the layout's all the same
+    explained = len(found.handed_in) + len(found.left_out)
     is_most = found.certain or explained > len(found.strangers)
     return explained > 0 and (demanded is not None or is_most)
 

@@ -35,6 +35,12 @@ def test_a_file_of_moodle_with_its_part_twice_is_nobodys(tmp_path: Path) -> None
     assert "unclear" == reasons(outcome)[forged]
 
 
+def test_where_every_name_is_nobodys_each_is_told(tmp_path: Path) -> None:
+    forged = "Ada_12_assignsubmission_file_x_99_assignsubmission_file_hw.ipynb"
+    outcome = collect(make_zip(tmp_path / "a.zip", {forged: "ada"}), tmp_path / "class", BOB)
+    assert {forged: "unclear"} == reasons(outcome)
+
+
 def test_of_a_folder_of_moodle_the_end_counts(tmp_path: Path) -> None:
     called = "x_99_assignsubmission_file__12_assignsubmission_file_/hw.ipynb"
     honest = "Bob Byron_99_assignsubmission_file_/hw.ipynb"
