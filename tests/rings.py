@@ -25,8 +25,8 @@ class SecondRing(NamedTuple):
     An id is a folder, a file, a class, a test or one row of it, as pytest prints it.
     """
 
-    second: tuple[str, ...]
-    kept: tuple[str, ...]
+    second: frozenset[str]
+    kept: frozenset[str]
 
     def has(self, node: str) -> bool:
         """Say whether a test belongs to the second ring; the first ring's lines are stronger."""
@@ -40,20 +40,20 @@ class SecondRing(NamedTuple):
     def unused(self, nodes: Iterable[str]) -> list[str]:
         """Return the lines that none of these tests is meant by: renamed, or misspelt."""
         known = {part for node in nodes for part in parts_of(node)}
-        return [line for line in (*self.second, *self.kept) if line not in known]
+        return sorted((self.second | self.kept) - known)
 
 
 def read_second_ring(text: str) -> SecondRing:
     """Read the list: an id a line, `+` before one that stays in the first ring, `#` comments."""
     lines = [line.partition("  #")[0].strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
-    kept = tuple(line.removeprefix(KEPT) for line in lines if line.startswith(KEPT))
-    return SecondRing(tuple(line for line in lines if not line.startswith(KEPT)), kept)
+    kept = frozenset(line.removeprefix(KEPT) for line in lines if line.startswith(KEPT))
+    return SecondRing(frozenset(line for line in lines if not line.startswith(KEPT)), kept)
 
 
-def covers(ids: Iterable[str], node: str) -> bool:
+def covers(ids: frozenset[str], node: str) -> bool:
     """Say whether one of the ids is a test's, or that of a table, class, file or folder of it."""
-    return not set(ids).isdisjoint(parts_of(node))
+    return not ids.isdisjoint(parts_of(node))
 
 
 def parts_of(node: str) -> Iterator[str]:
