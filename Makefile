@@ -36,14 +36,13 @@ PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # How long each test took: tools/durations.py adds it up, and tests/second_ring.txt is written by it.
 TIMED = --durations=10 --junitxml=build/durations/$(1).xml
 
-# Two rings. The first is what a change can break: ten minutes on two processors. Each has a leg of tests
-# side by side, and one of tests that want the machine to themselves.
+# Two rings. The first is what a change can break: ten minutes on two processors.
 test: setup
-	$(PYTEST) $(PARALLEL) -m "not slow and not (timed or hurried)" $(call TIMED,first)
-	$(PYTEST) -m "not slow and (timed or hurried)" $(ALONE) $(call TIMED,first-alone)
+	$(PYTEST) $(PARALLEL) -m "not slow" $(call TIMED,first)
 	@echo "The first ring passed. make test-all runs everything else as well."
 
-# Everything: the second ring behind the first, then every level of isolation.
+# Everything: the second ring behind the first, in a leg of tests side by side and one of tests that
+# want the machine to themselves, then every level of isolation.
 test-all: test
 	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" --ignore=tests/levels $(call TIMED,second)
 	$(PYTEST) -m "slow and (timed or hurried)" $(ALONE) $(call TIMED,second-alone)

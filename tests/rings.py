@@ -68,8 +68,12 @@ def parts_of(node: str) -> Iterator[str]:
     yield from (str(folder) for folder in Path(head).parents if folder.name)
 
 
+ALONE = frozenset({"timed", "hurried"})
+"""The marks of tests that want the machine to themselves: all of them are in the second ring."""
+
+
 def mark(items: Iterable[pytest.Item], ring: SecondRing) -> None:
     """Mark the tests of the second ring as `slow`; a test may have the mark of its own."""
     for item in items:
-        if ring.has(item.nodeid):
+        if ring.has(item.nodeid) or not ALONE.isdisjoint(item.keywords):
             item.add_marker(pytest.mark.slow)
