@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"{LIST.name} names tests that do not exist: {lines}")
     lost = left_out_by_make(items)
     if lost:
-        raise pytest.UsageError(f"`make test-all` would not run {lost}: name the file in ALONE there")
+        raise pytest.UsageError(f"`make test-all` would not run {lost}: name it in ALONE there")
     items.sort(key=lambda item: "graded" not in item.keywords)
 
 
