@@ -74,6 +74,12 @@ def candidate_limit(part: PartTable) -> int:
     return PYTHON_LIMIT if part.entry_kind == "python" else CANDIDATE_LIMIT
 
 
+RACE_HINT = say(
+    "Make a loop of a spatial axis parallel instead, split the sum with sch.rfactor first, or"
+    " allocate scratch buffers inside the loop."
+)
+
+
 def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem."""
     if part.entry_kind == "python":
@@ -91,6 +97,8 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:
             return _not_registered(first.subject)
+        if first.code == "race":
+            return Problem(first.message, RACE_HINT, code="refused")
         return Problem(
             first.message,
             say(

@@ -29,6 +29,7 @@ from grader.ir.facts import (
 )
 from grader.ir.form import find_forms
 from grader.ir.graph import Graph, decode_graph
+from grader.ir.races import find_races
 from grader.ir.safety import WORK_LIMIT, find_safety
 from grader.ir.tir import read_function
 
@@ -321,7 +322,7 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
         functions=_functions(graph, prim, forms, budget),
         externs=_externs(graph),
         # What is refused anyway need not be looked through.
-        findings=findings or find_out_of_bounds(graph, prim, budget),
+        findings=findings or find_out_of_bounds(graph, prim, budget) or find_races(graph, prim),
         function_names=tuple(functions),
         result=main_facts.result,
         form=forms.get("main", "") if has_main else "",

@@ -1,0 +1,275 @@
+"""Loops whose iterations overlap are found, and no loop of an honest function is."""
+
+# ruff: noqa: N803
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+from tvm.script import tirx as T  # noqa: N812
+
+from grader.ir.facts import Finding
+from grader.ir.read import read_module
+from tests.ir.modules import save
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def races(function: Any) -> list[Finding]:
+    """Return the races that are found in a function."""
+    module = tvm.IRModule({"f": function.with_attr("global_symbol", "f")})
+    return [each for each in read_module(save(module)).findings if each.code == "race"]
+
+
+@T.prim_func(s_tir=True)
+def axis_of_a_sum(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8,), "float32")):
+    for k in T.parallel(64):
+        for i in range(8):
+            with T.sblock("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func(s_tir=True)
+def axis_that_is_called_spatial(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8,), "float32")):
+    for k in T.parallel(64):
+        for i in range(8):
+            with T.sblock("sum"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func(s_tir=True)
+def half_of_a_split_sum(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        for k0 in T.parallel(4):
+            for k1 in range(16):
+                with T.sblock("sum"):
+                    vi = T.axis.spatial(8, i)
+                    vk = T.axis.reduce(64, k0 * 16 + k1)
+                    B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func(s_tir=True)
+def fused_with_a_sum(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8,), "float32")):
+    for f in T.parallel(512):
+        with T.sblock("sum"):
+            vi = T.axis.spatial(8, f // 64)
+            vk = T.axis.reduce(64, f % 64)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func(s_tir=True)
+def shared_scratch(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    scratch = T.alloc_buffer((1,), "float32")
+    for i in T.parallel(8):
+        scratch[0] = A[i]
+        B[i] = scratch[0] + T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def scratch_used_behind_the_loop(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    scratch = T.sblock_alloc_buffer((1,), "float32")
+    for i in T.parallel(8):
+        with T.sblock("in"):
+            vi = T.axis.spatial(8, i)
+            scratch[0] = A[vi]
+    with T.sblock("behind"):
+        v = T.axis.spatial(1, 0)
+        B[v] = scratch[0]
+
+
+@T.prim_func(s_tir=True)
+def neighbour_is_read(A: T.Buffer((9,), "float32")):
+    for i in T.parallel(8):
+        with T.sblock("shift"):
+            vi = T.axis.spatial(8, i)
+            A[vi] = A[vi + 1]
+
+
+@T.prim_func(s_tir=True)
+def lanes_overlap(A: T.Buffer((9,), "float32")):
+    for i in T.vectorized(8):
+        with T.sblock("shift"):
+            vi = T.axis.spatial(8, i)
+            A[vi + 1] = A[vi]
+
+
+@T.prim_func(s_tir=True)
+def tiles_overlap_by_one(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in T.parallel(7):
+        for j in range(10):
+            with T.sblock("tile"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi * 9 + vj] = A[vi * 9 + vj]
+
+
+@T.prim_func(s_tir=True)
+def once_in_a_condition(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in T.parallel(64):
+        with T.sblock("store"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi]
+            if vi == 63:
+                B[0] = A[vi]
+
+
+@T.prim_func(s_tir=True)
+def by_a_part(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
+    for k in T.parallel(8):
+        with T.sblock("part"):
+            vk = T.axis.spatial(8, k)
+            P = T.match_buffer(B[0:8], (8,), "float32", offset_factor=1)
+            for i in range(8):
+                P[i] = P[i] + A[i, vk]
+
+
+@T.prim_func(s_tir=True)
+def by_a_remainder(A: T.Buffer((64,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in T.parallel(64):
+        with T.sblock("wrap"):
+            vi = T.axis.spatial(64, i)
+            B[vi % 16] = A[vi]
+
+
+@T.prim_func(s_tir=True)
+def by_contents(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in T.parallel(8):
+        with T.sblock("scatter"):
+            vi = T.axis.spatial(8, i)
+            B[T.min(T.max(A[vi], 0), 7)] = 1
+
+
+@T.prim_func(s_tir=True)
+def of_any_extent(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, n), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for k in T.parallel(n):
+        for i in range(n):
+            with T.sblock("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func(s_tir=True)
+def in_a_large_loop(A: T.Buffer((4096, 4096), "float32"), B: T.Buffer((4096,), "float32")):
+    for k in T.parallel(4096):
+        for i in range(4096):
+            with T.sblock("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                B[vi] = B[vi] + A[vi, vk]
+
+
+RACES = [
+    axis_of_a_sum,
+    axis_that_is_called_spatial,
+    half_of_a_split_sum,
+    fused_with_a_sum,
+    shared_scratch,
+    scratch_used_behind_the_loop,
+    neighbour_is_read,
+    lanes_overlap,
+    tiles_overlap_by_one,
+    once_in_a_condition,
+    by_a_part,
+    by_a_remainder,
+    by_contents,
+    of_any_extent,
+    in_a_large_loop,
+]
+
+
+@T.prim_func(s_tir=True)
+def own_scratch(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.parallel(8):
+        scratch = T.alloc_buffer((1,), "float32")
+        scratch[0] = A[i]
+        B[i] = scratch[0] + T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def scratch_that_tvm_moves(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    scratch = T.sblock_alloc_buffer((1,), "float32")
+    for i in T.parallel(8):
+        with T.sblock("in"):
+            vi = T.axis.spatial(8, i)
+            scratch[0] = A[vi]
+        with T.sblock("out"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = scratch[0]
+
+
+@T.prim_func(s_tir=True)
+def halves(A: T.Buffer((16,), "float32")):
+    for i in T.parallel(8):
+        with T.sblock("copy"):
+            vi = T.axis.spatial(8, i)
+            A[vi + 8] = A[vi]
+
+
+@T.prim_func(s_tir=True)
+def one_round_writes(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.parallel(8):
+        with T.sblock("store"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+            if vi == 3:
+                B[3] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def fused_and_uneven(A: T.Buffer((100,), "float32"), B: T.Buffer((10, 10), "float32")):
+    for f in T.parallel(13):
+        for j in T.vectorized(8):
+            with T.sblock("copy"):
+                T.where(f * 8 + j < 100)
+                vi = T.axis.spatial(10, (f * 8 + j) // 10)
+                vj = T.axis.spatial(10, (f * 8 + j) % 10)
+                B[vi, vj] = A[vi * 10 + vj]
+
+
+@pytest.mark.parametrize("function", RACES, ids=lambda each: each.__name__)
+def test_a_race_is_found(function: Any) -> None:
+    assert 1 == len(races(function))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [own_scratch, scratch_that_tvm_moves, halves, one_round_writes, fused_and_uneven],
+    ids=lambda each: each.__name__,
+)
+def test_iterations_that_do_not_meet_are_none(function: Any) -> None:
+    assert [] == races(function)
+
+
+def test_it_names_both_statements_and_the_axis() -> None:
+    (found,) = races(scratch_used_behind_the_loop)
+    assert (
+        "In the function `f`, iterations of the parallel loop `i` overlap: `in` writes elements of"
+        " `scratch` that `in` writes in other iterations." == found.message.english
+    )
+
+
+def test_no_honest_module_has_one(honest: dict[str, bytes]) -> None:
+    found = {name: read_module(each, ("env.*",)).findings for name, each in honest.items()}
+    assert {} == {name: each for name, each in found.items() if each}
+
+
+def test_no_random_schedule_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TVM refuses a parallel loop over an axis of a sum: what it lets pass has no race."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    drawn = importlib.import_module("random_schedules")
+    found = [
+        (name, steps)
+        for name in drawn.COMPUTATIONS
+        for module, steps in drawn.schedules(name, 15, 4)
+        if any(each.code == "race" for each in read_module(save(module)).findings)
+    ]
+    assert [] == found
