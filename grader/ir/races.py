@@ -115,7 +115,7 @@ def find_races(graph: Graph, functions: dict[str, int]) -> tuple[Finding, ...]:
     for name, function in functions.items():
         try:
             found.extend(_Function(graph, name, budget).read(function))
-        except IRError:
+        except IRError:  # noqa: PERF203 - the budget is one for all
             break
     return tuple(found)
 
@@ -156,7 +156,7 @@ class _Function:
 
     # --- accesses ---------------------------------------------------------------------------------
 
-    def _statement(
+    def _statement(  # noqa: C901 - one branch for each kind
         self,
         index: int,
         loops: tuple[_Loop, ...],
@@ -259,7 +259,7 @@ class _Function:
         sums: tuple[int, ...],
         block: str,
     ) -> None:
-        """Take down the loads of expressions, of a choice those of either side where it is taken."""
+        """Take down the loads of expressions, of a choice those of a side where it is taken."""
         graph = self.graph
         pending = [(each, conditions) for each in expressions]
         seen: set[int] = set()
@@ -346,9 +346,8 @@ class _Function:
         )
         writers = _Owners()
         stores = [each for each in accesses if each.stores]
-        recorded: list[tuple[_Access, _Record | None]] = []
-        for access in [*stores, *(each for each in accesses if not each.stores)]:
-            recorded.append((access, self._record(access, loop, [*outer])))
+        ordered = [*stores, *(each for each in accesses if not each.stores)]
+        recorded = [(each, self._record(each, loop, [*outer])) for each in ordered]
         if any(record is None for _, record in recorded):
             # By contents, two iterations may meet anywhere. Lanes of a vector are not at once.
             other = next(access for access, record in recorded if record is None)
@@ -357,10 +356,8 @@ class _Function:
 
     def _read_for(self, access: _Access) -> list[int]:
         """Return the expressions that decide where an access is made."""
-        parts = [*access.indices, *access.starts]
-        for each in access.conditions:
-            parts.append(each.expression)
-        return parts
+        conditions = (each.expression for each in access.conditions)
+        return [*access.indices, *access.starts, *conditions]
 
     def _uses(self, expressions: list[int]) -> set[int]:
         """Return the loops' variables that expressions depend on, through names and extents."""
@@ -480,7 +477,7 @@ class _Grid:
             self._function.budget.spend(np.size(self._known[index]))
         return self._known[index]
 
-    def _compute(self, index: int, depth: int, axes: int) -> Any:
+    def _compute(self, index: int, depth: int, axes: int) -> Any:  # noqa: C901 - the same
         graph, function = self._function.graph, self._function
         number = constant(graph, index)
         if number is not None:
@@ -545,7 +542,7 @@ class _Grid:
                     mask &= value == self.value(each.equal)
                 else:
                     mask &= (value != 0) == each.truth
-            except _UnknownError:
+            except _UnknownError:  # noqa: PERF203 - such a condition may hold or not
                 continue
         return mask.reshape(-1)
 
