@@ -72,7 +72,8 @@ def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    run: Any = seeded(seed)(drawn(given(strategy)(examine)))
+    decorate: Any = seeded(seed)
+    run = decorate(drawn(given(strategy)(examine)))
     run()
 
 
