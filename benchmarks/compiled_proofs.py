@@ -65,7 +65,7 @@ class Figures:
 
 def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -> None:
     """Have so many programs drawn and examined."""
-    drawn = settings(
+    drawn: Any = settings(
         max_examples=count,
         deadline=None,
         database=None,
@@ -73,7 +73,8 @@ def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -
         phases=[Phase.generate],
     )
     decorate: Any = seeded(seed)
-    run = decorate(drawn(given(strategy)(examine)))
+    given_all: Any = given(strategy)
+    run = decorate(drawn(given_all(examine)))
     run()
 
 
