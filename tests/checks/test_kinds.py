@@ -151,6 +151,16 @@ class TestExternCall:
         outcome = extern_call(case(module(EXTERN_CONV), stubs=noise()), EXTERN)
         assert "passed" == outcome.verdict
 
+    def test_an_extern_that_never_writes_its_output_computes_nothing(self):
+        seen = outputs(softmax(4), softmax(4), unwritten=("env.c",))
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(), outputs=seen), EXTERN)
+        assert ("failed", "unwritten") == (outcome.verdict, outcome.code)
+
+    def test_another_extern_that_writes_nothing_is_not_its_fault(self):
+        seen = outputs(softmax(4), softmax(4), unwritten=("env.other",))
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(), outputs=seen), EXTERN)
+        assert "passed" == outcome.verdict
+
     def test_an_extern_whose_result_is_not_used_fails(self):
         outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(matters=False)), EXTERN)
         assert "failed" == outcome.verdict
