@@ -87,6 +87,16 @@ class TestCallTirGraph:
         outcome = call_tir_graph(case(module(call("tir", "relu"))), GRAPH)
         assert ("failed", True) == (outcome.verdict, "(32, 1, 3, 3)" in outcome.reason.english)
 
+    @pytest.mark.parametrize("shape", [(3, 3, 1, 32), (32, 9), (1, 32, 1, 3, 3)])
+    def test_a_weight_may_be_given_in_another_order_or_shape(self, shape):
+        given = call("tir", "matmul", argument("input", 4, 1), argument("constant", *shape))
+        assert "passed" == call_tir_graph(case(module(given)), GRAPH).verdict
+
+    @pytest.mark.parametrize("shape", [(32, 1, 3), ("n", 9), ()])
+    def test_another_constant_is_not_the_weight(self, shape):
+        given = call("tir", "matmul", argument("input", 4, 1), argument("constant", *shape))
+        assert "failed" == call_tir_graph(case(module(given)), GRAPH).verdict
+
     def test_an_operator_among_the_calls_costs_half_and_is_named(self):
         outcome = call_tir_graph(case(module(CONV, call("operator", "relax.nn.relu"))), GRAPH)
         assert (0.5, True) == (outcome.fraction, "relax.nn.relu" in outcome.reason.english)
