@@ -307,9 +307,7 @@ def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[s
     What is below the folders `listed` can be listed, and not read.
     Raises OSError where the kernel has no Landlock. Paths that do not exist are passed over.
     """
-    version = landlock_version()
-    handled = _ALL_OF_VERSION[max(known for known in _ALL_OF_VERSION if known <= max(version, 1))]
-    ruleset = landlock_ruleset(handled, _TCP, _SCOPES, version)
+    ruleset, handled = _ruleset()
     try:
         for path in (*readable, *READABLE_FILES, f"/proc/{os.getpid()}"):
             _allow(ruleset, path, READ & handled)
@@ -320,6 +318,26 @@ def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[s
         landlock_restrict(ruleset)
     finally:
         os.close(ruleset)
+
+
+def close_files() -> None:
+    """Leave this process the files that it has open, no other one, and no network.
+
+    Processes that were not made by it are closed to it, too, as after `confine`. Raises OSError
+    where the kernel has no Landlock.
+    """
+    ruleset, _ = _ruleset()
+    try:
+        landlock_restrict(ruleset)
+    finally:
+        os.close(ruleset)
+
+
+def _ruleset() -> tuple[int, int]:
+    """Return a descriptor of a ruleset that denies all there is, and the kinds of file access."""
+    version = landlock_version()
+    handled = _ALL_OF_VERSION[max(known for known in _ALL_OF_VERSION if known <= max(version, 1))]
+    return landlock_ruleset(handled, _TCP, _SCOPES, version), handled
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:
