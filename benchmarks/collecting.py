@@ -25,7 +25,7 @@ import time
 import zipfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
@@ -87,6 +87,7 @@ class _Listening:
 
     def stage(self, _name: object, *, waits: bool = False) -> None:
         """Note that something was said."""
+        del waits
         self.listen()
 
     def step(self, _done: int, _total: int, _label: object = None) -> None:
@@ -247,10 +248,10 @@ def measure(kind: Kind, size: int, students: int) -> Row:
         )
 
 
-def _collect(archive: Path, output: Path) -> dict[str, object]:
+def _collect(archive: Path, output: Path) -> dict[str, Any]:
     """Collect an archive, and return the fields of its row."""
     progress = _Listening()
-    with _Measured() as reader:
+    with contextlib.closing(_Measured()) as reader:
         begin, used = time.monotonic(), _used()
         end, students = "collected", 0
         try:
@@ -277,7 +278,7 @@ def _used() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _in_child(work: Callable[[], dict[str, object]]) -> dict[str, object]:
+def _in_child(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Work in a child, whose memory is its own. Raises ChildProcessError."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -289,11 +290,11 @@ def _in_child(work: Callable[[], dict[str, object]]) -> dict[str, object]:
         answer = stream.read()
     if os.waitpid(child, 0)[1] != 0:
         raise ChildProcessError
-    found: dict[str, object] = msgspec.json.decode(answer)
+    found: dict[str, Any] = msgspec.json.decode(answer)
     return found
 
 
-def _answer(work: Callable[[], dict[str, object]], writer: int) -> NoReturn:
+def _answer(work: Callable[[], dict[str, Any]], writer: int) -> NoReturn:
     status = 1
     try:
         os.write(writer, msgspec.json.encode(work()))

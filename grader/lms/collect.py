@@ -19,7 +19,7 @@ import itertools
 import os
 import shutil
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
@@ -320,12 +320,34 @@ class _Work:
         self._progress = progress
         people = (RosterPerson(e.id, e.name, e.keys) for e in known.students if e.id)
         self._owners = Acquainted(people) if roster is None else roster
+        known = self._acquainted(known)
         self._students = {each.folder: each for each in known.students}
         self._folders = {each.identity: each.folder for each in known.students}
         self._named = {_folded(each.folder) for each in known.students}
         reserved = () if roster is None else [_one_part(each.id) for each in roster.people]
         self._reserved = {*map(_folded, name_reports(reserved).values())}
         self._seen: dict[str, set[str]] = {"new": set(), "replaced": set(), "unchanged": set()}
+
+    def _acquainted(self, known: Collected) -> Collected:
+        """Return what was collected with the students whom only this roster knows.
+
+        Else a student who was collected without one had a second row from then on.
+        """
+        if self._roster is None:
+            return known
+        rows = [(each, self._person_of(each)) for each in known.students]
+        ids = Counter([e.id for e in known.students] + [p.id for _, p in rows if p is not None])
+        students = (
+            _of_person(each, person) if person is not None and ids[person.id] == 1 else each
+            for each, person in rows
+        )
+        return msgspec.structs.replace(known, students=tuple(students))
+
+    def _person_of(self, each: CollectedStudent) -> RosterPerson | None:
+        """Return who somebody is that had no id before; who was contested stays so."""
+        if each.id or each.doubt == "contested":
+            return None
+        return self._owners.find(Delivery(each.name, each.keys, (), entry=each.entry))
 
     def knows_folder(self, name: str) -> bool:
         """Say whether a folder in an archive is called as a student is."""
@@ -477,6 +499,11 @@ class _Work:
 
     def _doubtful(self, doubt: Doubt) -> tuple[str, ...]:
         return tuple(e.folder for e in self._collected().students if e.doubt == doubt)
+
+
+def _of_person(each: CollectedStudent, person: RosterPerson) -> CollectedStudent:
+    keys = {**person.keys, **each.keys}
+    return msgspec.structs.replace(each, id=person.id, name=person.name, keys=keys, doubt="")
 
 
 def _is_known(before: CollectedStudent, digest: str, at: str) -> bool:
