@@ -240,6 +240,6 @@ def _time_unscheduled(setup: MeasurementSetup, generator: np.random.Generator) -
     The speed-up of the result should be 1; a Problem says why this machine cannot be believed at
     the moment.
     """
-    version = Version(b"", "unscheduled", setup.subject.example(), guarded=False)
+    version = Version(b"", "unscheduled", setup.subject.example())
     measured = measure([version], setup, generator)
     return measured if isinstance(measured, Problem) else measured.timing

@@ -81,6 +81,8 @@ class Knowledge:
         self._names: dict[Hashable, int] = {}
         self._undo: list[Callable[[], object]] = []
         self._attempts = 0
+        self.divided: set[int] = set()
+        """Unknowns that are quotients or remainders of what is no multiple of the divisor."""
 
     # --- scopes -----------------------------------------------------------------------------------
 
@@ -318,30 +320,26 @@ def divide(know: Knowledge, form: LinearForm, divisor: int) -> Quotient:
     if is_new:
         know.relate(remainder.terms[0][0], add(difference, remainder, -1))
         know.relate(remainder.terms[0][0], add(remainder, difference, -1))
+    know.divided.update((quotient.terms[0][0], remainder.terms[0][0]))
     return Quotient(add(outside, quotient), remainder)
 
 
 def divide_unknown(
     know: Knowledge, left: LinearForm, right: LinearForm, *, floor: bool
-) -> Quotient | None:
-    """Divide by anything, with what can be said of it; None where the divisor may be zero.
+) -> Quotient:
+    """Divide by a positive number, with what can be said of the result.
 
     Without `floor` the quotient is rounded to zero, and the remainder has the dividend's sign.
     """
     dividend, divisor = range_of(know, left), range_of(know, right)
-    if divisor.low <= 0 <= divisor.high:
-        return None
-    most = max(map(abs, divisor)) - 1
+    least = max(1, divisor.low)
+    most = max(least, divisor.high)
     if floor:
-        ends = [a // b for a in dividend for b in divisor]
-        quotient = know.unknown(min(ends), max(ends))
-        # Rounded down, a remainder has the divisor's sign.
-        positive = divisor.low > 0
-        return Quotient(quotient, know.unknown(0 if positive else -most, most if positive else 0))
+        ends = [a // b for a in dividend for b in (least, most)]
+        return Quotient(know.unknown(min(ends), max(ends)), know.unknown(0, most - 1))
     largest = max(map(abs, dividend))
-    times_at_most = largest // min(map(abs, divisor))
-    most = min(most, largest)
+    remainder = min(most - 1, largest)
     return Quotient(
-        know.unknown(-times_at_most, times_at_most),
-        know.unknown(-most if dividend.low < 0 else 0, most if dividend.high > 0 else 0),
+        know.unknown(-(largest // least), largest // least),
+        know.unknown(-remainder if dividend.low < 0 else 0, remainder if dividend.high > 0 else 0),
     )

@@ -9,7 +9,7 @@ from grader.ir.expressions import Budget, type_of
 from grader.ir.facts import Reasons
 from grader.ir.graph import Graph
 from grader.ir.indices import NESTING_LIMIT, Indices
-from grader.ir.linear import Knowledge, add, number, range_of
+from grader.ir.linear import Knowledge, add, number
 
 COMPARISONS = frozenset({"prim.EQ", "prim.GE", "prim.GT", "prim.LE", "prim.LT", "prim.NE"})
 _DIVISIONS = frozenset({"prim.Div", "prim.FloorDiv", "prim.FloorMod", "prim.Mod"})
@@ -176,8 +176,7 @@ class Expressions(Indices):
         """Look at the divisor of integers. One that is loaded may end the process, and no more."""
         if self.holds_load(index):
             return
-        divisor = range_of(self.knowledge, self.evaluate(index))
-        if divisor.low <= 0 <= divisor.high:
+        if self.knowledge.lowest(self.evaluate(index), 1) < 1:
             self.doubts.doubt("division", type_of(self.graph, index).scalar)
 
     def _visit_scopes(self, index: int) -> None:

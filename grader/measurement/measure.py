@@ -97,14 +97,12 @@ class Version:
     """A function at one batch size: its module, its name in it, and its arrays' shapes by name.
 
     The first array is the one that changes. An empty module stands for the unscheduled function
-    itself. `guarded`: it is to be run with guards first, as nothing proves that it stays inside its
-    buffers.
+    itself.
     """
 
     module: bytes
     function: str
     arrays: dict[str, tuple[int, ...]]
-    guarded: bool = True
 
     @property
     def data(self) -> tuple[int, ...]:
@@ -346,7 +344,6 @@ def _task(
                 version.module,
                 version.function,
                 draw(changing, inputs(version.data), *version.data),
-                version.guarded,
             )
             for version in versions
         ),

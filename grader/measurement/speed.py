@@ -164,7 +164,7 @@ def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version |
     arrays = subject.arrays(facts)
     if isinstance(arrays, Problem):
         return arrays
-    return Version(module, facts.name, arrays, guarded=facts.unproven is not None)
+    return Version(module, facts.name, arrays)
 
 
 def outputs_right(measured: Measured, oracle: Workload) -> bool:

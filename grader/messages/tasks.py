@@ -60,14 +60,12 @@ class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     An empty module stands for the baseline itself, whose ratio to the baseline is known.
     `data` has a leading axis over inputs, of which each round takes the next `ring` in turn.
-    `guarded`: it is not proven that the function stays inside its buffers, so it is run once with
-    guards before it is measured.
+    The submission's function is run once with guards before it is measured.
     """
 
     module: bytes
     function: str
     data: Array
-    guarded: bool = True
 
 
 class MeasureLimits(Message, frozen=True):

@@ -26,6 +26,7 @@ SMALL = {
         ["--size", "0.01", "--students", "3", "--only", "zips"],
         {"rows"},
     ),
+    "compiled_proofs.py": (["--count", "20"], {"programs", "divisions"}),
     "decoders.py": (["--examples", "1"], {"module"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),
     "stages.py": (["--rounds", "1", "--deep", str(TENSORIR)], {"median_s", "rounds", "processes"}),

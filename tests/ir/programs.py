@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import tvm
 from hypothesis import strategies as st
 from tvm import ir, s_tir, tirx
 
 Draw = Any
+
+LONG_TYPES = ("int32", "int32", "int32", "int64")
+"""Types of integers whose loops can be guarded: LLVM's vectors run some rounds further."""
+
+ALL_TYPES = (*LONG_TYPES, "int8", "uint8")
 
 _SUMS = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Min, tirx.Max)
 _DIVISIONS = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod)
@@ -19,9 +25,9 @@ _COMPARISONS = (tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.EQ, tirx.NE)
 class _Program:
     """Draws one function over one kind of integer; `values` are what is in scope."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, dtypes: Sequence[str]) -> None:
         self.draw = draw
-        self.dtype = draw(st.sampled_from(["int32", "int32", "int32", "int64", "int8", "uint8"]))
+        self.dtype = draw(st.sampled_from(dtypes))
         self.size = draw(st.integers(1, 40))
         self.A = tirx.decl_buffer((self.size,), self.dtype, "A")
         self.B = tirx.decl_buffer((draw(st.integers(1, 8)), self.size), self.dtype, "B")
@@ -40,7 +46,9 @@ class _Program:
         if self.dtype in ("int8", "uint8"):
             return self.number(self.draw(st.one_of(small, st.integers(0, 100))))
         large = st.sampled_from([64, 2**16, 2**30, 2**31 - 1])
-        return self.number(self.draw(st.one_of(small, small, small, large)))
+        # TVM divides by negative numbers by rules of its own.
+        negative = st.integers(-9, -1)
+        return self.number(self.draw(st.one_of(small, small, negative, large)))
 
     def expression(self, depth: int) -> Any:
         """Return an integer expression."""
@@ -165,9 +173,125 @@ class _Program:
 
 
 @st.composite
-def programs(draw: Draw) -> Any:
+def programs(draw: Draw, dtypes: Sequence[str] = ALL_TYPES) -> Any:
     """Draw a module of one function `f`, which writes B by indices of its own making."""
-    program = _Program(draw)
+    program = _Program(draw, dtypes)
     body = program.loop(3)
     function = tirx.PrimFunc([program.A, program.B], body)
     return tvm.IRModule({"f": function.with_attr({"global_symbol": "f", "s_tir": True})})
+
+
+# --- divisions ------------------------------------------------------------------------------------
+# A loop whose block's iterator is one expression of the loop's variable, and whose index is another
+# of that iterator: TVM puts one into the other and simplifies. The buffer has just the items that
+# the index names, as it is written, so that a rule that is wrong leads out of it.
+
+
+def _truncated_divide(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+class _Division(NamedTuple):
+    """A division of TVM's, and what it gives of two integers."""
+
+    expression: Callable[[Any, Any], Any]
+    value: Callable[[int, int], int]
+
+
+_DIVISIONS_OF_NUMBERS = (
+    _Division(tirx.FloorDiv, lambda a, b: a // b),
+    _Division(tirx.FloorMod, lambda a, b: a % b),
+    _Division(tirx.Div, _truncated_divide),
+    _Division(tirx.Mod, lambda a, b: a - b * _truncated_divide(a, b)),
+)
+ROUNDS = 12
+OPAQUE = 4
+"""The kind of an iterator that is neither spatial nor one of a sum."""
+
+
+class Divided(NamedTuple):
+    """A module of one function `f`, and the items of A that it takes in its rounds."""
+
+    module: Any
+    items: tuple[int, ...]
+
+
+class _Value(NamedTuple):
+    """An expression, and what it is in each round."""
+
+    expression: Any
+    rounds: tuple[int, ...]
+
+    def scaled(self, factor: int, offset: int = 0) -> _Value:
+        """Return a multiple, and a constant added to it."""
+        rounds = tuple(each * factor + offset for each in self.rounds)
+        return _Value(self.expression * factor + offset, rounds)
+
+    def plus(self, other: _Value) -> _Value:
+        """Return a sum."""
+        rounds = tuple(a + b for a, b in zip(self.rounds, other.rounds, strict=True))
+        return _Value(self.expression + other.expression, rounds)
+
+
+class _Divisions:
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+
+    def divided(self, value: _Value, signs: Sequence[int] = (1, -1)) -> _Value:
+        """Return a value divided by a number, or what is left over."""
+        operation = self.draw(st.sampled_from(_DIVISIONS_OF_NUMBERS))
+        divisor = self.draw(st.sampled_from(signs)) * self.draw(st.sampled_from([2, 3, 4, 6, 8]))
+        rounds = tuple(operation.value(each, divisor) for each in value.rounds)
+        number = tirx.IntImm("int32", divisor)
+        return _Value(operation.expression(value.expression, number), rounds)
+
+    def positive(self, value: _Value) -> _Value:
+        """Return a value with a constant added, so that none is negative and the least is small."""
+        return value.scaled(1, self.draw(st.integers(0, 4)) - min(value.rounds))
+
+    def room(self, value: _Value) -> int:
+        """Return an extent for a value: what it takes, or a little more."""
+        return max(value.rounds) + 1 + self.draw(st.sampled_from([0, 0, 1, 4, 31]))
+
+    def weighed(self, value: _Value) -> _Value:
+        """Return a multiple of a value."""
+        return value.scaled(self.draw(st.sampled_from([1, 2, 7, 8, -1, -7, -31])))
+
+    def draw_module(self) -> Divided:
+        """Return a module of a function that copies some items, and takes one of them a round."""
+        loop, iterator = tirx.Var("j", "int32"), tirx.Var("vm", "int32")
+        rounds = _Value(loop, tuple(range(ROUNDS)))
+        offset = self.draw(st.sampled_from([0, 0, -3, 5]))
+        inner = self.positive(self.divided(rounds.scaled(self.draw(st.integers(1, 3)), offset)))
+        value = _Value(iterator, inner.rounds)
+        outer = self.weighed(value).plus(self.weighed(self.divided(value, (1, 1, 1, -1))))
+        outer = self.positive(outer)
+        size = self.room(outer)
+        source, target = (
+            tirx.decl_buffer((extent,), "int32", name)
+            for extent, name in ((size, "A"), (ROUNDS, "B"))
+        )
+        local = tirx.decl_buffer((size,), "int32", "local")
+        place = tirx.Var("k", "int32")
+        copied = tirx.BufferStore(local, tvm.tirx.BufferLoad(source, [place]), [place])
+        taken = tirx.BufferStore(target, tvm.tirx.BufferLoad(local, [outer.expression]), [loop])
+        domain = ir.Range.from_min_extent(0, self.room(inner))
+        block = s_tir.SBlock([tirx.IterVar(domain, iterator, OPAQUE)], [], [], "b", taken)
+        always = tirx.IntImm("bool", 1)
+        realized = s_tir.SBlockRealize([inner.expression], always, block)
+        body = tirx.SeqStmt([_loop(place, size, copied), _loop(loop, ROUNDS, realized)])
+        root = s_tir.SBlock([], [], [], "root", body, alloc_buffers=[local])
+        function = tirx.PrimFunc([source, target], s_tir.SBlockRealize([], always, root))
+        function = function.with_attr({"global_symbol": "f", "s_tir": True})
+        return Divided(tvm.IRModule({"f": function}), outer.rounds)
+
+
+def _loop(variable: Any, extent: int, body: Any) -> Any:
+    zero, count = (tirx.IntImm("int32", each) for each in (0, extent))
+    return tirx.For(variable, zero, count, tirx.ForKind.SERIAL, body)
+
+
+@st.composite
+def divisions(draw: Draw) -> Divided:
+    """Draw a function that divides its way to an index, and stays in its buffers as written."""
+    return _Divisions(draw).draw_module()

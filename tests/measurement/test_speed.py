@@ -290,17 +290,6 @@ class TestTask:
 
 
 class TestGuards:
-    def test_a_proven_function_is_not_guarded(self) -> None:
-        machine = Machine()
-        timed(machine)
-        assert [False] == [each.guarded for each in machine.asked[0].shapes]
-
-    def test_one_that_is_not_proven_is(self) -> None:
-        facts = module(CALL, functions={"conv2d": doubtful(unproven="It may leave.")})
-        machine = Machine()
-        timed(machine, candidate=case(facts).candidate, larger=(larger(16),))
-        assert [True, False] == [each.guarded for each in machine.asked[0].shapes]
-
     def test_one_that_cannot_be_guarded_is_not_timed(self) -> None:
         function = doubtful(unproven="It has strides.", unguarded="It has strides.")
         machine = Machine()

@@ -34,6 +34,7 @@ from grader.inside.common.failure import TaskError, shorten, stage
 from grader.inside.common.machine import find_target, use_threads
 from grader.inside.runner.allocations import PIPELINE
 from grader.inside.runner.find_step import block_places
+from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import as_timed
 from grader.inside.runner.model import check_signature, load_module, module_to_run, unpack_arguments
 from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, RunModule, TrialTimes
@@ -158,7 +159,7 @@ def rank_trials(task: RankTrials, clock: Clock = time.perf_counter) -> TrialTime
 
 
 def _contender(document: bytes, run: RunModule, target: Any, clock: Clock) -> _Contender | None:
-    """Build a module and call it twice; None where that cannot be done."""
+    """Build a module and call it; None where that cannot be done, or it leaves its buffers."""
     try:
         arguments = unpack_arguments(run)
         with stage("load"):
@@ -166,10 +167,21 @@ def _contender(document: bytes, run: RunModule, target: Any, clock: Clock) -> _C
         if _copies(module) > MOST_COPIES:
             return None
         check_signature(module, arguments)
-        with stage("build"):
-            executable = relax.build(_timed(module, run.threads), target, tir_pipeline=PIPELINE)
-            main = make_machine(executable)["main"]
         arrays = tuple(map(tvm.runtime.tensor, arguments.of_call(0)))
+        timed = _timed(module, run.threads)
+        guards = Guards(for_all_inputs=True)
+        with stage("build"), guards.building() as pipeline:
+            main = make_machine(relax.build(timed, target, tir_pipeline=pipeline))["main"]
+        try:
+            with stage("run"):
+                main(*arrays)
+        finally:
+            guards.demand_none()
+        # Without a check the guarded build is the plain one.
+        if guards.checks:
+            with stage("build"):
+                plain = relax.build(timed, target, tir_pipeline=PIPELINE)
+                main = make_machine(plain)["main"]
         with stage("run"):
             main(*arrays)
             once = _Contender(main, arrays, 1).seconds(clock)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
+from tvm.script import tirx as T  # noqa: N812
 
 from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
@@ -112,6 +113,10 @@ class TestRanking:
         time, nothing = rank(BASE, modules.save(other))
         assert (True, None) == (time is not None, nothing)
 
+    def test_what_leaves_its_buffers_has_no_time(self):
+        time, nothing = rank(BASE, modules.save(tvm.IRModule({"product": wild})))
+        assert (True, None) == (time is not None, nothing)
+
     def test_what_would_be_written_out_for_minutes_is_not_built(self):
         schedule = tvm.s_tir.Schedule(spaces.product())
         for loop in schedule.get_loops(schedule.get_sblock("c", func_name="product")):
@@ -133,6 +138,23 @@ def test_beside_student_python_nothing_is_drawn_or_ranked(task: Any):
     answer = perform(task, Evaluator.__new__(Evaluator))
     assert isinstance(answer, TaskFailure)
     assert "NotHere" == answer.code
+
+
+@T.prim_func(s_tir=True)
+def wild(
+    a: T.Buffer((16, 16), "float32"),
+    b: T.Buffer((16, 16), "float32"),
+    c: T.Buffer((16, 16), "float32"),
+):
+    local = T.sblock_alloc_buffer((300,), "float32")
+    for i, j in T.grid(16, 16):
+        with T.sblock("copy"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            local[vi * 16 + vj] = a[vi, vj] + b[vi, vj]
+    for i, j in T.grid(16, 16):
+        with T.sblock("wild"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            c[vi, vj] = local[vi * vi // (vi + 1) * 30 + vj]
 
 
 def repeated(module: Any, times: int) -> Any:
