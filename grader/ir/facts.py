@@ -270,8 +270,8 @@ _UNPROVEN = {
         "In the function {name}, an index comes from a {subject} that may not fit its type."
     ),
     "division": say(
-        "The function {name} divides numbers of {subject} as TVM may not: the divisor may be zero or"
-        " negative, or the dividend is the shifted remainder of another division."
+        "The function {name} divides numbers of {subject} as TVM may not: the divisor may be zero"
+        " or negative, or the dividend is the shifted remainder of another division."
     ),
     "index": say(
         "In the function {name}, index {place} of the buffer {subject} may lie outside of it."
