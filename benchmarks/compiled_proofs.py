@@ -72,7 +72,8 @@ def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    seeded(seed)(drawn(given(strategy)(examine)))()
+    draws: Callable[[], None] = seeded(seed)(drawn(given(strategy)(examine)))
+    draws()
 
 
 def main() -> None:
