@@ -72,8 +72,8 @@ def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    draws: Callable[[], None] = seeded(seed)(drawn(given(strategy)(examine)))
-    draws()
+    with_seed: Any = seeded  # Hypothesis has no types for it
+    with_seed(seed)(drawn(given(strategy)(examine)))()
 
 
 def main() -> None:
