@@ -65,15 +65,16 @@ class Figures:
 
 def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -> None:
     """Have so many programs drawn and examined."""
-    drawn = settings(
+    # decorators without types
+    with_seed: Any = seeded(seed)
+    drawn: Any = settings(
         max_examples=count,
         deadline=None,
         database=None,
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    with_seed: Any = seeded  # Hypothesis has no types for it
-    with_seed(seed)(drawn(given(strategy)(examine)))()
+    with_seed(drawn(given(strategy)(examine)))()
 
 
 def main() -> None:
