@@ -65,16 +65,15 @@ class Figures:
 
 def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -> None:
     """Have so many programs drawn and examined."""
-    # decorators without types
-    with_seed: Any = seeded(seed)
-    drawn: Any = settings(
+    drawn = settings(
         max_examples=count,
         deadline=None,
         database=None,
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    with_seed(drawn(given(strategy)(examine)))()
+    test: Any = given(strategy)  # a strategy of anything has no types
+    seeded(seed)(drawn(test(examine)))()
 
 
 def main() -> None:
