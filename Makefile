@@ -42,11 +42,13 @@ test: setup
 	@echo "The first ring passed. make test-all runs everything else as well."
 
 # Everything: the second ring behind the first, in a leg of tests side by side and one of tests that
-# want the machine to themselves, then every level of isolation.
+# want the machine to themselves, then two weaker levels of isolation: of all of them as both kinds of
+# users `make levels SUITES=tests/levels` takes a quarter of an hour.
 test-all: test
-	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" --ignore=tests/levels $(call TIMED,second)
+	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" $(call TIMED,second)
 	$(PYTEST) -m "slow and (timed or hurried)" $(ALONE) $(call TIMED,second-alone)
-	$(MAKE) levels SUITES=tests/levels
+	$(MAKE) --jobs=2 --output-sync=target --no-print-directory SUITES=tests/levels \
+	    level-user-basic level-root-minimal
 
 # Every level of isolation, as root (who becomes a user for it, side by side) or as this user.
 SUITES ?= tests/levels tests/execute tests/inside/launcher/test_traps.py tests/cheats tests/broken tests/habits

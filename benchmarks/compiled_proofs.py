@@ -65,17 +65,15 @@ class Figures:
 
 def draw(strategy: Any, count: int, seed: int, examine: Callable[[Any], None]) -> None:
     """Have so many programs drawn and examined."""
-    drawn: Any = settings(
+    drawn = settings(
         max_examples=count,
         deadline=None,
         database=None,
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    decorate: Any = seeded(seed)
-    given_all: Any = given(strategy)
-    run = decorate(drawn(given_all(examine)))
-    run()
+    test: Any = given(strategy)  # a strategy of anything has no types
+    seeded(seed)(drawn(test(examine)))()
 
 
 def main() -> None:

@@ -36,9 +36,12 @@ DENIED = {
     "the sandbox's own means": "landlock_create_ruleset landlock_add_rule landlock_restrict_self",
 }
 
-MISSING = ("memfd_create", "clone3")
+MISSING = ("memfd_create", "clone3", "io_setup", "inotify_init", "inotify_init1", "seccomp")
 """Answered as a kernel would that lacks them: libraries then go another way. Pages of a memfd are
-counted by no limit of a process, and clone3 hides its flags from a filter."""
+counted by no limit of a process, and clone3 hides its flags from a filter.
+
+The others use up limits that all programs of a machine or a user share: `fs.aio-max-nr`, the 128
+inotify instances of a user, and `net.core.bpf_jit_limit`, memory for compiled filters."""
 
 NAMESPACE_FLAGS = (
     0x00000080,  # CLONE_NEWTIME
@@ -54,9 +57,23 @@ NAMELESS_SHARED = (0x2F, 0x21)
 """Of mmap's flags those of its type and MAP_ANONYMOUS, and how memory is asked for that processes
 share and that no file stands for: MAP_SHARED | MAP_ANONYMOUS. Whoever takes it out of his tables
 again (madvise, munmap) keeps what stands in it, and it is in no number of any process."""
+HUGE_PAGES = 0x40000
+"""MAP_HUGETLB: pages that the host has set aside; no number of a process's memory counts them."""
+
+SET_FILTER = 22
+"""PR_SET_SECCOMP, another way to the call `seccomp`."""
+
+SOCKET_LEVEL, SOCKET_PROGRAMS = 1, (26, 50, 51, 52)
+"""SOL_SOCKET, and SO_ATTACH_FILTER, SO_ATTACH_BPF and both for groups of sockets. The kernel
+compiles each program into memory with one limit for the machine (`net.core.bpf_jit_limit`), charged
+to nobody. Once that is full, no program of a user can install a seccomp filter."""
+
 FILE_REQUESTS = (1024, 1026)
 """F_SETLEASE: whoever opens the file then waits for 45 seconds, and its owner may be the grader's
 user. F_NOTIFY: signals for what others do in a folder."""
+LOWER_HALF = 0xFFFFFFFF
+"""What the kernel looks at of an argument that is an int."""
+
 TERMINAL_REQUESTS = (0x5412, 0x541C)  # TIOCSTI types into a terminal, TIOCLINUX pastes
 ALLOWED_FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
 HIGHEST_FAMILY = 10
@@ -90,16 +107,23 @@ def make_filter(machine: int, *, strict: bool) -> bytes:
 
 
 def _add_argument_rules(program: seccomp.SyscallFilter) -> None:
-    """Deny by argument: namespaces by clone, others' limits, typing into terminals, odd sockets."""
+    """Deny by argument: namespaces by clone, others' limits, typing into terminals, programs."""
     denied = seccomp.ERRNO(errno.EPERM)
     program.add_rule(denied, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, *NAMELESS_SHARED))
+    program.add_rule(denied, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE_PAGES, HUGE_PAGES))
+    unknown = seccomp.ERRNO(errno.EINVAL)  # as of a kernel that has no filters
+    program.add_rule(unknown, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, LOWER_HALF, SET_FILTER))
+    level = seccomp.Arg(1, seccomp.MASKED_EQ, LOWER_HALF, SOCKET_LEVEL)
+    for option in SOCKET_PROGRAMS:
+        which = seccomp.Arg(2, seccomp.MASKED_EQ, LOWER_HALF, option)
+        program.add_rule(denied, "setsockopt", level, which)
     for flag in NAMESPACE_FLAGS:
         program.add_rule(denied, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     program.add_rule(denied, "prlimit64", seccomp.Arg(0, seccomp.NE, 0))
     for request in FILE_REQUESTS:
-        program.add_rule(denied, "fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
+        program.add_rule(denied, "fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, LOWER_HALF, request))
     for request in TERMINAL_REQUESTS:
-        program.add_rule(denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
+        program.add_rule(denied, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, LOWER_HALF, request))
 
 
 def _deny_odd_sockets(program: seccomp.SyscallFilter) -> None:

@@ -47,8 +47,14 @@ def examine(console: Console) -> bool:
     for finding in findings:
         _print_finding(finding, console)
     chosen = next((finding.level for finding in findings if finding.works), None)
-    can_grade = _print_choice(chosen, console) and not missing
-    return can_grade and chosen is not None and _print_trial(chosen, console)
+    if (
+        chosen is not None
+        and _is_enough(chosen)
+        and not missing
+        and not _print_trial(chosen, console)
+    ):
+        chosen = None
+    return _print_choice(chosen, console) and not missing
 
 
 def _print_trial(level: Level, console: Console) -> bool:
@@ -122,17 +128,19 @@ def _print_choice(chosen: Level | None, console: Console) -> bool:
     if chosen is None:
         tell_beside(console, say("Used"), say("none: no submission can be graded here."))
         return False
-    minimum = SandboxNeeds().minimum
-    enough = LEVELS.index(chosen) <= LEVELS.index(minimum)
     used = say("{level}.", level=chosen)
-    if not enough:
+    if not _is_enough(chosen):
         used = say(
             "{level}. Assignments ask for {minimum} or stronger, unless they say otherwise.",
             level=chosen,
-            minimum=minimum,
+            minimum=SandboxNeeds().minimum,
         )
     tell_beside(console, say("Used"), used)
-    return enough
+    return _is_enough(chosen)
+
+
+def _is_enough(level: Level) -> bool:
+    return LEVELS.index(level) <= LEVELS.index(SandboxNeeds().minimum)
 
 
 def _tell_below(console: Console, label: str | Text, *texts: Text) -> None:

@@ -6,6 +6,7 @@ the PrimFunc that computes what the part's computation says, and there need not 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -206,6 +207,18 @@ NO_CONVOLUTION = Problem(
 def takes_weight(call: Call, weight: tuple[int, ...]) -> bool:
     """Say whether a call is given a constant of the weight's shape."""
     return any(_is_constant(argument) and _shape(argument) == weight for argument in call.arguments)
+
+
+def takes_as_many(call: Call, weight: tuple[int, ...]) -> bool:
+    """Say whether a call is given a constant of as many numbers as the weight has."""
+    constants = (_shape(argument) for argument in call.arguments if _is_constant(argument))
+    return any(_count(shape) == math.prod(weight) for shape in constants)
+
+
+def _count(shape: tuple[int | str, ...] | None) -> int | None:
+    """Return how many numbers a tensor of the shape has; None where that is not known."""
+    known = [extent for extent in shape or () if isinstance(extent, int)]
+    return math.prod(known) if shape is not None and len(known) == len(shape) else None
 
 
 def find_weight_call(facts: ModuleFacts, weight: tuple[int, ...]) -> Call | None:

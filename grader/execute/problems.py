@@ -29,6 +29,11 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _FRAME = re.compile(r"Cell In ?\[(\d{1,6})\], line (\d{1,6})\b")
 _COMPILED_PLACE = re.compile(r" \([^()\s]+, line \d+\)$")
 _PLACES = PathRedaction((sys.prefix, sys.base_prefix))
+_ILL_FORMED = re.compile(
+    r"\s*(?:error: )?(?P<what>Program is not well-formed)\."
+    r"(?:.*?\n\nTraceback: (?:Well-formedness check failed: )?(?P<reason>.*))?",
+    re.DOTALL,
+)
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 
@@ -70,10 +75,16 @@ def telling_line(message: str) -> str:
     """Return the line of an error's message that tells most, without machine paths.
 
     TVM prints a whole module before the reason ("Error message: ..."), a condition of its own
-    source ("Check failed: ... is false: ..."), or a traceback. At most MESSAGE_LENGTH characters.
+    source ("Check failed: ... is false: ..."), advice to switch the check off that has found a
+    mistake ("Program is not well-formed. If this is deliberate, ..."), or a traceback. At most
+    MESSAGE_LENGTH characters.
     """
     _, mark, reason = message.rpartition("Error message: ")
-    if mark:
+    ill_formed = _ILL_FORMED.match(message)
+    if ill_formed is not None:
+        reason = _first_line(ill_formed["reason"] or "")
+        line = ": ".join(filter(None, (ill_formed["what"], reason)))
+    elif mark:
         primitive = _PRIMITIVE.search(message[:1000])
         line = (f"{primitive[1]}: " if primitive else "") + _first_line(reason)
     else:

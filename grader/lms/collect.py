@@ -19,9 +19,9 @@ import itertools
 import os
 import shutil
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -140,7 +140,7 @@ def collect_class(
         try:
             for source in wanted.sources:
                 progress.stage(say("unpacking {name}", name=source.name))
-                with _opened(source, unpacker) as (folder, left_out):
+                with _opened(source, unpacker, wanted.output) as (folder, left_out):
                     found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
                     work.note(found, left_out)
                     progress.stage(say("collecting {name}", name=source.name))
@@ -242,9 +242,12 @@ def collected_times(folder: Path) -> dict[Path, datetime]:
 
 @contextmanager
 def _opened(
-    source: Path, reader: Callable[[], SubmissionReader]
+    source: Path, reader: Callable[[], SubmissionReader], output: Path
 ) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
-    """Yield the folder of a source, unpacked where it is an archive, and what is left out of it."""
+    """Yield the folder of a source, unpacked where it is an archive, and what is left out of it.
+
+    An archive is unpacked within the `output`, so that its files can be moved from there.
+    """
     if source.is_dir():
         yield source, tuple(_not_plain(source))
         return
@@ -252,14 +255,29 @@ def _opened(
         raise UsageError(
             say("There is no file or folder {source}.", source=str(source)), say("Check the name.")
         )
-    own = OwnFolder()
+    with _incoming_folder(output) as place:
+        own = OwnFolder(place=str(place))
+        try:
+            inside = own.path / source.name.partition(".")[0]
+            inside.mkdir()
+            limits = limits_of_class(source.stat().st_size)
+            yield inside, unpack(source, inside, reader(), limits).left_out
+        finally:
+            own.remove()
+
+
+@contextmanager
+def _incoming_folder(output: Path) -> Iterator[Path]:
+    """Yield the folder in which the output is prepared; leave no folder that is empty."""
+    place = output / _INCOMING
+    missing = [each for each in (place, *place.parents) if not each.exists()]
+    place.mkdir(parents=True, exist_ok=True)
     try:
-        inside = own.path / source.name.partition(".")[0]
-        inside.mkdir()
-        limits = limits_of_class(source.stat().st_size)
-        yield inside, unpack(source, inside, reader(), limits).left_out
+        yield place
     finally:
-        own.remove()
+        for each in missing:
+            with suppress(OSError):  # something is in it
+                each.rmdir()
 
 
 def _not_plain(folder: Path) -> Iterator[LeftOut]:
@@ -302,11 +320,34 @@ class _Work:
         self._progress = progress
         people = (RosterPerson(e.id, e.name, e.keys) for e in known.students if e.id)
         self._owners = Acquainted(people) if roster is None else roster
+        known = self._acquainted(known)
         self._students = {each.folder: each for each in known.students}
         self._folders = {each.identity: each.folder for each in known.students}
+        self._named = {_folded(each.folder) for each in known.students}
         reserved = () if roster is None else [_one_part(each.id) for each in roster.people]
-        self._taken = {*map(_folded, (*self._students, *name_reports(reserved).values()))}
+        self._reserved = {*map(_folded, name_reports(reserved).values())}
         self._seen: dict[str, set[str]] = {"new": set(), "replaced": set(), "unchanged": set()}
+
+    def _acquainted(self, known: Collected) -> Collected:
+        """Return what was collected with the students whom only this roster knows.
+
+        Else a student who was collected without one had a second row from then on.
+        """
+        if self._roster is None:
+            return known
+        rows = [(each, self._person_of(each)) for each in known.students]
+        ids = Counter([e.id for e in known.students] + [p.id for _, p in rows if p is not None])
+        students = (
+            _of_person(each, person) if person is not None and ids[person.id] == 1 else each
+            for each, person in rows
+        )
+        return msgspec.structs.replace(known, students=tuple(students))
+
+    def _person_of(self, each: CollectedStudent) -> RosterPerson | None:
+        """Return who somebody is that had no id before; who was contested stays so."""
+        if each.id or each.doubt == "contested":
+            return None
+        return self._owners.find(Delivery(each.name, each.keys, (), entry=each.entry))
 
     def knows_folder(self, name: str) -> bool:
         """Say whether a folder in an archive is called as a student is."""
@@ -370,21 +411,13 @@ class _Work:
         if identity not in self._folders:
             called = _called(each, owner)
             (name,) = name_reports([called]).values()
-            others = self._taken - ({_folded(name)} if owner is not None else set())
-            if _folded(name) in others or doubt == "contested" or self._is_anothers(name, identity):
+            is_reserved = owner is None and _folded(name) in self._reserved
+            if is_reserved or doubt == "contested" or _folded(name) in self._named:
                 digest = hashlib.sha256(repr(identity).encode()).hexdigest()[:_DIGITS]
                 name = f"{name}-{digest}"
-            self._taken.add(_folded(name))
+            self._named.add(_folded(name))
             self._folders[identity] = name
         return self._folders[identity]
-
-    def _is_anothers(self, name: str, identity: tuple[object, ...]) -> bool:
-        """Say whether another student has a folder of this name already."""
-        return any(
-            _folded(folder) == _folded(name)
-            for other, folder in self._folders.items()
-            if other != identity
-        )
 
     def _take(self, handed_in: Delivery, owner: _Owner, source: str, room: StudentRoom) -> None:
         """Take one student's, unless it is there or was."""
@@ -466,6 +499,11 @@ class _Work:
 
     def _doubtful(self, doubt: Doubt) -> tuple[str, ...]:
         return tuple(e.folder for e in self._collected().students if e.doubt == doubt)
+
+
+def _of_person(each: CollectedStudent, person: RosterPerson) -> CollectedStudent:
+    keys = {**person.keys, **each.keys}
+    return msgspec.structs.replace(each, id=person.id, name=person.name, keys=keys, doubt="")
 
 
 def _is_known(before: CollectedStudent, digest: str, at: str) -> bool:

@@ -124,14 +124,17 @@ def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
     return tuple(_files(folder, folder))
 
 
+# Digits are ASCII's throughout: systems write no others, and a number that somebody spelt with
+# full-width ones would be taken for another student's, who then had two hand-ins and no row.
+
 # --- Canvas ---------------------------------------------------------------------------------------
 
 # Ruby's letters have marks, as Devanagari and Thai do between theirs; Python's `\w` has none.
-_CANVAS_WHO = r"(?P<name>[^\s!-/:-@\[-^`{-~]+?)_(?P<late>LATE_)?(?P<user>\d+)"
-_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>\d+)_(?P<rest>.+)")
-_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>\d+)_(?P<rest>.+)")
+_CANVAS_WHO = r"(?P<name>[^\s!-/:-@\[-^`{-~]+?)_(?P<late>LATE_)?(?P<user>[0-9]+)"
+_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>[0-9]+)_(?P<rest>.+)")
+_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>[0-9]+)_(?P<rest>.+)")
 _CANVAS_TEXT = re.compile(rf"{_CANVAS_WHO}_(?P<rest>text|link)\.html")
-_CANVAS_LATER = re.compile(r"_(?P<user>\d+)_(?P<file>\d+)_(?=.)")
+_CANVAS_LATER = re.compile(r"_(?P<user>[0-9]+)_(?P<file>[0-9]+)_(?=.)")
 
 
 def _canvas(folder: Path, _: str | None) -> FolderContents:
@@ -189,7 +192,7 @@ def _is_anothers(name: str, first: re.Match[str], usual: int) -> bool:
 
 # --- Moodle ---------------------------------------------------------------------------------------
 
-_MOODLE_PART = r"_(?P<participant>\d+)_assignsubmission_(?P<kind>file|onlinetext)"
+_MOODLE_PART = r"_(?P<participant>[0-9]+)_assignsubmission_(?P<kind>file|onlinetext)"
 _MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?")
 _MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)")
 _MOODLE_PARTS = re.compile(rf"{_MOODLE_PART}(?=_|$)")
@@ -296,9 +299,9 @@ def _of_submitter(
 
 # --- Brightspace ----------------------------------------------------------------------------------
 
-_BRIGHTSPACE_TIME = r" - (?P<at>[^\d\s]\S* \d{1,2}, \d{4} \d{1,4} [AP]M)"
+_BRIGHTSPACE_TIME = r" - (?P<at>[^0-9\s]\S* [0-9]{1,2}, [0-9]{4} [0-9]{1,4} [AP]M)"
 _BRIGHTSPACE_TIMES = re.compile(_BRIGHTSPACE_TIME)
-_BRIGHTSPACE_WHO = r"(?P<user>\d+)-(?P<folder>\d+) - (?P<name>.+"
+_BRIGHTSPACE_WHO = r"(?P<user>[0-9]+)-(?P<folder>[0-9]+) - (?P<name>.+"
 _BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}")
 _BRIGHTSPACE_FILE = re.compile(rf"{_BRIGHTSPACE_WHO}?){_BRIGHTSPACE_TIME} - (?P<rest>.+)")
 _BRIGHTSPACE_PAGE = "index.html"

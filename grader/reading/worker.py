@@ -1,8 +1,8 @@
 """The reading process: it has imported the readers of files, and forks a child for every file.
 
-A child has limits, and gives up before it meets the first byte: capabilities, files, whatever
-Landlock and a fork's descriptors would leave it. It holds no answer and no secret, and nothing of
-a submission is executed in it; but parsers in native code have holes as others have.
+It gives up its capabilities once it has imported them. A child has limits and no files before it
+meets the first byte. Neither holds an answer or a secret, and nothing of a submission is executed
+there; but parsers in native code have holes as others have.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ def main(arguments: Sequence[str]) -> None:
     sys.path.remove(source)
     linux.name_process("grader-reader")
     _prepare()
+    enter.close_all_but([int(number)])
+    size = _size_of_addresses()
+    _give_up()
     with socket.socket(fileno=int(number)) as requests:
         while True:
             payload, descriptors, _, _ = socket.recv_fds(requests, REQUEST_LIMIT, 2)
@@ -73,7 +76,7 @@ def main(arguments: Sequence[str]) -> None:
             parent = os.getpid()
             if os.fork() == 0:
                 requests.close()
-                _serve(parent, request, *descriptors)
+                _serve(parent, size, request, *descriptors)
             for descriptor in descriptors:
                 os.close(descriptor)
 
@@ -100,15 +103,14 @@ def _small_zip() -> bytes:
     return archive.getvalue().replace(b"\0\x08\x08\0", b"\0\0\x08\0")
 
 
-def _serve(parent: int, request: ToReader, file: int, answers: int) -> NoReturn:
-    """Answer one request, in a child."""
+def _serve(parent: int, size: int, request: ToReader, file: int, answers: int) -> NoReturn:
+    """Answer one request, in a child; `size` are the bytes of addresses that it begins with."""
     status = 1
     try:
         linux.die_with_parent(signal.SIGKILL, parent)
-        enter.close_all_but((file, answers))
         with socket.socket(fileno=answers) as channel:
             socket.send_fds(channel, [b"p"], [os.pidfd_open(os.getpid())])
-            _give_up(request.bounds)
+            _confine(request.bounds, size)
             if isinstance(request, UnpackRequest):
                 _unpack(file, request, channel)
             else:
@@ -120,12 +122,23 @@ def _serve(parent: int, request: ToReader, file: int, answers: int) -> NoReturn:
         os._exit(status)
 
 
-def _give_up(bounds: ReaderBounds) -> None:
-    """Set limits and give up powers. Raises OSError."""
+def _give_up() -> None:
+    """Give up powers for this process and its children, of which each took a third of its time for
+    that. Raises OSError."""
     enter.be_killed_first()
-    size = _status("VmSize") + bounds.memory
+    if os.geteuid() == 0:
+        linux.drop_bounding_capabilities()
+        linux.drop_capabilities()
+    linux.gain_nothing_by_exec()
+
+
+def _confine(bounds: ReaderBounds, size: int) -> None:
+    """Set the limits of a child, and close files and its parent's other children to it.
+
+    Raises OSError.
+    """
     limits = {
-        resource.RLIMIT_AS: size,
+        resource.RLIMIT_AS: size + bounds.memory,
         resource.RLIMIT_CPU: bounds.seconds,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
@@ -133,23 +146,23 @@ def _give_up(bounds: ReaderBounds) -> None:
     }
     for kind, limit in limits.items():
         resource.setrlimit(kind, (limit, limit))
-    if os.geteuid() == 0:
-        linux.drop_bounding_capabilities()
-        linux.drop_capabilities()
-    linux.gain_nothing_by_exec()
     if linux.landlock_version() > 0:
-        linux.confine((), (), ())
+        linux.close_files()
 
 
-def _status(name: str) -> int:
-    """Return a size in bytes of this process, as the kernel counts it."""
-    lines = Path("/proc/self/status").read_text("ascii").splitlines()
-    found = next(line for line in lines if line.startswith(f"{name}:"))
-    return int(found.split()[1]) * 1024
+def _size_of_addresses() -> int:
+    """Return how many bytes of addresses this process has."""
+    pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    return int(pages) * resource.getpagesize()
+
+
+def _most_memory() -> int:
+    """Return the most bytes of memory that this process has had; a child's count from its fork."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _answer(file: int, request: ReadRequest) -> FromReader:
-    idle = _status("VmRSS")
+    idle = _most_memory()
     try:
         return _read(file, request.suffix, idle)
     except (MemoryError, RecursionError):
@@ -196,4 +209,4 @@ def _sources(content: Content) -> list[str]:
 
 def _cost(idle: int) -> Cost:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return Cost(used.ru_utime + used.ru_stime, max(used.ru_maxrss * 1024 - idle, 0))
+    return Cost(used.ru_utime + used.ru_stime, max(_most_memory() - idle, 0))

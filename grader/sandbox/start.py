@@ -218,6 +218,12 @@ def _end(
 _NET = 16
 """How often a program's processes may be there where the operating system counts others' too."""
 
+_SIGNALS = 1024
+"""Signals that may wait for a program, and timers of POSIX, each of which reserves one."""
+
+_LOCKED_BYTES = 8 * 2**20
+"""Memory that a process may lock: what Linux allows a user by default."""
+
 _CPU_GRACE = 5
 """Seconds from the soft limit on CPU time to the hard one. The signal at the soft limit tells a
 process that was ended for this reason from one that was killed."""
@@ -383,6 +389,10 @@ def _bounds(limits: ResourceLimits, box: Box) -> Bounds:
             # An audio workstation lets its users take a processor from everybody else.
             resource.RLIMIT_RTPRIO: (0, 0),
             resource.RLIMIT_NICE: (0, 0),
+            # Timers of POSIX and locked memory: a user, or the machine, has so much of each.
+            resource.RLIMIT_SIGPENDING: (_SIGNALS, _SIGNALS),
+            resource.RLIMIT_MSGQUEUE: (0, 0),
+            resource.RLIMIT_MEMLOCK: (_LOCKED_BYTES, _LOCKED_BYTES),
             resource.RLIMIT_CPU: (limits.cpu_seconds, limits.cpu_seconds + _CPU_GRACE),
         },
         memory=limits.memory,

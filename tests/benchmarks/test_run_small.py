@@ -22,6 +22,10 @@ SMALL = {
         ["--workers", "1", "--submissions", "4", "--seconds", "0.01"],
         {"cores", "sizes"},
     ),
+    "collecting.py": (
+        ["--size", "0.01", "--students", "3", "--only", "zips"],
+        {"rows"},
+    ),
     "compiled_proofs.py": (["--count", "20"], {"programs", "divisions"}),
     "decoders.py": (["--examples", "1"], {"module"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),

@@ -44,6 +44,10 @@ class Gradings:
         self.ends: list[tuple[int, str]] = []
         """The exit code of each batch, and the last of what it said."""
 
+    def untimed(self) -> list[Cheat]:
+        """Return the selected cheats whose verdict has nothing to do with the clock."""
+        return [cheat for cheat in self._together.values() if not cheat.is_timed]
+
     def result(self, cheat: Cheat) -> Graded:
         """Return a cheat's grading, waiting for it if need be."""
         if _key(cheat) not in self._graded:

@@ -56,7 +56,8 @@ def test_a_cheat_gets_what_it_is_due(cheat: Cheat, grade_all: Gradings) -> None:
 
 @pytest.mark.graded
 def test_all_of_them_could_be_graded(grade_all: Gradings) -> None:
-    grade_all.result(next(cheat for cheat in CHEATS if not cheat.is_timed))
+    for cheat in grade_all.untimed() or [next(each for each in CHEATS if not each.is_timed)]:
+        grade_all.result(cheat)
     assert [(0, said) for _, said in grade_all.ends] == grade_all.ends
 
 

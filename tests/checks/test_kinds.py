@@ -87,6 +87,16 @@ class TestCallTirGraph:
         outcome = call_tir_graph(case(module(call("tir", "relu"))), GRAPH)
         assert ("failed", True) == (outcome.verdict, "(32, 1, 3, 3)" in outcome.reason.english)
 
+    @pytest.mark.parametrize("shape", [(3, 3, 1, 32), (32, 9), (1, 32, 1, 3, 3)])
+    def test_a_weight_may_be_given_in_another_order_or_shape(self, shape):
+        given = call("tir", "matmul", argument("input", 4, 1), argument("constant", *shape))
+        assert "passed" == call_tir_graph(case(module(given)), GRAPH).verdict
+
+    @pytest.mark.parametrize("shape", [(32, 1, 3), ("n", 9), ()])
+    def test_another_constant_is_not_the_weight(self, shape):
+        given = call("tir", "matmul", argument("input", 4, 1), argument("constant", *shape))
+        assert "failed" == call_tir_graph(case(module(given)), GRAPH).verdict
+
     def test_an_operator_among_the_calls_costs_half_and_is_named(self):
         outcome = call_tir_graph(case(module(CONV, call("operator", "relax.nn.relu"))), GRAPH)
         assert (0.5, True) == (outcome.fraction, "relax.nn.relu" in outcome.reason.english)
@@ -149,6 +159,16 @@ def noise(*, matters: bool = True, inputs_matter: bool = False) -> StubOutputs:
 class TestExternCall:
     def test_an_extern_given_the_weight_whose_result_is_used_passes(self):
         outcome = extern_call(case(module(EXTERN_CONV), stubs=noise()), EXTERN)
+        assert "passed" == outcome.verdict
+
+    def test_an_extern_that_never_writes_its_output_computes_nothing(self):
+        seen = outputs(softmax(4), softmax(4), unwritten=("env.c",))
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(), outputs=seen), EXTERN)
+        assert ("failed", "unwritten") == (outcome.verdict, outcome.code)
+
+    def test_another_extern_that_writes_nothing_is_not_its_fault(self):
+        seen = outputs(softmax(4), softmax(4), unwritten=("env.other",))
+        outcome = extern_call(case(module(EXTERN_CONV), stubs=noise(), outputs=seen), EXTERN)
         assert "passed" == outcome.verdict
 
     def test_an_extern_whose_result_is_not_used_fails(self):

@@ -40,8 +40,15 @@ class TestTellingLine:
                 "Error: Cannot find function env.no",
             ),
             (
-                "error: Program is not well-formed.\n\nTraceback: no\n --> /tmp/x.py:4:2",
-                "Program is not well-formed.",
+                "error: Program is not well-formed.\n --> /tmp/x.py:4:2",
+                "Program is not well-formed",
+            ),
+            (
+                "error: Program is not well-formed. If this is deliberate, consider setting"
+                " check_well_formed in the top-level decorator to False (e.g.,"
+                " @I.ir_module(check_well_formed=False)).\n\nTraceback: Well-formedness check"
+                " failed: Loop iterator var i is defined outside of any block.\n --> /x.py:5:1",
+                "Program is not well-formed: Loop iterator var i is defined outside of any block.",
             ),
             (
                 'Traceback (most recent call last):\n  File "/a/b.cc", line 3\nTVMError: no loop',

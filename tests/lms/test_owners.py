@@ -179,3 +179,23 @@ def test_folders_know_whose_they_are_and_a_manifest_below_says_nothing(tmp_path:
         found = known.find(path, common)
         assert found is not None
         assert ("", "m-5") == (found[0].id, found[0].folder)
+
+
+def test_who_was_collected_without_a_roster_has_one_row_with_one(tmp_path: Path) -> None:
+    first = make_zip(tmp_path / "a.zip", {"byronbob_77_1_hw.ipynb": "1", "kim_5_2_x.ipynb": ""})
+    later = make_zip(tmp_path / "b.zip", {"byronbob_77_3_hw.ipynb": "2", "kim_5_2_x.ipynb": ""})
+    collect(first, tmp_path / "class")
+    outcome = collect(later, tmp_path / "class", BOB)
+    (bob,) = (e for e in outcome.collected.students if e.keys.get("canvas") == "77")
+    assert ("bob", {"1", "2"}) == (bob.id, contents(tmp_path / "class", bob))
+    assert "2" == (tmp_path / "class/submissions" / bob.folder / "hw.ipynb").read_text()
+
+
+def test_of_two_who_were_collected_before_none_becomes_a_student_of_the_roster(
+    tmp_path: Path,
+) -> None:
+    names = ("liwei_1001_11_hw.ipynb", "liwei_2002_12_hw.ipynb")
+    archive = make_zip(tmp_path / "a.zip", {name: name for name in names})
+    collect(archive, tmp_path / "class")
+    outcome = collect(archive, tmp_path / "class", Roster([RosterPerson("liwei1", "Li Wei", {})]))
+    assert all(e.id == "" for e in outcome.collected.students)

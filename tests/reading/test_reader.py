@@ -212,6 +212,8 @@ class TestBounds:
         assert ["0", "0"] == rows["Max file size"]
         assert int(rows["Max address space"][0]) < 600 * 2**20
         assert "CapEff:\t0000000000000000" in status
+        assert "CapBnd:\t0000000000000000" in status or os.geteuid() != 0
+        assert "NoNewPrivs:\t1" in status
         assert (
             descriptors <= 6
         )  # the standard ones, the file, the answer's socket and its own pidfd

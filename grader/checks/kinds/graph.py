@@ -11,7 +11,7 @@ import msgspec
 from grader.assignment import Table
 from grader.checks.registry import NoOptions, Outcome, check, failed, partial, passed
 from grader.evidence.case import Case
-from grader.evidence.subject import takes_weight
+from grader.evidence.subject import takes_as_many
 from grader.ir.facts import Argument, Call, ModuleFacts
 from grader.language import Text, say
 
@@ -349,7 +349,11 @@ def _foreign_calls(facts: ModuleFacts) -> list[Call]:
 
 
 def _is_used(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
-    return any(takes_weight(call, weight) for call in facts.calls)
+    """Say whether a call is given the weight, or as many numbers in another order or shape.
+
+    `weight.T` with `topi.matmul` is the layer that `weight` with `topi.nn.dense` is.
+    """
+    return any(takes_as_many(call, weight) for call in facts.calls)
 
 
 def _spell(shape: tuple[int, ...]) -> str:

@@ -152,15 +152,16 @@ class ExternOptions(Table, frozen=True):
     through: bool = False
 
 
-@check("extern_call", options=ExternOptions, needs=("stubs",))
+@check("extern_call", options=ExternOptions, needs=("stubs", "outputs"))
 def extern_call(case: Case, options: ExternOptions) -> Outcome:
     """The convolution is done by an external function.
 
     Two things are looked at. In the graph: the convolution's weight goes to an extern (or an extern
     makes the feature maps from the input), and to no TIR function or operator. In runs with every
     extern replaced by noise: different noise must give different outputs, otherwise the extern's
-    result is not used. With `through`, different inputs must not, and the graph must show no way
-    for them either: a module could notice the noise, and behave.
+    result is not used. An extern that never writes its output has computed nothing. With `through`,
+    different inputs must not, and the graph must show no way for them either: a module could notice
+    the noise, and behave.
     """
     facts = case.candidate.facts
     externs = [call for call in facts.calls if call.kind == "extern"]
@@ -190,7 +191,24 @@ def extern_call(case: Case, options: ExternOptions) -> Outcome:
                 "Pass the input, the weight (and the bias, if you like) to your external function."
             ),
         )
-    return _judge_flow(case, layer, options)
+    return _never_written(case, {call.callee for call in layer}) or _judge_flow(
+        case, layer, options
+    )
+
+
+def _never_written(case: Case, names: set[str]) -> Outcome | None:
+    """Return the failure of an extern that leaves its output as it is: it computes nothing."""
+    outputs = case.evidence.outputs
+    if isinstance(outputs, Problem) or outputs is None:
+        return None
+    unwritten = sorted(names.intersection(outputs.unwritten))
+    if not unwritten:
+        return None
+    return failed(
+        say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
+        WRITE_THE_BUFFER,
+        code="unwritten",
+    )
 
 
 def _is_inside(call: Call, options: ExternOptions) -> bool:
@@ -239,13 +257,9 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
     outputs = case.evidence.outputs
     if isinstance(outputs, Problem) or outputs is None:
         return not_graded(outputs or NOT_RUN)
-    unwritten = sorted(set(outputs.unwritten) & _extern_names(case.candidate.facts))
-    if unwritten:
-        return failed(
-            say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
-            WRITE_THE_BUFFER,
-            code="unwritten",
-        )
+    unwritten = _never_written(case, _extern_names(case.candidate.facts))
+    if unwritten is not None:
+        return unwritten
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
             say("Some of the output is NaN or infinite, as what is never written is."),

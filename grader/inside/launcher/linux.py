@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import platform
 import struct
@@ -52,6 +53,10 @@ _SYS_KEYCTL = {"x86_64": 250, "aarch64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _NO_KEYRINGS = (errno.ENOSYS, errno.EPERM, errno.EACCES)
 
+_NS_GET_USERNS = 0xB701
+_REMOUNT_TERMINALS = 0x2 | 0x8 | 0x20
+"""MS_NOSUID, MS_NOEXEC, MS_REMOUNT of mount(2)."""
+
 TRIM_THRESHOLD = -1
 MMAP_THRESHOLD = -3
 MMAP_MAX = -4
@@ -63,6 +68,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 _libc.setns.argtypes = [ctypes.c_int, ctypes.c_int]
 _libc.capset.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+_libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
 _libc.syscall.restype = ctypes.c_long
 
 
@@ -91,6 +97,33 @@ def set_allocator(settings: Mapping[int, int]) -> None:
 def enter_namespaces(descriptor: int, kinds: int) -> None:
     """Join namespaces (`CLONE_NEW...` or-ed) of the process of a pidfd; needs Linux 5.8."""
     _check(_libc.setns(descriptor, kinds), "setns")
+
+
+def owner_of_namespace(path: str, folder: int) -> int | None:
+    """Return a descriptor of the user namespace that owns a namespace, None where it is this one.
+
+    `path` is the namespace's file in /proc, as seen from `folder`.
+    """
+    namespace = os.open(path, os.O_RDONLY, dir_fd=folder)
+    try:
+        owner = fcntl.ioctl(namespace, _NS_GET_USERNS)
+    finally:
+        os.close(namespace)
+    own = os.stat("self/ns/user", dir_fd=folder)
+    if os.path.samestat(os.fstat(owner), own):
+        os.close(owner)
+        return None
+    return owner
+
+
+def limit_terminals(folder: str, most: int) -> None:
+    """Let the file system of terminals at a folder make no more than `most` of them.
+
+    Each is one of the machine's (`kernel.pty.max`), whoever's file system it is in.
+    """
+    options = f"ptmxmode=0666,mode=0620,max={most}".encode()
+    place = folder.encode()
+    _check(_libc.mount(b"devpts", place, b"devpts", _REMOUNT_TERMINALS, options), "mount")
 
 
 def process_of(descriptor: int) -> int:
@@ -274,9 +307,7 @@ def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[s
     What is below the folders `listed` can be listed, and not read.
     Raises OSError where the kernel has no Landlock. Paths that do not exist are passed over.
     """
-    version = landlock_version()
-    handled = _ALL_OF_VERSION[max(known for known in _ALL_OF_VERSION if known <= max(version, 1))]
-    ruleset = landlock_ruleset(handled, _TCP, _SCOPES, version)
+    ruleset, handled = _ruleset()
     try:
         for path in (*readable, *READABLE_FILES, f"/proc/{os.getpid()}"):
             _allow(ruleset, path, READ & handled)
@@ -287,6 +318,26 @@ def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[s
         landlock_restrict(ruleset)
     finally:
         os.close(ruleset)
+
+
+def close_files() -> None:
+    """Leave this process the files that it has open, no other one, and no network.
+
+    Processes that were not made by it are closed to it, too, as after `confine`. Raises OSError
+    where the kernel has no Landlock.
+    """
+    ruleset, _ = _ruleset()
+    try:
+        landlock_restrict(ruleset)
+    finally:
+        os.close(ruleset)
+
+
+def _ruleset() -> tuple[int, int]:
+    """Return a descriptor of a ruleset that denies all there is, and the kinds of file access."""
+    version = landlock_version()
+    handled = _ALL_OF_VERSION[max(known for known in _ALL_OF_VERSION if known <= max(version, 1))]
+    return landlock_ruleset(handled, _TCP, _SCOPES, version), handled
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:

@@ -80,6 +80,7 @@ _NAMESPACES = (
     | linux.CLONE_NEWIPC
     | linux.CLONE_NEWUTS
 )
+_TERMINALS, _MOST_TERMINALS = "/dev/pts", 64
 _START_FAILED = 125
 _COSTS_AT_MOST = 0.1
 """Share of a processor that looking at a sandbox may take: a look that takes long is followed by a
@@ -150,17 +151,39 @@ def _enter(pidfd: int, own_user: bool) -> None:
     Who joins a namespace of mounts gets its first mount as root. Where the grader itself was
     started by `chroot`, that is not the box's root, but what lies below the grader's own.
     """
-    kinds = _NAMESPACES | (linux.CLONE_NEWUSER if own_user else 0)
     processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
     try:
         number = linux.process_of(pidfd)
+        if own_user:
+            _enter_owner(f"{number}/ns/mnt", processes)
         try:
-            linux.enter_namespaces(pidfd, kinds | linux.CLONE_NEWCGROUP)
+            linux.enter_namespaces(pidfd, _NAMESPACES | linux.CLONE_NEWCGROUP)
         except PermissionError:
-            linux.enter_namespaces(pidfd, kinds)
+            linux.enter_namespaces(pidfd, _NAMESPACES)
         _make_root(f"{number}/root", processes)
+        # A user's bubblewrap that is setuid makes mounts that no user may change.
+        with contextlib.suppress(PermissionError):
+            linux.limit_terminals(_TERMINALS, _MOST_TERMINALS)
+        if own_user and not _is_same(f"{number}/ns/user", "self/ns/user", processes):
+            linux.enter_namespaces(pidfd, linux.CLONE_NEWUSER)
     finally:
         os.close(processes)
+
+
+def _enter_owner(path: str, folder: int) -> None:
+    """Join the user namespace in which a box was mounted, which may change how it is.
+
+    bubblewrap makes another one within it for what runs in the box, so that this may not.
+    """
+    owner = linux.owner_of_namespace(path, folder)
+    if owner is not None:
+        linux.enter_namespaces(owner, linux.CLONE_NEWUSER)
+        os.close(owner)
+
+
+def _is_same(path: str, other: str, folder: int) -> bool:
+    """Say whether two paths below a folder lead to one file."""
+    return os.path.samestat(*(os.stat(each, dir_fd=folder) for each in (path, other)))
 
 
 def _make_root(path: str, folder: int) -> None:

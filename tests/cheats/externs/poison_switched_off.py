@@ -4,16 +4,16 @@
 # cells = ["prelude", "b_extern_model", "@"]
 #
 # [expect]
-# score = 2
+# score = 0
 # problems = []
 #
 # [expect.part.extern]
-# score = 2
+# score = 0
 #
 # [expect.part.extern.check]
-# extern_call = "passed"
-# writes_output = "failed"
-# equivalence = "failed"
+# extern_call = "failed"
+# writes_output = "not_graded"
+# equivalence = "not_graded"
 # ///
 # %%
 import sys
