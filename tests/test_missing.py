@@ -21,11 +21,12 @@ OF_THE_TEST = {
     "tests/machine/test_cpus.py",
     "tests/ci/test_installed.py",
     "tests/endtoend/batches.py",
+    "tests/inside/launcher/test_linux.py",
     "tests/sandbox/test_holder.py",
     "tests/test_dependencies.py",
 }
-"""Files that skip for what no command brings: another level, processor or Python, a machine that is
-quiet; or of root."""
+"""Files that skip for what no command brings: another level, processor, kernel or Python, a machine
+that is quiet; or of root."""
 
 
 @pytest.mark.parametrize(
