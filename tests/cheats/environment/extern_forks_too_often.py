@@ -4,14 +4,14 @@
 # cells = ["prelude", "b_extern_model", "@"]
 #
 # [expect]
-# score = 2
+# score = 0
 # problems = []
 #
 # [expect.part.extern]
-# score = 2
+# score = 0
 #
 # [expect.part.extern.check]
-# extern_call = "passed"
+# extern_call = "failed"
 # ///
 # %%
 import os

@@ -6,10 +6,11 @@
 #
 # [expect]
 # score = 10
-# problems = []
+# problems = [3]
 # ///
 # The warden lists threads, and then notes for each how long it ran. A watch of the first one's file
-# says when: a thread made by the last one by then is in no list, and its maker never runs again.
+# says when: a thread made by the last one by then is in no list, and its maker never runs again. A
+# box has no watches any more, so that the cell ends at its first line with one.
 # %%
 import ctypes
 import os

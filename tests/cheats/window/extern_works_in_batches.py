@@ -4,15 +4,15 @@
 # cells = ["prelude", "b_extern_model", "@"]
 #
 # [expect]
-# score = 2
+# score = 0
 # problems = []
 #
 # [expect.part.extern]
-# score = 2
+# score = 0
 #
 # [expect.part.extern.check]
-# extern_call = "passed"
-# equivalence = "failed"
+# extern_call = "failed"
+# equivalence = "not_graded"
 # ///
 # %%
 waiting = []
