@@ -1,4 +1,4 @@
-"""What is proven to stay inside its buffers does so as machine code, too."""
+"""Functions proven to stay inside their buffers stay inside them as machine code."""
 
 # ruff: noqa: N803
 
