@@ -25,12 +25,9 @@ from grader import decoding, messages
 from grader.messages import (
     SHAPE_LIMIT,
     Array,
-    Block,
-    BlockGroup,
     Capture,
     CaptureFailure,
     CompareTarget,
-    ControlRound,
     DType,
     EntrySpec,
     Evaluate,
@@ -46,11 +43,8 @@ from grader.messages import (
     KernelConfig,
     LoadExtern,
     MachineLimits,
-    MachinePace,
     MeasureLimits,
-    MeasurePace,
     Message,
-    Moment,
     MutatedModule,
     MutateModule,
     Mutation,
@@ -62,6 +56,7 @@ from grader.messages import (
     RunModule,
     RunResult,
     ShapeResult,
+    Slice,
     Slots,
     TargetResult,
     TaskFailure,
@@ -69,7 +64,6 @@ from grader.messages import (
     TimedFunction,
     TimeSchedule,
     TimingResult,
-    TimingRound,
     TimingRules,
     ToEvaluator,
     ToRunner,
@@ -88,12 +82,10 @@ from grader.messages import (
 )
 
 NO_NUMBERS = (float("nan"), float("inf"), float("-inf"))
-NO_TIMES = (0.0, -1.0, *NO_NUMBERS)
 
 DTYPES = get_args(DType)
 
 ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
-BLOCK = Block(1e-3, 0.99, 4)
 
 ONE_OF_EACH: list[tuple[Message, object]] = [
     (
@@ -142,7 +134,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
             "host",
             (0, 1),
             7,
-            TimingRules(0.003, 20.0, 0.01, (0.95, 1.05), 0.0, 5, 9, 3),
+            TimingRules(4e-5, 1.5, 0.01, (0.95, 1.05)),
         ),
         ToRunner,
     ),
@@ -152,15 +144,12 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
             "conv2d",
             "llvm",
             (ShapeResult(3, ARRAY, (0, 5), Slots(ARRAY, ARRAY, ARRAY)),),
-            (ControlRound(BLOCK, BLOCK, Moment(1, 2e-4, 3)),),
-            (TimingRound((BlockGroup(BLOCK, BLOCK, BLOCK),), Moment(2, 2e-4, 0)),),
+            (Slice(3, (ARRAY,)),),
         ),
         FromRunner,
     ),
     (MeasureLimits("host", (0, 1)), ToRunner),
     (MachineLimits(1e11, 2e10), FromRunner),
-    (MeasurePace((0, 1), 20), ToRunner),
-    (MachinePace((1e-4, 2e-4)), FromRunner),
     (TaskFailure("load", "Raised", "message", error="ValueError"), FromRunner),
     (TaskFailure("run", "OutOfBounds", "", Violation("index", "f", "A", -1, 4)), FromRunner),
     (LoadExtern("env.a", b"x"), ToEvaluator),
@@ -208,19 +197,14 @@ def test_every_message_survives_its_frame(subtests: pytest.Subtests) -> None:
 
 
 NO_MEASUREMENT = [
-    *(("rounds.0.groups.0.submission.seconds", value) for value in NO_TIMES),
-    *(("control.0.other.seconds", value) for value in NO_TIMES),
-    *(("rounds.0.groups.0.baseline.share", value) for value in (-0.1, 1001.0, *NO_NUMBERS)),
-    ("rounds.0.groups.0.reference.switches", -1),
-    ("rounds.0.moment.steal", -1),
-    ("control.0.moment.steal", -1),
-    ("rounds.0.moment.place", 4),
-    ("rounds.0.moment.place", -1),
-    *(("rounds.0.moment.probe", value) for value in NO_TIMES),
+    ("slices.0.place", 4),
+    ("slices.0.place", -1),
+    ("slices.0.seconds", []),
+    ("slices.0.seconds", [{}] * (SHAPE_LIMIT + 1)),
+    ("slices", []),
+    ("shapes.0.calls", 0),
     ("shapes.0.calls", -1),
     ("shapes.0.inputs.0", -1),
-    ("rounds.0.groups", []),
-    ("rounds.0.groups", [{}] * (SHAPE_LIMIT + 1)),
     ("shapes", []),
 ]
 
@@ -321,8 +305,7 @@ class TestStrictness:
         [
             ("shape", Array),
             ("unwritten", RunResult),
-            ("rounds", TimingResult),
-            ("control", TimingResult),
+            ("slices", TimingResult),
             ("shapes", TimingResult),
         ],
     )

@@ -28,10 +28,9 @@ from grader.machine.state import MachineFacts, machine_facts
 from grader.machine.trust import Doubt, doubts, threads_of
 from grader.measurement.measure import Machine, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
+from grader.measurement.read import MOST_ERROR
 from grader.report import Timing
 from grader.sandbox.choose import choose_sandbox
-from grader.timing.estimate import MOST_ERROR
-from grader.timing.pace import KnownPace
 
 assert registered.__all__  # importing the package registers the checks
 
@@ -220,7 +219,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
                 assignment.limits.task_seconds,
             ) as runners,
         ):
-            machine = Machine(lambda count: cpus[:count], KnownPace())
+            machine = Machine(lambda count: cpus[:count])
             setup = MeasurementSetup(
                 course_assignment.workload(), options, subject, points, runners, machine
             )

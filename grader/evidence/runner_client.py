@@ -39,9 +39,7 @@ from grader.messages import (
     FromRunner,
     LibraryTiming,
     MachineLimits,
-    MachinePace,
     MeasureLimits,
-    MeasurePace,
     MutateModule,
     MutationResult,
     RankTrials,
@@ -73,7 +71,6 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     TraceModule: TraceResult,
     TimeSchedule: TimingResult,
     MeasureLimits: MachineLimits,
-    MeasurePace: MachinePace,
     ReplayTrace: ReplayResult,
     DrawTrials: DrawnTrials,
     RankTrials: TrialTimes,
@@ -367,5 +364,5 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    measures = isinstance(task, TimeSchedule | MeasureLimits | MeasurePace | TimeLibrary)
+    measures = isinstance(task, TimeSchedule | MeasureLimits | TimeLibrary)
     return "time" if measures else "run"

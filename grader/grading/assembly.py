@@ -93,7 +93,7 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
         return settings.library_times.find((text, variant, shapes, cpus), measure)
 
     timer = None if text is None else time_library
-    return Machine(measuring_cpus, settings.pace, timer, settings.limits)
+    return Machine(measuring_cpus, timer, settings.limits)
 
 
 def entries_of(prepared: Preparation) -> tuple[EntrySpec, ...]:

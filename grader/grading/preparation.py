@@ -44,12 +44,12 @@ from grader.grading.spelling import Accepted
 from grader.machine.limits import demand_limits
 from grader.machine.quiet import Quiet, TimingLock
 from grader.measurement.library import LibraryTimes
+from grader.measurement.limits import KnownLimits
 from grader.progress import Progress
 from grader.report import Environment
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level, Sandbox
 from grader.sandbox.room import Room
-from grader.timing.pace import KnownLimits, KnownPace
 
 if TYPE_CHECKING:
     from grader.evidence.answers import Answers
@@ -171,8 +171,8 @@ class Settings(msgspec.Struct, frozen=True):
     process's, `clock` gives monotonic seconds, `now` the time of day with its zone.
 
     Gradings that run at the same time share one `quiet`, so that they do not disturb each other's
-    measurements, one `timing_lock`, which gradings of other processes share too, one `pace` and one
-    `limits`, so that they know how fast this machine can be, and one `library_times`. They share
+    measurements, one `timing_lock`, which gradings of other processes share too, one `limits`, so
+    that they know how fast this machine can be, and one `library_times`. They share
     one `room` as well: the memory that is there for all; `known`, what runners have answered
     before; and `pictures`, what was read of a folder of data. `builds_ahead`: what a notebook has
     handed over is built while it goes on.
@@ -189,7 +189,6 @@ class Settings(msgspec.Struct, frozen=True):
     now: Callable[[], datetime] = partial(datetime.now, timezone.utc)
     quiet: Quiet = msgspec.field(default_factory=Quiet)
     timing_lock: TimingLock = msgspec.field(default_factory=TimingLock)
-    pace: KnownPace = msgspec.field(default_factory=KnownPace)
     limits: KnownLimits = msgspec.field(default_factory=KnownLimits)
     library_times: LibraryTimes = msgspec.field(default_factory=LibraryTimes)
     room: Room = msgspec.field(default_factory=Room)

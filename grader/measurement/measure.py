@@ -1,4 +1,4 @@
-"""Measuring: tasks for a runner, made again while the machine is busy."""
+"""Measuring: a task for a runner, and what its answer says."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from grader.evidence.case import Problem
 from grader.evidence.problems import explain_failure, told_by
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
-from grader.language import NOTHING, Text, in_clauses, say
+from grader.language import NOTHING, Text, say
 from grader.machine.cpus import quiet_cpus
 from grader.measurement.library import LibraryTimer
+from grader.measurement.limits import KnownLimits
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import (
-    HARDLY_FASTER,
     Setting,
     Unsteady,
     function_work,
+    put_off,
     read_measurement,
 )
 from grader.messages import (
     Array,
     FrameError,
     MachineLimits,
-    MachinePace,
     MeasureLimits,
-    MeasurePace,
     ShapeResult,
     TaskFailure,
     TimedFunction,
@@ -46,22 +45,16 @@ from grader.messages import (
     view_array,
 )
 from grader.report import Timing
-from grader.timing.pace import FEWEST_PROBES, KnownLimits, KnownPace, find_pace
-from grader.timing.rounds import FACTORS
+from grader.timing.estimate import FloatArray, TimedSlice, is_plausible
+from grader.timing.slices import PLACES
 
 RING = 4
-"""Inputs that the calls of one block take in turn."""
+"""Inputs that the calls of one slice take in turn."""
 
+MOST_RINGS = 64
 MOST_INPUT_BYTES = 16 * 2**20
-"""Most bytes of inputs of one shape: with larger ones, rounds must share theirs. To draw, send and
-keep four times as much took 0.2 s of each grading, and 150 MB."""
-
-PROBES = 2 * FEWEST_PROBES
-"""How often the machine's pace is probed before a measurement: for a hundredth of a second."""
-
-ATTEMPTS = 3
-"""How often a measurement is made before the machine is called too busy: each on processors that
-are chosen anew."""
+"""Slices that have inputs of their own, and most bytes of inputs of one shape: after that slices
+share theirs. To draw, send and keep four times as much took 0.2 s of each grading, and 150 MB."""
 
 Cpus = Callable[[int], tuple[int, ...]]
 """Chooses so many processors to measure on, or fewer where there are not so many."""
@@ -75,7 +68,6 @@ class Machine:
     """
 
     choose_cpus: Cpus
-    pace: KnownPace
     time_library: LibraryTimer | None = None
     limits: KnownLimits = field(default_factory=KnownLimits)
 
@@ -134,38 +126,31 @@ def measure(
 ) -> Measured | Problem:
     """Measure a function, at all batch sizes together, or at the first where that fails.
 
-    Nothing else may run meanwhile.
+    What else runs meanwhile makes it longer, and less certain.
     """
-    task = _task(versions, setup, generator)
-    reasons: list[Text] = []
-    for _ in range(ATTEMPTS):
-        cpus = setup.machine.choose_cpus(setup.options.threads)
-        attempt = msgspec.structs.replace(
-            task,
-            cpus=cpus,
-            seed=int(generator.integers(2**31)),
-            rules=msgspec.structs.replace(task.rules, pace=_measure_pace(setup, cpus)),
-        )
-        limits = setup.machine.limits.find(cpus) or _measure_limits(setup, cpus)
-        if isinstance(limits, Problem):
-            return limits
-        try:
-            answer = setup.runners.request("timing", attempt)
-        except ProtocolError:
-            return UNTIMED
-        if not isinstance(answer, TimingResult) and len(versions) > 1:
-            return measure(versions[:1], setup, generator)
-        if not isinstance(answer, TimingResult):
-            return explain_failure(answer)
-        if not _is_whole(answer, len(versions)):
-            return UNTIMED
-        try:
-            timing = _read(limits, versions, attempt, answer, setup, generator)
-        except Unsteady as unsteady:
-            reasons.append(unsteady.reason)
-        else:
-            return Measured(attempt, answer, timing)
-    return too_noisy(reasons)
+    cpus = setup.machine.choose_cpus(setup.options.threads)
+    task = msgspec.structs.replace(
+        _task(versions, setup, generator), cpus=cpus, seed=int(generator.integers(2**31))
+    )
+    limits = setup.machine.limits.find(cpus) or _measure_limits(setup, cpus)
+    if isinstance(limits, Problem):
+        return limits
+    try:
+        answer = setup.runners.request("timing", task)
+    except ProtocolError:
+        return UNTIMED
+    if not isinstance(answer, TimingResult) and len(versions) > 1:
+        return measure(versions[:1], setup, generator)
+    if not isinstance(answer, TimingResult):
+        return explain_failure(answer)
+    slices = _unpack(answer, len(versions))
+    if slices is None:
+        return UNTIMED
+    try:
+        timing = _read(limits, versions, task, answer, slices, setup, generator)
+    except Unsteady as unsteady:
+        return unsteady.problem
+    return Measured(task, answer, timing)
 
 
 def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLimits | Problem:
@@ -184,46 +169,43 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
 
 
 def _unlimited(reason: Text) -> Problem:
-    return _put_off(
+    return put_off(
         say("What this machine can do at most could not be measured: {reason}", reason=reason)
     )
 
 
-def _measure_pace(setup: MeasurementSetup, cpus: tuple[int, ...]) -> float:
-    """Probe in a runner that never gets a submission; return the best pace, 0 if unknown.
+def _unpack(answer: TimingResult, shapes: int) -> list[TimedSlice] | None:
+    """Return the slices of an answer that has a result, outputs and times for each shape.
 
-    Where it cannot be probed, what is known must do: a measurement finds a pace of its own.
+    All places of the stack have slices, and all slices as many rounds; else it is None.
     """
-    try:
-        answer = setup.runners.request("pure", MeasurePace(cpus, PROBES))
-    except ProtocolError:
-        return setup.machine.pace.best
-    probes = answer.probes if isinstance(answer, MachinePace) else ()
-    return setup.machine.pace.learn(probes)
-
-
-def _is_whole(answer: TimingResult, shapes: int) -> bool:
-    """Say whether an answer has a result, outputs and blocks for each shape."""
-    if {shapes} != {len(answer.shapes), *(len(each.groups) for each in answer.rounds)}:
-        return False
+    if {shapes} != {len(answer.shapes), *(len(each.seconds) for each in answer.slices)}:
+        return None
     if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.shapes):
-        return False
-    if not all(_calls_fit(answer, place) for place in range(shapes)):
-        return False
+        return None
+    if {*range(PLACES)} != {each.place for each in answer.slices}:
+        return None
     try:
-        return all(_is_readable(each) for each in answer.shapes)
+        if not all(_is_readable(each) for each in answer.shapes):
+            return None
+        slices = [
+            TimedSlice(each.place, tuple(map(_seconds, each.seconds))) for each in answer.slices
+        ]
     except FrameError:
-        return False
+        return None
+    if len({seconds.shape for each in slices for seconds in each.seconds}) != 1:
+        return None
+    return slices
 
 
-def _calls_fit(answer: TimingResult, shape: int) -> bool:
-    """Say whether every block of the submission had calls, and no more than blocks may have.
-
-    It may have fewer than the others: a slow function's are shortened.
-    """
-    most = 1 + round(FACTORS[1] * answer.shapes[shape].calls)
-    blocks = (each.groups[shape].submission for each in answer.rounds)
-    return all(1 <= block.calls <= most for block in blocks)
+def _seconds(array: Array) -> FloatArray:
+    """Return the times of a slice. Raises FrameError where they cannot be times."""
+    if array.dtype != "float64":
+        raise FrameError("Times are float64.")
+    seconds = np.asarray(view_array(array), np.float64)
+    if not is_plausible(seconds):
+        raise FrameError("Times are positive.")
+    return seconds
 
 
 def _is_readable(result: ShapeResult) -> bool:
@@ -242,6 +224,7 @@ def _read(
     versions: Sequence[Version],
     task: TimeSchedule,
     answer: TimingResult,
+    slices: Sequence[TimedSlice],
     setup: MeasurementSetup,
     generator: np.random.Generator,
 ) -> Timing:
@@ -260,12 +243,11 @@ def _read(
         )
         for version, result in zip(versions, answer.shapes, strict=True)
     )
-    pace = find_pace([each.moment.probe for each in answer.rounds], task.rules.pace)
-    setting = Setting(versions[0].function, task.cpus, work, setup.options.widest, pace, limits)
-    timing = read_measurement(answer, setting, generator)
+    setting = Setting(versions[0].function, answer.variant, answer.target, task.cpus, work, limits)
+    timing = read_measurement(slices, setting, generator)
     is_beyond = any(each.submission_us < each.floor_us for each in timing.shapes)
     if is_beyond and isinstance(again := _measure_limits(setup, task.cpus), MachineLimits):
-        timing = read_measurement(answer, replace(setting, limits=again), generator)
+        timing = read_measurement(slices, replace(setting, limits=again), generator)
     wanted = setup.options.threads
     if timing.threads == wanted:
         return timing
@@ -275,40 +257,6 @@ def _read(
         wanted=wanted,
     )
     return msgspec.structs.replace(timing, notes=(*timing.notes, note))
-
-
-_QUIETER = say("This is not your fault. Have it graded again on a machine that does nothing else.")
-
-
-def too_noisy(reasons: Sequence[Text]) -> Problem:
-    """Return the verdict of a machine on which nothing can be measured."""
-    # On a quiet processor without AVX-512 students were told that it was busy: a reference that was
-    # made for another one was as fast as the unscheduled function, whenever they tried.
-    if {*reasons} == {HARDLY_FASTER}:
-        return _put_off(
-            say(
-                "The speed could not be judged, {times} times: {causes}.",
-                times=len(reasons),
-                causes=HARDLY_FASTER,
-            ),
-            say(
-                "This is not your fault. Either the machine was held back each time, or the"
-                " course's reference does not suit its processor: tell your instructor, and have"
-                " it graded on another machine."
-            ),
-        )
-    return _put_off(
-        say(
-            "The machine was too busy to measure the speed, {times} times: {causes}.",
-            times=len(reasons),
-            causes=in_clauses(dict.fromkeys(reasons)),
-        )
-    )
-
-
-def _put_off(reason: Text, hint: Text = _QUIETER) -> Problem:
-    """Return why nothing was measured, which is the machine's: it is tried again later."""
-    return Problem(reason, hint, again=True, code="busy")
 
 
 def task_ahead(versions: Sequence[Version], setup: MeasurementSetup) -> TimeSchedule:
@@ -335,7 +283,7 @@ def _task(
         return pack_array(normal.astype(table.dtype, copy=False))
 
     def inputs(shape: tuple[int, ...]) -> int:
-        return RING if generator is None else _inputs(shape, options)
+        return RING if generator is None else _inputs(shape)
 
     return TimeSchedule(
         workload=setup.workload,
@@ -358,10 +306,6 @@ def _task(
             budget_seconds=options.budget_seconds,
             resolution=options.resolution(setup.points),
             full=options.full,
-            pace=0.0,
-            minimum_rounds=options.minimum_rounds,
-            maximum_rounds=options.maximum_rounds,
-            control_rounds=options.control_rounds,
         ),
     )
 
@@ -371,7 +315,7 @@ def _item_sizes(tables: Sequence[ArgumentTable], result: ShapeResult) -> list[in
     return [number_type(each).itemsize for each in dtypes]
 
 
-def _inputs(shape: tuple[int, ...], options: SpeedOptions) -> int:
-    """Return how many inputs to draw: a fresh ring for each round, and one before the first."""
+def _inputs(shape: tuple[int, ...]) -> int:
+    """Return how many inputs to draw: a fresh ring for each slice, as far as is affordable."""
     affordable = MOST_INPUT_BYTES // (4 * RING * math.prod(shape))
-    return RING * max(1, min(options.maximum_rounds + 1, affordable))
+    return RING * max(1, min(MOST_RINGS, affordable))

@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 
 from grader.assignment import Points, Positive, PositiveInt, Table
-from grader.measurement.read import MINIMUM_ROUNDS
-from grader.messages import ROUND_LIMIT, SHAPE_LIMIT
+from grader.messages import SHAPE_LIMIT
 from grader.timing.estimate import HIGHEST_SHARE
 
 NOTHING = 0.02
@@ -35,19 +34,16 @@ class Anchors(Table, frozen=True):
     bonus: Points = 0.0
 
 
-Rounds = Annotated[int, msgspec.Meta(ge=MINIMUM_ROUNDS, le=ROUND_LIMIT)]
-
-
 class SpeedOptions(Anchors, frozen=True, kw_only=True):
     """How speed becomes points.
 
     `weight` is the convolution's shape; beside the submission's own batch its schedule is timed at
     `batches`. Without it the function of the part's computation is timed, which does `operations`
     floating-point operations for each item of its output. Points are rounded to `grid` points or
-    coarser. `threads` is how many a schedule may use. Rounds go on until the points are certain to
-    the grid, up to `maximum_rounds` or `budget_seconds`; an interval wider than `widest` of the way
-    from unscheduled to reference says nothing. What is more than `held_above` times as fast as the
-    reference gets no points by itself: it is for the instructor to look at.
+    coarser. `threads` is how many a schedule may use. Blocks last `block_seconds`, and are measured
+    until the points are certain to the grid, or for `budget_seconds` of the processor. What is more
+    than `held_above` times as fast as the reference gets no points by itself: it is for the
+    instructor to look at.
     """
 
     weight: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=8)] = ()
@@ -55,13 +51,9 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     batches: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=SHAPE_LIMIT - 1)] = ()
     held_above: Positive = 4.0
     grid: Positive = 0.1
-    widest: Positive = 0.1
     threads: PositiveInt = 1
-    minimum_rounds: Rounds = 32
-    maximum_rounds: Rounds = 200
-    control_rounds: Rounds = 20
-    block_seconds: Positive = 0.003
-    budget_seconds: Positive = 10.0
+    block_seconds: Positive = 0.00004
+    budget_seconds: Positive = 1.5
 
     def __post_init__(self) -> None:
         if self.batches and not self.weight:

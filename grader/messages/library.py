@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from grader.messages.frames import Array, Count, Message, Seconds
+from grader.messages.frames import Array, Message, Seconds
 from grader.messages.runner import TaskFailure
 from grader.messages.tasks import ARRAY_LIMIT
 
@@ -16,8 +16,7 @@ class TimeLibrary(Message, frozen=True):
 
     `library` is the text of the assignment's `library.py`; its `library(variant)` returns what is
     called with tensors of the `arrays`. It runs on `cpus` with `threads` threads.
-    Blocks last about `block_seconds`; they are measured until `blocks` of them were undisturbed or
-    `budget_seconds` are spent.
+    Blocks last about `block_seconds`, all of them together `budget_seconds` of the processor.
     """
 
     library: str
@@ -26,21 +25,18 @@ class TimeLibrary(Message, frozen=True):
     cpus: tuple[int, ...]
     threads: int
     block_seconds: float
-    blocks: int
     budget_seconds: float
 
 
 class LibraryTiming(Message, frozen=True):
-    """Median seconds of a call over the undisturbed blocks, of which there were `blocks`.
+    """Seconds of a call in the quickest of `blocks` blocks of `calls` calls each.
 
-    `rejected` counts those that were disturbed. With no block undisturbed the median is that of all
-    of them. `calls` is how many calls a block had, `output` what the last one returned.
+    `output` is what the last call returned.
     """
 
     seconds: Seconds
-    blocks: Count
-    rejected: Count
-    calls: Count
+    blocks: Annotated[int, msgspec.Meta(ge=1)]
+    calls: Annotated[int, msgspec.Meta(ge=1)]
     output: Array
 
 

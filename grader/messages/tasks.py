@@ -27,7 +27,8 @@ from grader.messages.runner import (
 SHAPE_LIMIT = 8
 """Most shapes that one schedule is timed at."""
 
-ROUND_LIMIT = 100_000
+SLICE_LIMIT = 10_000
+"""Most slices of one measurement."""
 
 ARRAY_LIMIT = 16
 """Most arrays that a timed function may take."""
@@ -36,30 +37,23 @@ ARRAY_LIMIT = 16
 class TimingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long is measured.
 
-    A block lasts about `block_seconds` of the baseline, by a number of calls that is drawn anew for
-    each round. First come `control_rounds` of the baseline against itself; then rounds go on until
-    the interval of the submission's share of the reference's log speed-up is narrower than
-    `resolution`, up to `maximum_rounds` or `budget_seconds`, but at least `minimum_rounds`. Between
-    the two shares of `full`, which are all worth the same, nothing depends on it, nor below 0.
-    `pace` is what a probe took on this machine when nothing held it back, 0 where that is not
-    known.
+    A block lasts `block_seconds` of the baseline at least. Slices of rounds are taken until the
+    interval of the submission's share of the reference's log speed-up is narrower than
+    `resolution`, or `budget_seconds` of processor time are spent. Between the two shares of `full`,
+    which are all worth the same, nothing depends on it, nor below 0.
     """
 
     block_seconds: float
     budget_seconds: float
     resolution: float
     full: tuple[float, float]
-    pace: float
-    minimum_rounds: int
-    maximum_rounds: int
-    control_rounds: int
 
 
 class TimedFunction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The PrimFunc `function` of `module` is the submission's schedule at one shape.
 
     An empty module stands for the baseline itself, whose ratio to the baseline is known.
-    `data` has a leading axis over inputs, of which each round takes the next `ring` in turn.
+    `data` has a leading axis over inputs, of which each slice takes the next `ring` in turn.
     The submission's function is run once with guards before it is measured.
     """
 
@@ -84,19 +78,6 @@ class MachineLimits(Message, frozen=True):
 
     flops: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
     bytes: Annotated[float, msgspec.Meta(ge=1e8, le=1e18)]
-
-
-class MeasurePace(Message, frozen=True):
-    """Run so many probes on `cpus`, for how fast they are now; asked as `MeasureLimits` is."""
-
-    cpus: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
-    probes: Annotated[int, msgspec.Meta(ge=1, le=ROUND_LIMIT)]
-
-
-class MachinePace(Message, frozen=True):
-    """The seconds that each probe took: a fixed piece of work."""
-
-    probes: Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1, max_length=ROUND_LIMIT)]
 
 
 class TimeSchedule(Message, frozen=True):
@@ -136,54 +117,16 @@ class Built(Message, frozen=True):
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One timed block: a number of calls without anything in between.
+class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Some rounds in a row, at one place of the stack (0 to 3) and of the arrays.
 
-    `seconds` of wall time per call; `share` of the wall time that the calling thread had a
-    processor; `switches` are the involuntary context switches of all threads meanwhile. `calls` is
-    how many were made, as counted beside the function.
+    For each shape the seconds of one call (float64), of shape (4, rounds): of the baseline, of the
+    baseline compiled once more, of the submission and of the reference, in the order in which the
+    rounds were taken. Within a round the order was drawn.
     """
 
-    seconds: Seconds
-    share: Annotated[float, msgspec.Meta(ge=0, le=1000)]
-    switches: Count
-    calls: Count = 0
-
-
-class BlockGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The blocks of one round at one shape, measured in random order on the same inputs."""
-
-    baseline: Block
-    submission: Block
-    reference: Block
-
-
-class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What else is known of a round.
-
-    `steal` are clock ticks that the hypervisor took from the processors measured on while it
-    lasted; `probe` the seconds that a fixed piece of work took before it; `place` says where the
-    stack was, from 0 to 3.
-    """
-
-    steal: Count
-    probe: Seconds
     place: Annotated[int, msgspec.Meta(ge=0, le=3)]
-
-
-class TimingRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One round: a group of blocks for each shape."""
-
-    groups: Annotated[tuple[BlockGroup, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
-    moment: Moment
-
-
-class ControlRound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The baseline against itself, compiled twice: a pair whose true ratio is 1."""
-
-    one: Block
-    other: Block
-    moment: Moment
+    seconds: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
 
 
 class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,16 +143,15 @@ class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is the same in all rounds of a shape, and outputs of the submission's timed blocks.
+    """What is the same in all slices of a shape, and outputs of the submission's timed calls.
 
-    `calls` is the mean number of calls in a block. `outputs` has shape (kept, *output shape);
-    `inputs` says for each of them which of the task's inputs it was computed from. `slots` are
-    those of calls all over the blocks.
+    A block has `calls` calls. `outputs` has shape (kept, *output shape); `inputs` says for each of
+    them which of the task's inputs it was computed from. `slots` are those of calls of all slices.
     """
 
-    calls: Count
+    calls: Annotated[int, msgspec.Meta(ge=1)]
     outputs: Array
-    inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=SLICE_LIMIT)]
     slots: Slots
 
 
@@ -223,8 +165,7 @@ class TimingResult(Message, frozen=True):
     variant: str
     target: str
     shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
-    control: Annotated[tuple[ControlRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
-    rounds: Annotated[tuple[TimingRound, ...], msgspec.Meta(max_length=ROUND_LIMIT)]
+    slices: Annotated[tuple[Slice, ...], msgspec.Meta(min_length=1, max_length=SLICE_LIMIT)]
 
 
 MutationKind = Literal[
@@ -353,7 +294,6 @@ ToRunner = (
     | TraceModule
     | TimeSchedule
     | MeasureLimits
-    | MeasurePace
     | ReplayTrace
     | FindStep
     | CompareTarget
@@ -369,7 +309,6 @@ FromRunner = (
     | TraceResult
     | TimingResult
     | MachineLimits
-    | MachinePace
     | ReplayResult
     | FoundStep
     | TargetResult

@@ -166,13 +166,12 @@ def how_measured(timing: Timing) -> str:
     """Say on what it was measured, how well, and what the machine can do at most."""
     numbers = ", ".join(str(cpu) for cpu in timing.cpus)
     where = say(
-        "Measured with {threads} on {processors} for the target {target}: {rounds} kept,"
-        " {rejected:,} dropped because the machine was busy with something else.",
+        "Measured with {threads} on {processors} for the target {target}, in {rounds} of short"
+        " blocks, of which the quickest count.",
         threads=wording.counted(timing.threads, *_THREADS),
         processors=tell(_PROCESSORS[len(timing.cpus) != 1], numbers=numbers),
         target=wording.one_line(timing.target),
         rounds=wording.counted(timing.pairs, *_ROUNDS),
-        rejected=timing.rejected,
     )
     error = say(
         "The unscheduled function beside itself was {error:.2f} % off.",

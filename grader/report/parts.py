@@ -304,11 +304,11 @@ class Part(Frozen, frozen=True):
 
 
 class ShapeTiming(Frozen, frozen=True):
-    """The schedule at one batch size. Times are in microseconds per call: medians, and over the
-    places of the stack their geometric mean.
+    """The schedule at one batch size. Times are in microseconds per call: the quickest at each
+    place of the stack, and over these places the geometric mean.
 
-    `ratios` are the unscheduled function's times over the submission's, one for each round that
-    counts, in the order of measuring. `floor_us` is the least time that the machine could take:
+    `ratios` are the unscheduled function's times over the submission's, the quickest of each slice
+    of rounds, by the places of the stack. `floor_us` is the least time that the machine could take:
     `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is PyTorch's
     function, None where that was not measured.
     """
@@ -338,15 +338,15 @@ class SelfTest(Frozen, frozen=True):
 class Timing(Frozen, frozen=True):
     """The measured schedule.
 
-    `speedup` is the unscheduled function's time over the submission's: the median of the rounds'
-    ratios, the geometric mean over `shapes`, with its 95 % bootstrap interval. `reference_speedup`
+    `speedup` is the unscheduled function's time over the submission's, the geometric mean over
+    `shapes`, with its 95 % bootstrap interval. `reference_speedup`
     is the same for the assignment's reference schedule. `share` is the logarithm of the one over
     that of the other, with its own interval: 0 is the unscheduled time, 1 the reference's; it
     decides about points. `part` is the id of the part that it is of: of several that are timed the
-    first. `pairs` are the rounds that count, `rejected` those that were disturbed.
-    `clock` is "processor" where a single thread's processor time was taken. `peak_gflops` and
+    first. `pairs` are the rounds. `peak_gflops` and
     `bandwidth_gbs` are what `threads` threads on `cpus` can reach (10**9 operations, bytes a
-    second).
+    second). `clock` and `rejected` are of reports from before short blocks: a single thread's
+    processor time was taken where it is "processor", and disturbed rounds were dropped.
     """
 
     function: str
@@ -354,7 +354,6 @@ class Timing(Frozen, frozen=True):
     target: str
     threads: int
     cpus: tuple[int, ...]
-    clock: Literal["wall", "processor"]
     shapes: tuple[ShapeTiming, ...]
     speedup: float
     ci_low: float
@@ -364,9 +363,10 @@ class Timing(Frozen, frozen=True):
     share_low: float
     share_high: float
     pairs: int
-    rejected: int
     self_test: SelfTest
     peak_gflops: float
     bandwidth_gbs: float
     notes: tuple[Text, ...] = ()
     part: str = ""
+    clock: Literal["wall", "processor"] = "wall"
+    rejected: int = 0

@@ -304,7 +304,7 @@ def _judge(
             answers.result(),
             runners,
             prepared.part_seeds(),
-            Machine(measuring_cpus, prepared.settings.pace, limits=prepared.settings.limits),
+            Machine(measuring_cpus, limits=prepared.settings.limits),
             Silent(),
         )
         compared = referee.compare(captures)

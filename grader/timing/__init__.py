@@ -1,25 +1,23 @@
-"""How a schedule is timed on a noisy machine, as a small library: NumPy and nothing of TVM.
+"""How a schedule is timed on a busy machine, as a small library: NumPy and nothing of TVM.
 
-Timings of one function vary by ten per cent from one second to the next on a shared machine, and
-so does every protocol that times one function after the other. What is the same for both is what
-disturbs two functions that run within milliseconds of each other. So:
+Noise only ever adds time. A block of some tens of microseconds is left alone now and then even
+where other programs want every processor; one of some milliseconds is not. So many short blocks are
+taken, and of each function the quickest count (J. Chen and J. Revels, "Robust benchmarking in noisy
+environments", 2016):
 
-1. A block (`rounds`) is as many calls as the *baseline* needs for some milliseconds, thousands of
-   times more than it costs to read a clock. A submission cannot buy itself a short block. Before
-   each block the inputs are fresh and the output is poisoned.
-2. A round (`rounds`) is one block of each function, in random order, on the same inputs.
-3. Disturbance (`estimate`, `pace`): a round in which the scheduler or the hypervisor took a
-   processor away, or in which the calling thread was not on one all the time, is dropped and
-   counted. How long its blocks took is never looked at, so neither slow nor fast rounds are
-   preferred.
-4. Estimate (`estimate`): the median over rounds of the logarithm of the ratio; over several shapes
-   the geometric mean. Its interval is the percentile bootstrap over rounds (B. Efron, 1979),
-   jointly for all shapes and functions, and a little wider where there are few rounds.
-5. Stopping (`estimate`): measuring ends once the interval of what decides about points is narrow
-   enough.
-6. Control (`estimate`): before all that the baseline is compared with itself. Where that does not
-   give one, nothing is said about a schedule.
+1. A block (`slices`) is one call or a few: as many as the *baseline* needs for some tens of
+   microseconds. The clock is read in compiled code, behind a call that is not timed.
+2. A round is one block of each function, in an order drawn at random.
+3. A slice is some rounds at one place of the arrays and of the stack. Its inputs are fresh, its
+   output is poisoned, and each of its calls is written down and checked afterwards.
+4. Estimate (`estimate`): at each place of the stack the mean of the lowest logarithms of a
+   function's times, then the mean over places; over several shapes the geometric mean. The interval
+   is the percentile bootstrap over slices (B. Efron, 1979), which are drawn together for all
+   functions.
+5. Stopping (`estimate`): when the interval of what decides about points is narrow enough, or the
+   budget of processor time is spent.
+6. Control (`estimate`): the baseline, compiled twice, is measured beside itself in every round.
 
-Blocks are taken in a runner, which reports each of them; the referee drops, estimates and decides.
-The runner estimates too, but only to know when it may stop.
+Slices are taken in a runner, which reports every block; the referee estimates and decides. The
+runner estimates too, but only to know when it may stop.
 """

@@ -27,6 +27,7 @@ from grader.messages import (
     RunModule,
     RunResult,
     ShapeResult,
+    Slice,
     TaskFailure,
     TimingResult,
     Violation,
@@ -37,7 +38,7 @@ from grader.messages import (
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox
 from tests.evidence import schedules
 from tests.inside.runner import modules
-from tests.inside.runner.timed import OUTPUT, RING, function, timing_rules, timing_task
+from tests.inside.runner.timed import OUTPUT, RING, function, timing_task
 from tests.ir.modules import save
 from tests.timing.machine import NO_SLOTS
 
@@ -150,19 +151,17 @@ class TestBuiltAhead:
 
 
 class TestTiming:
-    def test_rounds_come_with_their_outputs(self, sandbox: Sandbox) -> None:
+    def test_slices_come_with_their_outputs(self, sandbox: Sandbox) -> None:
         cpus = tuple(sorted(os.sched_getaffinity(0)))[:2]
-        rules = timing_rules(budget_seconds=30.0)
         shape = function(modules.timed_convolution())
-        task = timing_task(shape, target="host", cpus=cpus, rules=rules)
+        task = timing_task(shape, target="host", cpus=cpus)
         with start(sandbox, threads=len(cpus)) as runner:
             answer = runner.request(task, SECONDS)
         assert isinstance(answer, TimingResult)
         assert "conv2d" == answer.variant
         assert answer.target.startswith("llvm -mcpu=")
-        assert rules.maximum_rounds == len(answer.rounds)
         (result,) = answer.shapes
-        assert (rules.maximum_rounds, *OUTPUT) == result.outputs.shape
+        assert (len(answer.slices), *OUTPUT) == result.outputs.shape
         assert np.isfinite(unpack_array(result.outputs)).all()
         assert set(result.inputs) <= set(range(RING))
 
@@ -264,6 +263,7 @@ def stand() -> Iterator[StandIn]:
 
 
 TASK = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
+SLICE = Slice(0, (pack_array(np.ones((4, 1))),))
 SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), (), NO_SLOTS)
 
 
@@ -294,7 +294,7 @@ class TestProtocol:
             b"\3" + bytes(7) + b"bad",
             b"\xff" * 8,
             bytes(3),
-            encode_frame(TimingResult("conv2d", "llvm", (SHAPE,), (), ())),
+            encode_frame(TimingResult("conv2d", "llvm", (SHAPE,), (SLICE,))),
         ],
         ids=["no message", "too long", "cut off", "answer to something else"],
     )

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +12,7 @@ import pytest
 from grader.evidence.case import Problem
 from grader.evidence.runner_client import start_runner
 from grader.machine.cpus import quiet_cpus
-from grader.measurement.library import FEWEST_BLOCKS, TOO_BUSY, LibraryTime, measure_library
+from grader.measurement.library import LibraryTime, measure_library
 from grader.messages import LibraryTiming, TimeLibrary, pack_array
 from grader.sandbox.interface import ResourceLimits
 from grader.sandbox.start import SteppingSandbox
@@ -55,7 +52,6 @@ def output_of(sandbox: SteppingSandbox, expression: str, threads: int = 1) -> li
         cpus=cpus,
         threads=threads,
         block_seconds=0.001,
-        blocks=1,
         budget_seconds=0.01,
     )
     with start_runner(sandbox, "library", ResourceLimits(), {}) as runner:
@@ -66,34 +62,10 @@ def output_of(sandbox: SteppingSandbox, expression: str, threads: int = 1) -> li
 
 def test_the_function_is_timed_and_its_output_comes_along(sandbox: SteppingSandbox) -> None:
     timed = measure(sandbox)
-    if timed == TOO_BUSY:
-        pytest.skip("this machine is too busy")
     assert isinstance(timed, LibraryTime)
     assert (2, 32, 26, 26) == timed.output.shape
     assert 1e-6 < timed.seconds < 1
-    assert timed.blocks >= FEWEST_BLOCKS
-
-
-def test_a_cpu_that_others_use_is_too_busy_or_nearly_so(sandbox: SteppingSandbox) -> None:
-    """How long a scheduler leaves a process alone is its own business: of 46 blocks it disturbed
-    21 once. So there are three tries."""
-    cpu = min(os.sched_getaffinity(0))
-    code = f"import os; os.sched_setaffinity(0, {{{cpu}}}); print(flush=True)\nwhile True: pass"
-    with ExitStack() as others:
-        for _ in range(4):
-            other = others.enter_context(
-                subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-            )
-            others.callback(other.kill)
-            assert other.stdout is not None
-            other.stdout.readline()
-        for _ in range(3):
-            timed = measure_library(sandbox, LIBRARY, "conv2d", ARRAYS, cpus=(cpu,), threads=1)
-            if TOO_BUSY == timed or (
-                isinstance(timed, LibraryTime) and timed.rejected > timed.blocks
-            ):
-                return
-    pytest.fail(f"four others were hardly noticed: {timed}")
+    assert timed.blocks >= 1
 
 
 def test_a_function_that_lasts_longer_than_a_block_is_timed_all_the_same(
@@ -102,8 +74,6 @@ def test_a_function_that_lasts_longer_than_a_block_is_timed_all_the_same(
     text = "import time, torch\ndef library(variant):\n"
     text += "    return lambda *_: time.sleep(0.12) or torch.zeros(1)"
     timed = measure(sandbox, text)
-    if timed == TOO_BUSY:
-        pytest.skip("this machine is too busy")
     assert isinstance(timed, LibraryTime)
     assert 0.12 <= timed.seconds < 10
 

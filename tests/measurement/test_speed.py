@@ -17,23 +17,15 @@ from grader.evidence.subject import Subject
 from grader.ir.facts import Finding, FunctionFacts
 from grader.language import foreign
 from grader.measurement import measure as benches
-from grader.measurement.measure import (
-    ATTEMPTS,
-    RING,
-    MeasurementSetup,
-    measuring_cpus,
-    too_noisy,
-)
+from grader.measurement.measure import MOST_RINGS, RING, MeasurementSetup, measuring_cpus
 from grader.measurement.points import SpeedOptions
-from grader.measurement.read import HARDLY_FASTER
 from grader.measurement.speed import compare_timed, gather_timing, timing_to_come
 from grader.messages import (
     Array,
     MachineLimits,
-    MachinePace,
     MeasureLimits,
-    MeasurePace,
     ShapeResult,
+    Slice,
     TaskFailure,
     TimeSchedule,
     TimingResult,
@@ -41,18 +33,9 @@ from grader.messages import (
     unpack_array,
 )
 from grader.report import Timing
-from grader.timing.pace import KnownPace
 from tests.evidence import factory, products
 from tests.evidence.factory import WEIGHT, argument, call, case, convolution, module, update
-from tests.timing.machine import (
-    CALLS,
-    NO_SLOTS,
-    PACE,
-    in_turn,
-    pair,
-    single_round,
-    slots_of,
-)
+from tests.timing.machine import CALLS, NO_SLOTS, slots_of, steady
 
 CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
@@ -71,41 +54,40 @@ def twice(variant: str, data: np.ndarray, weight: np.ndarray, bias: np.ndarray) 
 ORACLE = SimpleNamespace(workload=twice)
 
 
-def quiet(cpus: tuple[int, ...]) -> bool:
-    return False
+def slices_of(shapes: int, *seconds: float, **changes: Any) -> tuple[Slice, ...]:
+    """The slices of a quiet machine, as a runner sends them."""
+    return tuple(
+        Slice(each.place, tuple(map(pack_array, each.seconds)))
+        for each in steady(*seconds, shapes=shapes, **changes)
+    )
 
 
 class Machine:
     """Answers as a runner on a machine does, with outputs that are `factor` times the inputs.
 
-    `disturbs(cpus)` says whether it is busy there; `places` are the inputs that outputs are
-    computed from, `told` those that it names. `spoil` changes its answers. The unscheduled function
-    takes so many `seconds`.
+    Its unscheduled function and the copy of that differ by the factor `off`; `places` are the
+    inputs that outputs are computed from, `told` those that it names. `spoil` changes its answers.
+    The unscheduled function takes so many `seconds`.
     """
 
     def __init__(
         self,
-        disturbs: Callable[[tuple[int, ...]], bool] = quiet,
         factor: float = 2.0,
         reference: float = 0.2,
         places: Callable[[int], int] = lambda index: index % 4,
         spoil: Callable[[TimingResult], Any] = lambda answer: answer,
-        probe: float = PACE,
         limits: MachineLimits | TaskFailure | ProtocolError = LIMITS,
         seconds: float = 1.0,
+        off: float = 1.0,
     ) -> None:
-        self._probe, self.limits, self._seconds = probe, limits, seconds
-        self.pace: TaskFailure | None = None
-        self._disturbs, self._factor, self._reference = disturbs, factor, reference
+        self.limits, self._seconds, self._off = limits, seconds, off
+        self._factor, self._reference = factor, reference
         self._places = self.told = places
         self._spoil = spoil
         self.asked: list[TimeSchedule] = []
         self.measured: list[tuple[int, ...]] = []
 
-    def request(self, kind: str, task: TimeSchedule | MeasureLimits | MeasurePace) -> Any:
-        if isinstance(task, MeasurePace):
-            assert "pure" == kind
-            return self.pace or MachinePace((self._probe,) * task.probes)
+    def request(self, kind: str, task: TimeSchedule | MeasureLimits) -> Any:
         if isinstance(task, MeasureLimits):
             assert "pure" == kind
             self.measured.append(task.cpus)
@@ -114,18 +96,12 @@ class Machine:
             return self.limits
         assert "timing" == kind
         self.asked.append(task)
-        steal = 3 if self._disturbs(task.cpus) else 0
-        seconds = (self._seconds * each for each in (1.0, 0.5, self._reference))
-        (group,) = single_round(*seconds).groups
-        taken = msgspec.structs.replace(
-            single_round(steal=steal), groups=(group,) * len(task.shapes)
-        )
+        seconds = [self._seconds * each for each in (1.0, 0.5, self._reference, self._off)]
         answer = TimingResult(
             variant="conv2d",
             target="llvm",
             shapes=tuple(self._outputs(unpack_array(each.data)) for each in task.shapes),
-            control=(pair(probe=self._probe),) * 20,
-            rounds=in_turn([taken] * 20),
+            slices=slices_of(len(task.shapes), *seconds),
         )
         return self._spoil(answer)
 
@@ -148,7 +124,6 @@ def gather(
     candidate: Candidate = CANDIDATE,
     larger: tuple[LargerBatch, ...] = (),
     choose_cpus: Callable[[int], tuple[int, ...]] = first_cpus,
-    pace: KnownPace | None = None,
     place: benches.Machine | None = None,
     **changes: Any,
 ) -> TimedSchedule | Problem:
@@ -158,7 +133,7 @@ def gather(
         "subject": Subject(WEIGHT, factory.ORACLE),
         "points": 15.0,
         "runners": machine,
-        "machine": place or benches.Machine(choose_cpus, pace or KnownPace()),
+        "machine": place or benches.Machine(choose_cpus),
     }
     setup = MeasurementSetup(**{**fields, **changes})
     found = gather_timing(candidate, setup, np.random.default_rng(1), replay(larger))
@@ -225,13 +200,9 @@ class TestTask:
         timed(machine)
         (task,) = machine.asked
         assert ("text", "host", (0, 1)) == (task.workload, task.target, task.cpus)
-        assert (32, 200, 20) == (
-            task.rules.minimum_rounds,
-            task.rules.maximum_rounds,
-            task.rules.control_rounds,
-        )
+        assert (4e-5, 1.5) == (task.rules.block_seconds, task.rules.budget_seconds)
 
-    def test_rounds_go_on_until_points_are_certain_to_the_grid(self) -> None:
+    def test_slices_go_on_until_points_are_certain_to_the_grid(self) -> None:
         machine = Machine()
         timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, grid=0.1), points=20.0)
         timed(machine, options=SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1), points=0.0)
@@ -239,14 +210,14 @@ class TestTask:
         assert (0.9 * 0.1 / 20, 0.9, 2.0) == pytest.approx((plain.resolution, *plain.full))
         assert (0.9, 0.9, 1.1) == pytest.approx((bonus.resolution, *bonus.full))
 
-    def test_each_round_has_inputs_of_its_own_and_so_has_the_time_before(self) -> None:
+    def test_many_slices_have_inputs_of_their_own(self) -> None:
         machine = Machine()
         timed(machine)
         (task,) = machine.asked
-        inputs = RING * (OPTIONS.maximum_rounds + 1)
+        inputs = RING * MOST_RINGS
         assert (RING, (inputs, 4, 1, 28, 28)) == (task.ring, task.shapes[0].data.shape)
 
-    def test_inputs_that_are_too_large_are_shared_by_rounds(
+    def test_inputs_that_are_too_large_are_shared_by_slices(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(benches, "MOST_INPUT_BYTES", 3 * RING * 4 * 4 * 28 * 28)
@@ -346,72 +317,15 @@ class TestRefusals:
 
 
 class TestNoise:
-    def test_a_busy_machine_is_tried_again_on_processors_chosen_anew(self) -> None:
-        choices = iter([(0, 1), (2, 3), (4, 5)])
-        machine = Machine(disturbs=lambda cpus: cpus != (4, 5))
-        assert (4, 5) == timed(machine, choose_cpus=lambda count: next(choices)).timing.cpus
-        assert 3 == len(machine.asked)
-        assert 3 == len({task.seed for task in machine.asked})
-
-    def test_a_machine_that_is_never_quiet_gives_no_grade_and_says_why_once(self) -> None:
-        machine = Machine(disturbs=lambda cpus: True)
+    def test_a_machine_on_which_nothing_is_itself_gives_no_grade_and_says_why(self) -> None:
+        machine = Machine(off=1.05)
         refused = problem(machine)
-        assert ATTEMPTS == len(machine.asked)
-        assert (
-            "too busy to measure the speed, 3 times: only 0 of 20 rounds" in refused.reason.english
-        )
-        assert 1 == refused.reason.english.count("undisturbed")
+        assert "too busy to measure the speed: the unscheduled" in refused.reason.english
         assert "not your fault" in refused.hint.english
-
-    def test_several_threads_are_never_measured_on_one_processor_instead(self) -> None:
-        machine = Machine(disturbs=lambda cpus: len(cpus) > 1)
-        problem(machine)
-        assert {2} == {len(task.cpus) for task in machine.asked}
-
-    def test_the_pace_is_handed_on_to_later_measurements(self) -> None:
-        pace, machine = KnownPace(), Machine()
-        timed(machine, pace=pace)
-        machine.pace = TaskFailure("time", "TimeLimit", "")
-        timed(machine, pace=pace)
-        assert [PACE, PACE] == [task.rules.pace for task in machine.asked]
-
-    def test_where_no_pace_can_be_measured_a_measurement_finds_its_own(self) -> None:
-        machine = Machine()
-        machine.pace = TaskFailure("time", "TimeLimit", "")
-        timed(machine)
-        assert [0.0] == [task.rules.pace for task in machine.asked]
-
-    @pytest.mark.parametrize("slower", [1.4, 1.5])
-    def test_a_machine_slower_than_its_pace_is_held_back(self, slower: float) -> None:
-        pace = KnownPace()
-        timed(Machine(), pace=pace)
-        problem(Machine(probe=slower * PACE), pace=pace)
-
-    def test_a_pace_that_a_submission_makes_up_counts_for_nobody_else(self) -> None:
-        def quicker(answer: TimingResult) -> TimingResult:
-            change = msgspec.structs.replace
-            rounds = tuple(
-                change(each, moment=change(each.moment, probe=PACE / 1.4)) for each in answer.rounds
-            )
-            return change(answer, rounds=rounds)
-
-        pace = KnownPace()
-        gather(Machine(spoil=quicker), pace=pace)
-        timed(Machine(), pace=pace)
+        assert 1 == len(machine.asked)
 
     def test_a_reference_that_is_not_faster_gives_no_grade(self) -> None:
-        found = problem(Machine(reference=1.0))
-        assert "hardly faster" in found.reason.english
-        assert "busy" == found.code
-
-    def test_nobody_is_sent_to_a_quieter_machine_for_a_reference_that_does_not_suit_this_one(
-        self,
-    ) -> None:
-        """Compiled for AVX2, a reference of AVX-512 was as fast as what nobody had scheduled."""
-        found = problem(Machine(reference=1.0))
-        assert "busy" not in found.reason.english
-        assert "another machine" in found.hint.english
-        assert "does nothing else" in too_noisy([HARDLY_FASTER, foreign("noise")]).hint.english
+        assert "hardly faster" in problem(Machine(reference=1.0)).reason.english
 
 
 SLOW = MachineLimits(flops=1e8, bytes=1e8)
@@ -424,7 +338,7 @@ class TestLimits:
     def times(self, *limits: MachineLimits | TaskFailure) -> tuple[Machine, list[Timing]]:
         """Measure on one machine as often as limits are given, which it has one after the other;
         return it, and what came of each."""
-        machine, place = Machine(seconds=1e-3), benches.Machine(first_cpus, KnownPace())
+        machine, place = Machine(seconds=1e-3), benches.Machine(first_cpus)
         found = []
         for machine.limits in limits:
             found.append(timed(machine, place=place).timing)
@@ -439,7 +353,7 @@ class TestLimits:
 
     def test_those_of_other_processors_are_not_theirs(self) -> None:
         choices = iter([(0, 1), (2, 3)] * 2)
-        machine, place = Machine(), benches.Machine(lambda count: next(choices), KnownPace())
+        machine, place = Machine(), benches.Machine(lambda count: next(choices))
         for _ in range(4):
             timed(machine, place=place)
         assert [(0, 1), (2, 3)] * 2 == machine.measured
@@ -459,9 +373,9 @@ class TestLimits:
 
     def test_what_a_measurement_that_says_nothing_found_counts_as_well(self) -> None:
         """They come from a runner that has no submission."""
-        machine = Machine(disturbs=lambda cpus: len(machine.asked) < 3)
-        assert LIMITS.flops / 1e9 == timed(machine).timing.peak_gflops
-        assert (2, 3) == (len(machine.measured), len(machine.asked))
+        machine, place = Machine(off=1.05), benches.Machine(first_cpus)
+        problem(machine, place=place)
+        assert LIMITS == place.limits.learn((0, 1), SLOW)
 
     @pytest.mark.parametrize(
         ("limits", "reason"),
@@ -549,6 +463,9 @@ class TestOutputs:
         assert not timed(Machine(spoil=spoil)).outputs_right
 
 
+HALVES = pack_array(np.ones((4, 10), np.float16))
+
+
 class TestUnreadable:
     """A runner has run a submission's code: its answer may be anything of the right type."""
 
@@ -556,23 +473,29 @@ class TestUnreadable:
         "changes",
         [
             lambda answer: {"shapes": answer.shapes * 2},
-            lambda answer: {"rounds": (*answer.rounds, double(answer.rounds[0]))},
+            lambda answer: {"slices": (*answer.slices, *slices_of(2))},
+            lambda answer: {"slices": answer.slices[:3]},
+            lambda answer: {"slices": (*answer.slices, Slice(0, (pack_array(np.ones((4, 3))),)))},
+            lambda answer: {"slices": (*answer.slices, Slice(0, (pack_array(np.zeros((4, 10))),)))},
+            lambda answer: {"slices": (*answer.slices, Slice(0, (HALVES,)))},
             lambda answer: {"shapes": (cut(answer.shapes[0]),)},
             lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
             lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,), NO_SLOTS),)},
             lambda answer: {"shapes": (with_slots(answer.shapes[0], places=(0,)),)},
             lambda answer: {"shapes": (with_slots(answer.shapes[0], values=(0.0,) * KEPT),)},
-            lambda answer: {"rounds": (*answer.rounds, shortened(answer.rounds[0]))},
         ],
         ids=[
             "shapes",
-            "groups",
+            "shapes of a slice",
+            "a place without slices",
+            "fewer rounds",
+            "no time",
+            "times of another type",
             "outputs cut",
             "inputs not named",
             "a single number",
             "slots without places",
             "slots of another type",
-            "a block without calls",
         ],
     )
     def test_an_answer_that_does_not_fit_is_a_problem(self, changes: Any) -> None:
@@ -592,19 +515,6 @@ def spoiled(array: Array, value: Any) -> Array:
     values = unpack_array(array)
     values[-1] = value
     return pack_array(values)
-
-
-def double(taken: Any) -> Any:
-    return msgspec.structs.replace(taken, groups=taken.groups * 2)
-
-
-def shortened(taken: Any) -> Any:
-    """A round in which the submission was not called at all."""
-    groups = [
-        msgspec.structs.replace(each, submission=msgspec.structs.replace(each.submission, calls=0))
-        for each in taken.groups
-    ]
-    return msgspec.structs.replace(taken, groups=tuple(groups))
 
 
 def with_slots(result: ShapeResult, **changes: Sequence[float]) -> ShapeResult:
@@ -636,18 +546,15 @@ class TestComputation:
             variant="bmm_relu",
             target="llvm",
             shapes=(result,),
-            control=(pair(),) * 20,
-            rounds=in_turn([single_round(1.0, 0.5, 0.2)] * 20),
+            slices=slices_of(1, 1.0, 0.5, 0.2),
         )
 
     def gather(self, candidate: Candidate) -> tuple[TimedSchedule | Problem, list[TimeSchedule]]:
         asked: list[TimeSchedule] = []
 
-        def request(kind: str, task: TimeSchedule | MeasureLimits | MeasurePace) -> Any:
+        def request(kind: str, task: TimeSchedule | MeasureLimits) -> Any:
             if isinstance(task, MeasureLimits):
                 return LIMITS
-            if isinstance(task, MeasurePace):
-                return MachinePace((PACE,) * task.probes)
             asked.append(task)
             return self.answer(task)
 
@@ -659,7 +566,7 @@ class TestComputation:
             subject=products.SUBJECT,
             points=15.0,
             runners=runners,
-            machine=benches.Machine(first_cpus, KnownPace()),
+            machine=benches.Machine(first_cpus),
         )
         found = gather_timing(candidate, setup, np.random.default_rng(1))
         if isinstance(found, Problem):

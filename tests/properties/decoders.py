@@ -44,11 +44,8 @@ from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import outputs_right
 from grader.messages import (
     Array,
-    Block,
-    BlockGroup,
     Capture,
     CaptureFailure,
-    ControlRound,
     DrawnTrial,
     DrawnTrials,
     DrawTrials,
@@ -57,10 +54,7 @@ from grader.messages import (
     FromRunner,
     KernelConfig,
     MachineLimits,
-    MachinePace,
     MeasureLimits,
-    MeasurePace,
-    Moment,
     RankTrials,
     ReplayResult,
     ReplayTrace,
@@ -68,10 +62,10 @@ from grader.messages import (
     RunModule,
     RunResult,
     ShapeResult,
+    Slice,
     Slots,
     TaskFailure,
     TimingResult,
-    TimingRound,
     ToRunner,
     TrialTimes,
     decode_payload,
@@ -83,12 +77,11 @@ from grader.messages import (
 from grader.reading.submission import defined_names, read_submission
 from grader.render.terminal import render
 from grader.report import Report, decode_report, encode_report, texts
-from grader.timing.pace import KnownPace
 from tests import sample_reports
 from tests.broken import files
 from tests.broken.cells import CELLS
 from tests.properties import strategies
-from tests.timing.machine import slots_of
+from tests.timing.machine import slots_of, steady
 
 SAMPLES = 6
 WIDTH = 16
@@ -140,17 +133,16 @@ def check_notebook(content: bytes) -> None:
 # --- messages -------------------------------------------------------------------------------------
 
 _ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
-_BLOCK = Block(1e-3, 1.0, 0, calls=3)
-_GROUP = BlockGroup(_BLOCK, _BLOCK, Block(3e-4, 1.0, 0, calls=3))
-_ROUNDS = tuple(TimingRound((_GROUP,), Moment(0, 2e-4, place)) for place in range(4))
+_SLICES = tuple(
+    Slice(each.place, tuple(map(pack_array, each.seconds))) for each in steady(1e-3, 3e-4, 3e-4)
+)
 _OUTPUTS = np.ones((2, *_OUTPUT), np.float32)
 _SLOTS = slots_of(_OUTPUTS, (0, 1))
 TIMING = TimingResult(
     variant="conv2d",
     target="llvm",
     shapes=(ShapeResult(3, pack_array(_OUTPUTS), (0, 1), _SLOTS),),
-    control=(ControlRound(_BLOCK, _BLOCK, Moment(0, 2e-4, 0)),) * 6,
-    rounds=_ROUNDS * 3,
+    slices=_SLICES,
 )
 _MESSAGES = (
     Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}),
@@ -160,8 +152,6 @@ _MESSAGES = (
     TIMING,
     MeasureLimits("host", (0, 1)),
     MachineLimits(1e11, 2e10),
-    MeasurePace((0, 1), 20),
-    MachinePace((1e-4, 2e-4)),
     ReplayTrace(b"[]", b"{}", b"{}", (b"{}",)),
     ReplayResult("differs", ("f",), "message", (b"{}", b"")),
     DrawTrials(b"[]", b"{}", 7, 16),
@@ -363,17 +353,16 @@ def measurements() -> st.SearchStrategy[TimingResult]:
         inputs=st.lists(st.integers(0, 2**62), max_size=3).map(tuple),
         slots=st.just(_SLOTS) | st.builds(Slots),
     )
-    seconds = st.sampled_from((1e-300, 1e-6, 3600.0))
-    blocks = st.builds(
-        Block, seconds, st.floats(0, 1000), st.integers(0, 1), calls=st.integers(0, 5)
+    times = st.sampled_from((1e-300, 1e-6, 3600.0)).map(lambda each: np.full((4, 10), each))
+    seconds = times.map(pack_array) | strategies.arrays(((4, 10), (4, 0), (3, 10)))
+    slices = st.builds(
+        Slice, st.integers(0, 3), st.lists(seconds, min_size=1, max_size=2).map(tuple)
     )
-    groups = st.lists(st.builds(BlockGroup, blocks, blocks, blocks), min_size=1, max_size=2)
-    rounds = st.builds(TimingRound, groups.map(tuple), st.just(Moment(0, 2e-4, 1)))
     made = st.builds(
         msgspec.structs.replace,
         st.just(TIMING),
         shapes=st.lists(results, min_size=1, max_size=2).map(tuple),
-        rounds=st.lists(rounds, max_size=2).map(lambda some: (*some, *_ROUNDS) * 3),
+        slices=st.lists(slices, max_size=2).map(lambda some: (*some, *_SLICES)),
     )
     return st.one_of(payloads, made)
 
@@ -391,7 +380,7 @@ def measured_of(answer: TimingResult) -> Measured | Problem:
     def request(kind: str, task: ToRunner) -> FromRunner:
         if isinstance(task, MeasureLimits):
             return MachineLimits(1e13, 1e13)
-        return MachinePace((2e-4,) * task.probes) if isinstance(task, MeasurePace) else answer
+        return answer
 
     runners: Any = SimpleNamespace(request=request)
     subject = subjects.Subject(_WEIGHT, OracleOptions((1, 4, 4), (10,)))
@@ -401,7 +390,7 @@ def measured_of(answer: TimingResult) -> Measured | Problem:
         subject=subject,
         points=15.0,
         runners=runners,
-        machine=Machine(lambda count: tuple(range(count)), KnownPace()),
+        machine=Machine(lambda count: tuple(range(count))),
     )
     with np.errstate(all="ignore"):
         version = Version(b"{}", "conv2d", convolution_arrays((2, 1, 4, 4), _WEIGHT))

@@ -1,212 +1,167 @@
-"""The estimator: exact without noise, and with noise as certain as it says.
-
-Coverages are of seeded simulations, so they are the same in every run.
-"""
+"""What slices say, how certain that is, and when there are enough."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from grader.messages import BlockGroup, TimingRound
 from grader.timing.estimate import (
+    FEWEST_SLICES,
+    LEAST_SLICES,
+    PLACES,
     RESAMPLES,
-    Estimate,
-    centre,
-    control_logs,
-    estimate_log,
-    estimate_share,
-    expanded_tail,
-    resample,
-    take_logs,
+    Stopping,
+    TimedSlice,
+    Times,
+    Verdict,
+    counted,
+    estimate,
+    is_plausible,
 )
-from tests.timing.machine import Noise, block, moment, pair, single_round
-
-TRIALS = 400
+from tests.timing.machine import Noise, rules, steady
 
 
-def share_of(rounds: Sequence[TimingRound], seed: int = 0) -> Estimate:
-    logs = take_logs(rounds)
-    return estimate_share(logs, resample(logs.strata, np.random.default_rng(seed)))
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
-def speedup_of(rounds: Sequence[TimingRound], seed: int = 0) -> Estimate:
-    logs = take_logs(rounds)
-    picks = resample(logs.strata, np.random.default_rng(seed))
-    return estimate_log(logs.submission, logs.strata, picks).map(math.exp)
-
-
-def numbers(estimate: Estimate) -> tuple[float, float, float]:
-    return (estimate.value, estimate.low, estimate.high)
-
-
-class TestLogs:
-    def test_they_are_of_the_baseline_over_each_function_by_round_and_shape(self) -> None:
-        group = BlockGroup(block(8.0), block(4.0), block(1.0))
-        other = BlockGroup(block(6.0), block(12.0), block(2.0))
-        logs = take_logs([TimingRound((group, other), moment())] * 3)
-        assert (3, 2) == logs.submission.shape == logs.reference.shape
-        assert [2.0, 0.5] == pytest.approx(np.exp(logs.submission[1]))
-        assert [8.0, 3.0] == pytest.approx(np.exp(logs.reference[1]))
-
-    def test_processor_time_leaves_out_what_others_took(self) -> None:
-        group = BlockGroup(block(4.0, share=0.5), block(1.0), block(0.5))
-        (logs,) = take_logs([TimingRound((group,), moment())], "processor").submission
-        assert [2.0] == pytest.approx(np.exp(logs))
-
-    def test_a_thread_that_never_ran_has_a_time_all_the_same(self) -> None:
-        group = BlockGroup(block(share=0.0), block(share=0.0), block())
-        assert np.isfinite(
-            take_logs([TimingRound((group,), moment())], "processor").submission
-        ).all()
-
-    def test_those_of_a_control_are_of_one_over_the_other(self) -> None:
-        control = [pair(block(3.0, share=0.5), block(2.0))] * 2
-        assert [[1.5]] * 2 == np.exp(control_logs(control)).round(12).tolist()
-        assert [[0.75]] * 2 == np.exp(control_logs(control, "processor")).round(12).tolist()
-
-
-class TestCentre:
-    def test_it_is_the_median_over_rounds_and_the_geometric_mean_over_shapes(self) -> None:
-        ratios = np.array([[2.0, 8.0], [2.0, 8.0], [100.0, 0.01]])
-        assert 4.0 == pytest.approx(math.exp(centre(np.log(ratios), [np.arange(3)])))
-
-    def test_each_place_of_the_stack_counts_alike_however_many_rounds_it_has(self) -> None:
-        logs = np.log([[2.0]] * 9 + [[8.0]] * 3)
-        assert 4.0 == pytest.approx(math.exp(centre(logs, [np.arange(9), np.arange(9, 12)])))
-
-    def test_it_takes_many_draws_at_a_time(self) -> None:
-        logs = np.random.default_rng(0).standard_normal((5, 2))
-        picks = np.random.default_rng(1).integers(0, 5, (7, 5))
-        one_by_one = [centre(logs, [each]) for each in picks]
-        assert one_by_one == pytest.approx(centre(logs, [picks]))
-
-
-class TestResample:
-    def test_it_draws_as_many_rounds_of_each_place_as_there_are_with_replacement(self) -> None:
-        strata = (np.array([0, 2, 4]), np.array([1, 3, 5, 6]))
-        picks = resample(strata, np.random.default_rng(0))
-        assert [(RESAMPLES, 3), (RESAMPLES, 4)] == [each.shape for each in picks]
-        for stratum, drawn in zip(strata, picks, strict=True):
-            assert set(stratum.tolist()) == set(drawn.ravel().tolist())
-            assert any(len(set(each)) < len(stratum) for each in drawn.tolist())
-
-    def test_rounds_are_told_apart_by_the_place_of_the_stack(self) -> None:
-        rounds = [single_round(place=place) for place in (3, 0, 3, 0, 0)]
-        assert [[1, 3, 4], [0, 2]] == [each.tolist() for each in take_logs(rounds).strata]
+def verdict(slices: list[TimedSlice], seed: int = 0) -> Verdict:
+    return estimate(Times(slices), generator(seed))
 
 
 class TestEstimate:
-    def test_an_increasing_function_is_applied_to_value_and_interval(self) -> None:
-        assert Estimate(4.0, 1.0, 9.0) == Estimate(2.0, 1.0, 3.0).map(lambda x: x * x)
-
-    def test_the_width_is_that_of_the_interval(self) -> None:
-        assert 2.5 == Estimate(1.0, 0.5, 3.0).width
-
-    def test_noiseless_rounds_give_the_exact_speedup(self) -> None:
-        rounds = [single_round(6.0 * speed, 2.0 * speed, speed) for speed in np.linspace(1, 2, 20)]
-        assert (3.0, 3.0, 3.0) == pytest.approx(numbers(speedup_of(rounds)))
-
-    def test_single_disturbed_blocks_do_not_move_it(self) -> None:
-        rounds = [single_round(submission=50.0)] * 5 + [single_round()] * 20
-        assert 2.0 == pytest.approx(speedup_of(rounds).value)
-
-    def test_the_same_generator_gives_the_same_interval(self) -> None:
-        rounds = Noise(1).rounds(25, 0.5)
-        assert speedup_of(rounds, 3) == speedup_of(rounds, 3)
-
-    def test_more_confidence_takes_a_wider_interval(self) -> None:
-        logs = take_logs(Noise(1).rounds(25, 0.5))
-        picks = resample(logs.strata, np.random.default_rng(0))
-        usual, wide = (
-            estimate_log(logs.submission, logs.strata, picks, each) for each in (0.95, 0.999)
+    def test_without_noise_it_is_the_ratio(self) -> None:
+        found = verdict(steady(4.0, 2.0, 1.0))
+        assert math.log(2) == pytest.approx(found.submission.value)
+        assert math.log(4) == pytest.approx(found.reference)
+        assert (0.5, 0.5, 0.5) == pytest.approx(
+            (found.share.value, found.share.low, found.share.high)
         )
-        assert wide.low < usual.low < usual.high < wide.high
+        assert 0 == pytest.approx(found.control.value)
 
-    def test_one_round_has_no_width(self) -> None:
-        assert (2.0, 2.0, 2.0) == pytest.approx(numbers(speedup_of([single_round()])))
+    def test_over_shapes_it_is_the_geometric_mean(self) -> None:
+        one, other = steady(4.0, 2.0), steady(4.0, 0.5)
+        both = [TimedSlice(a.place, a.seconds + b.seconds) for a, b in zip(one, other, strict=True)]
+        assert math.log(4) == pytest.approx(verdict(both).submission.value)
 
-    def test_few_rounds_take_a_wider_interval_and_many_the_plain_one(self) -> None:
-        tails = [expanded_tail(rounds, 0.95) for rounds in (1, 2, 12, 20, 40, 10**6)]
-        assert sorted(tails) == tails
-        assert 0.0159 == pytest.approx(tails[3], abs=0.0002)  # t(0.975, 19) = 2.0930
-        assert 0.025 == pytest.approx(tails[-1], abs=1e-5)
+    def test_a_block_that_was_disturbed_counts_for_nothing(self) -> None:
+        slices = steady()
+        for each in slices:
+            each.seconds[0][:, 3:] = 1e3
+        assert math.log(2) == pytest.approx(verdict(slices).submission.value)
 
-    @pytest.mark.parametrize("rounds", [12, 20, 40])
-    def test_so_does_that_of_rounds_which_are_all_of_one_kind(self, rounds: int) -> None:
-        noise, hits = Noise(7), 0
-        for trial in range(TRIALS):
-            logs, everything = control_logs(noise.control(rounds)), [np.arange(rounds)]
-            picks = resample(everything, np.random.default_rng(trial))
-            estimate = estimate_log(logs, everything, picks)
-            hits += estimate.low <= 0.0 <= estimate.high
-        assert 0.935 <= hits / TRIALS <= 0.98
+    @pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+    def test_noise_that_adds_time_moves_it_little(self, share: float) -> None:
+        """Three slices of four are shared with another program, which favours the baseline."""
+        found = [verdict(Noise(seed).slices(64, share)).share.value for seed in range(20)]
+        assert share == pytest.approx(np.mean(found), abs=0.005)
+        assert np.std(found) < 0.01
 
-    @pytest.mark.parametrize(("rounds", "shapes"), [(12, 1), (20, 1), (32, 1), (80, 1), (32, 3)])
-    def test_the_interval_holds_the_speedup_as_often_as_it_says(
-        self, rounds: int, shapes: int
+    def test_the_median_would_be_moved_far(self) -> None:
+        slices = Noise(0).slices(64, 1.0)
+        logs = np.log(np.concatenate([each.seconds[0] for each in slices], axis=1))
+        median = np.median(logs[0] - logs[3])
+        assert median < 0.95 * Noise.REFERENCE
+
+    def test_places_of_the_stack_count_alike(self) -> None:
+        """The quickest place alone would say what a function can do at its best place."""
+        slices = steady()
+        for each in slices:
+            each.seconds[0][2] *= 1.2 if each.place else 1.0
+        expected = math.log(2) - 0.75 * math.log(1.2)
+        assert expected == pytest.approx(verdict(slices).submission.value)
+
+    def test_a_reference_that_is_no_faster_divides_by_no_zero(self) -> None:
+        assert np.isfinite(verdict(steady(1.0, 2.0, 1.0)).share.value)
+
+    def test_its_rounds_are_counted(self) -> None:
+        assert 160 == Times(steady()).rounds
+        assert [pytest.approx(2.0)] * 16 == Times(steady()).ratios(0)
+
+
+class TestInterval:
+    def test_it_holds_the_share_of_a_noisy_machine(self) -> None:
+        held = 0
+        for seed in range(50):
+            found = verdict(Noise(seed).slices(64, 0.5), seed).share
+            held += found.low <= 0.5 <= found.high
+        assert held >= 45
+
+    def test_more_slices_make_it_narrower(self) -> None:
+        few, many = (
+            np.mean([verdict(Noise(seed).slices(count, 0.5)).share.width for seed in range(10)])
+            for count in (16, 128)
+        )
+        assert many < 0.7 * few
+
+    def test_a_baseline_that_is_off_its_copy_makes_it_wider(self) -> None:
+        found = verdict(steady(4.0, 2.0, 1.0, control=4.0 * 1.01))
+        error = math.log(1.01)
+        assert pytest.approx(-error) == found.control.value
+        assert pytest.approx(2 * error) == found.submission.width
+        assert pytest.approx(2 * error / math.log(4)) == found.share.width
+
+    def test_draws_are_of_slices_and_equal_the_plain_way(self) -> None:
+        """Only the lowest of each slice are looked at, which is the same."""
+        times = Times(Noise(3).slices(16, 0.5))
+        drawn = times.drawn_lows(generator(7))
+        picks = generator(7)
+        plain = []
+        for each in times._places:
+            chosen = each[picks.integers(len(each), size=(RESAMPLES, len(each)))]
+            flat = np.sort(chosen.reshape(RESAMPLES, -1, 1, 4), axis=1)
+            plain.append(flat[:, : counted(flat.shape[1])].mean(axis=1))
+        assert np.allclose(np.mean(plain, axis=0), drawn)
+
+
+class TestStopping:
+    def stop(self, slices: list[TimedSlice], spent: float = 0.1, **changes: float) -> bool:
+        return Stopping(rules(**changes), generator()).is_enough(slices, spent)
+
+    def test_it_ends_when_the_interval_is_narrow_enough(self) -> None:
+        assert self.stop(steady())
+        assert not self.stop(Noise(1, 0.2).slices(16, 0.5))
+
+    def test_a_few_slices_are_taken_in_any_case(self) -> None:
+        assert not self.stop(steady(count=FEWEST_SLICES - PLACES))
+        assert not self.stop(steady(count=PLACES), spent=100.0)
+        assert self.stop(steady(count=LEAST_SLICES), spent=100.0)
+
+    def test_all_places_have_as_many(self) -> None:
+        assert not self.stop(steady(count=FEWEST_SLICES + 1), spent=100.0)
+
+    def test_it_ends_with_the_budget(self) -> None:
+        assert self.stop(steady(count=20), spent=1.5, resolution=0.0)
+        assert not self.stop(steady(count=20), spent=1.4, resolution=0.0)
+
+    @pytest.mark.parametrize(("off", "spent", "ends"), [(1.02, 1.6, False), (1.02, 3.1, True)])
+    def test_the_budget_is_doubled_where_the_baseline_is_off_its_copy(
+        self, off: float, spent: float, ends: bool
     ) -> None:
-        noise, hits = Noise(7), 0
-        for trial in range(TRIALS):
-            estimate = speedup_of(noise.rounds(rounds, 0.5, shapes), trial)
-            hits += estimate.low <= 2.0 <= estimate.high
-        assert 0.94 <= hits / TRIALS
+        assert ends == self.stop(steady(control=4.0 * off, count=20), spent=spent)
+
+    def test_where_nothing_depends_on_it_an_interval_may_be_wide(self) -> None:
+        wide = Noise(1, 0.2).slices(16, 1.5)
+        assert not self.stop(wide, full=(2.0, 2.0))
+        assert self.stop(wide, full=(0.9, 2.0))
 
 
-class TestShare:
+class TestPlausible:
     @pytest.mark.parametrize(
-        ("submission", "share"), [(4.0, 0.0), (2.0, 0.5), (1.0, 1.0), (0.5, 1.5), (8.0, -0.5)]
+        "seconds",
+        [
+            np.zeros((4, 3)),
+            np.full((4, 3), np.nan),
+            np.full((4, 3), np.inf),
+            np.ones((3, 3)),
+            np.ones((4, 0)),
+            np.ones(4),
+            -np.ones((4, 3)),
+        ],
+        ids=["zero", "nan", "infinite", "functions", "no rounds", "flat", "negative"],
     )
-    def test_the_baseline_is_0_and_the_reference_1(self, submission: float, share: float) -> None:
-        estimate = share_of([single_round(4.0, submission, 1.0)] * 12)
-        assert (share, share, share) == pytest.approx(numbers(estimate))
-
-    def test_a_machine_that_becomes_slower_changes_nothing(self) -> None:
-        rounds = [single_round(4.0 * speed, 2.0 * speed, speed) for speed in np.geomspace(1, 9, 12)]
-        assert (0.5, 0.5, 0.5) == pytest.approx(numbers(share_of(rounds)))
-
-    def test_submission_and_reference_are_drawn_together(self) -> None:
-        """Each round's baseline is noise of its own, which both have: it must cancel out."""
-        baselines = np.exp(Noise(3).generator.standard_normal(30)) * 100.0
-        rounds = [single_round(each, 1.0, 1.0) for each in baselines]
-        assert speedup_of(rounds).width > 10
-        assert (1.0, 1.0, 1.0) == pytest.approx(numbers(share_of(rounds)))
-
-    def test_shapes_are_drawn_together(self) -> None:
-        """What is noise at the one shape and its opposite at the other is none on average."""
-        noise = np.exp(Noise(3).generator.standard_normal(31))
-        rounds = [
-            TimingRound(
-                (
-                    BlockGroup(block(4.0 * each), block(2.0), block(1.0)),
-                    BlockGroup(block(4.0 / each), block(2.0), block(1.0)),
-                ),
-                moment(),
-            )
-            for each in noise
-        ]
-        estimate = share_of(rounds)
-        assert 0.5 == pytest.approx(estimate.value, abs=1e-9)
-        assert estimate.width < 1e-9
-
-    @pytest.mark.parametrize("submission", [1.0, 4.0, 9.0])
-    def test_a_reference_that_is_not_faster_gives_a_number_all_the_same(
-        self, submission: float
-    ) -> None:
-        estimate = share_of([single_round(4.0, submission, 5.0)] * 12)
-        assert all(map(math.isfinite, numbers(estimate)))
-        assert (submission < 4.0, submission > 4.0) == (estimate.value > 1, estimate.value < 0)
-
-    @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-    @pytest.mark.parametrize("shapes", [1, 3])
-    def test_the_interval_holds_the_share_as_often_as_it_says(
-        self, share: float, shapes: int
-    ) -> None:
-        noise, hits = Noise(11), 0
-        for trial in range(TRIALS):
-            estimate = share_of(noise.rounds(24, share, shapes), trial)
-            hits += estimate.low <= share <= estimate.high
-        assert 0.94 <= hits / TRIALS
+    def test_what_cannot_be_times_is_none(self, seconds: np.ndarray) -> None:
+        assert not is_plausible(seconds)
+        assert is_plausible(np.ones((4, 3)))

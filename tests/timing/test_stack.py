@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.timing.rounds import PLACES, call_at
+from grader.timing.slices import PLACES, call_at
 
 
 @pytest.mark.parametrize("place", range(PLACES))

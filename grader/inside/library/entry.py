@@ -8,10 +8,11 @@ what Python and PyTorch add to it.
 from __future__ import annotations
 
 import gc
+import math
 import os
 import socket
+import time
 from collections.abc import Callable
-from statistics import median
 from types import ModuleType
 from typing import Any
 
@@ -30,11 +31,10 @@ from grader.messages import (
     read_frame,
     unpack_array,
 )
-from grader.timing.rounds import Measurable, Meter, SystemMeter, choose_calls, take_block
+from grader.timing.slices import Spending
 
-_WARM_SECONDS = 0.02
-"""How long the function is called before anything is measured: PyTorch compiles a kernel at the
-first call, and its threads are started."""
+MOST_CALLS = 10_000
+"""Most calls of a block, however little one takes."""
 
 Call = Callable[[], Any]
 
@@ -115,67 +115,41 @@ def _settle(task: TimeLibrary) -> None:
     torch.set_num_threads(task.threads)
 
 
-class LibrarySubject:
-    """PyTorch's function on its tensors, as `grader.timing` wants it: there is one input."""
-
-    ring = 1
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-        self._made = 0
-
-    def prepare(self, first: int) -> None:
-        """Leave all as it is: a call makes its output anew."""
-
-    def run_calls(self, first: int, calls: int) -> None:  # noqa: ARG002 - there is but one input
-        """Call it."""
-        call = self._call
-        for _ in range(calls):
-            call()
-        self._made = calls
-
-    def made(self) -> int:
-        """Return how many calls the last block had."""
-        return self._made
-
-    def finish(self, last: int) -> None:
-        """Leave the output unread: nothing of a submission was here."""
-
-
 def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
-    subject, meter = LibrarySubject(call), SystemMeter(task.cpus)
     gc.collect()
     gc.disable()
     try:
-        warm_up(subject, meter)
-        calls = choose_calls(subject, task.block_seconds, meter)
-        kept, disturbed = measure_blocks(subject, calls, task, meter)
+        calls, seconds = time_calls(call, task.block_seconds, task.budget_seconds)
     finally:
         gc.enable()
-    return LibraryTiming(
-        median(kept or disturbed), len(kept), len(disturbed), calls, pack_array(output)
-    )
+    return LibraryTiming(min(seconds), len(seconds), calls, pack_array(output))
 
 
-def warm_up(subject: Measurable, meter: Meter) -> None:
-    """Call a function for a while."""
-    end = meter.wall() + _WARM_SECONDS
-    subject.run_calls(0, 1)
-    while meter.wall() < end:
-        subject.run_calls(0, 1)
+def time_calls(
+    call: Call,
+    block_seconds: float,
+    budget_seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+    processor: Callable[[], float] = time.thread_time,
+) -> tuple[int, list[float]]:
+    """Return how many calls a block has, and seconds of a call in each block, one at least.
 
-
-def measure_blocks(
-    subject: Measurable, calls: int, task: TimeLibrary, meter: Meter
-) -> tuple[list[float], list[float]]:
-    """Return seconds of a call in each undisturbed block, and in each disturbed one.
-
-    A block is disturbed when a thread had to leave its processor to somebody else meanwhile.
+    A block lasts `block_seconds` or longer; before each comes a call that is not timed. The budget
+    is of `processor` time.
     """
-    end = meter.wall() + task.budget_seconds
-    kept: list[float] = []
-    disturbed: list[float] = []
-    while len(kept) < task.blocks and (meter.wall() < end or not kept + disturbed):
-        block = take_block(subject, 0, calls, meter)
-        (disturbed if block.switches else kept).append(block.seconds)
-    return kept, disturbed
+
+    def block(calls: int) -> float:
+        call()
+        start = clock()
+        for _ in range(calls):
+            call()
+        return max(1e-9, clock() - start)
+
+    spending = Spending(processor, clock)
+    calls = 1
+    while (taken := min(block(calls) for _ in range(3))) < block_seconds and calls < MOST_CALLS:
+        calls = min(max(calls + 1, math.ceil(1.1 * calls * block_seconds / taken)), MOST_CALLS)
+    seconds = [taken / calls]
+    while spending.seconds() < budget_seconds:
+        seconds.append(block(calls) / calls)
+    return calls, seconds

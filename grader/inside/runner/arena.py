@@ -4,10 +4,11 @@ The pages around an array may be neither read nor written. Of the pages that it 
 left before and behind it is filled with a pattern, which shows what was written there.
 
 Before a call the loop puts a number that is drawn at random into one item of the output, at a place
-that is drawn at random; after it, it copies that item aside. So each call of a block leaves a value
+that is drawn at random; after it, it copies that item aside. So each call of a slice leaves a value
 that must be right for its input: a call that was skipped, or that worked on part of the output, is
 seen afterwards, however it was done. A function that looked for what was put there would find
-numbers like any others. Calls are counted in memory of their own.
+numbers like any others. Calls are counted in memory of their own, all functions' together: each
+has another input than the call before it, so nobody finds the answer in the output.
 
 Such a call costs two loads and three stores more, for all functions alike.
 """
@@ -31,7 +32,7 @@ from grader.messages import (
     integer_poison,
     number_type,
 )
-from grader.timing.rounds import MOST_CALLS_OF_A_BLOCK
+from grader.timing.slices import CALLS_OF_A_SLICE, FUNCTIONS, MOST_ROUNDS
 
 PAGE = mmap.PAGESIZE
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -99,14 +100,17 @@ class FencedMemory:
             raise TaskError("time", "NoFence", f"Pages of memory could not be closed: {reason}.")
 
 
-TABLE = 4096
-"""Places and numbers are drawn for so many calls; further ones have the same again."""
+TABLE = 2 * CALLS_OF_A_SLICE
+"""Calls of a slice that are written down; further ones would have the same places again."""
+
+STAMPS = 4 * FUNCTIONS * MOST_ROUNDS
+"""Numbers of the clock: for each block of a slice two times, of two numbers each."""
 
 _ALIGNMENT = 64
 
 
 class ArenaSlots(NamedTuple):
-    """What calls of a block have left: `values` at the places `places` of their outputs."""
+    """What calls of a slice have left: `values` at the places `places` of their outputs."""
 
     calls: npt.NDArray[np.int32]
     places: npt.NDArray[np.int32]
@@ -117,21 +121,22 @@ class Ledger:
     """The tables of one arena; an output has `size` items of a dtype.
 
     The loop takes its `count`, a tensor of one int64, and `pointers` to the other `tables`: places,
-    numbers to put there, and the slots, one for each call of a block.
+    numbers to put there, the slots, one for each call of a slice, and what the clock said.
     """
 
     def __init__(self, size: int, dtype: str = "float32") -> None:
         self.tables: Mapping[str, tuple[int, str]] = {
             "places": (TABLE, "int32"),
             "numbers": (TABLE, dtype),
-            "slots": (MOST_CALLS_OF_A_BLOCK, dtype),
+            "slots": (TABLE, dtype),
+            "stamps": (STAMPS, "int64"),
         }
         self._size, self._dtype = size, dtype
         self._generator = np.random.default_rng()
         self._fences: list[FencedMemory] = []
         self._count = self._array(1, "int64")
         arrays = [self._array(items, dtype) for items, dtype in self.tables.values()]
-        self._places, self._numbers, self._slots = arrays
+        self._places, self._numbers, self._slots, self._stamps = arrays
         self.count: Any = tvm.runtime.from_dlpack(self._count)
         self.pointers = [ctypes.c_void_p(each.ctypes.data) for each in arrays]
         self.arrays = (self._count, *arrays)
@@ -144,12 +149,12 @@ class Ledger:
         return fence.open_at_end(items * item.itemsize, _ALIGNMENT).view(item)
 
     def begin(self, *, poison: bool = False) -> None:
-        """Draw places and numbers anew, and forget the last block.
+        """Draw places and numbers anew, and forget the last slice.
 
         With `poison` all numbers are what is unwritten, as the output is, which is for a call by
         itself.
         """
-        _, places, numbers, _ = self._fences
+        _, places, numbers, *_ = self._fences
         for fence in (places, numbers):
             fence.unlock()
         self._places[:] = self._generator.integers(self._size, size=TABLE, dtype=np.int32)
@@ -174,15 +179,21 @@ class Ledger:
     @property
     def calls(self) -> int:
         """Return how many calls were made since `begin`."""
-        return min(max(int(self._count[0]), 0), len(self._slots))
+        return min(max(int(self._count[0]), 0), TABLE)
 
     def is_intact(self) -> bool:
         """Say whether nothing was written beside the tables."""
         return all(fence.is_intact() for fence in self._fences)
 
     def read(self, calls: npt.NDArray[np.int32]) -> ArenaSlots:
-        """Return copies of what some of the block's calls have left."""
-        return ArenaSlots(calls, self._places[calls % TABLE], self._slots[calls])
+        """Return copies of what some of the slice's calls have left."""
+        return ArenaSlots(calls, self._places[calls], self._slots[calls])
+
+    def seconds(self, blocks: int) -> npt.NDArray[np.float64]:
+        """Return what the clock said that each of the first blocks took, a nanosecond at least."""
+        stamps = self._stamps[: 4 * blocks].reshape(blocks, 4)
+        nanoseconds = (stamps[:, 2] - stamps[:, 0]) * 10**9 + stamps[:, 3] - stamps[:, 1]
+        return np.asarray(np.maximum(1, nanoseconds) * 1e-9)
 
 
 def unwritten(dtype: str, items: int) -> Values:
@@ -198,6 +209,10 @@ ALIGNMENT = 64
 
 PLACES = 4096
 """Places that an array may be moved to, `ALIGNMENT` apart: 64 pages of 64 lines."""
+
+PLACEMENTS = 4
+"""Placements of all arrays that are visited in turn: the same in every grading, as one of other
+functions' would be luck."""
 
 
 class Arena:
@@ -215,8 +230,8 @@ class Arena:
 
     Where arrays lie decides about ten per cent of a function's time, by the low bits of their
     addresses and by which lines of the cache their pages share (T. Mytkowicz et al., "Producing
-    wrong data without doing anything obviously wrong!", 2009). So each turn moves them within slabs
-    of memory, and the median over rounds is one over places.
+    wrong data without doing anything obviously wrong!", 2009). So slices move them within slabs of
+    memory, to the same `PLACEMENTS` in every grading.
     """
 
     def __init__(
@@ -248,13 +263,14 @@ class Arena:
         self._place(dict.fromkeys(self._fences, PLACES))
         self.restore()
 
-    def take_turn(self, turn: int, generator: np.random.Generator) -> None:
-        """Let the ring be the inputs of a turn, and move all arrays to places drawn at random.
+    def take_turn(self, turn: int, placement: int) -> None:
+        """Let the ring be the inputs of a turn, and move all arrays to one of their placements.
 
         Inputs are there once the arena is restored.
         """
         self.start = turn % (len(self._inputs) // self.ring) * self.ring
         self._originals[self.first] = self._inputs[self.start : self.start + self.ring]
+        generator = np.random.default_rng(placement % PLACEMENTS)
         self._place({role: int(generator.integers(PLACES)) for role in self._fences})
 
     def _place(self, places: dict[str, int]) -> None:
@@ -278,7 +294,7 @@ class Arena:
         return self.ledger.is_intact() and all(each.is_intact() for each in self._fences.values())
 
     def restore(self) -> None:
-        """Write all inputs anew, fill the output with what is unwritten, and begin a block."""
+        """Write all inputs anew, fill the output with what is unwritten, and begin a slice."""
         self.ledger.begin()
         for role, original in self._originals.items():
             np.copyto(self.arrays[role], original)

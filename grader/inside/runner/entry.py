@@ -33,7 +33,6 @@ from grader.messages import (
     FromReferee,
     FromRunner,
     MeasureLimits,
-    MeasurePace,
     MutateModule,
     RankTrials,
     ReplayTrace,
@@ -87,8 +86,6 @@ def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
         return find_step(task)
     if isinstance(task, MeasureLimits):
         return limits.perform(task)
-    if isinstance(task, MeasurePace):
-        return limits.perform_pace(task)
     if isinstance(task, DrawTrials):
         return draw_trials(task)
     if isinstance(task, RankTrials):

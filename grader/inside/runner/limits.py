@@ -1,4 +1,4 @@
-"""MeasureLimits and MeasurePace: what processors can do at most, and how fast they are now.
+"""MeasureLimits: what processors can do at most.
 
 A function that does `operations` and moves `traffic` bytes takes at least
 max(operations / flops, traffic / bytes) seconds: the roofline (S. Williams, A. Waterman, D.
@@ -12,8 +12,8 @@ never be too low:
   are not all of one kind.
 
 The benchmarks are compiled by TVM for the target that schedules are compiled for, as they are to
-use the same instructions. A runner that is asked for either never gets a submission: what one
-runner made up would count for all who are measured after it.
+use the same instructions. A runner that is asked for it never gets a submission: what one runner
+made up would count for all who are measured after it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for i
 
 from grader.inside.common.failure import stage
 from grader.inside.common.machine import find_target
-from grader.messages import MachineLimits, MachinePace, MeasureLimits, MeasurePace
-from grader.timing.rounds import SystemMeter
+from grader.messages import MachineLimits, MeasureLimits
 
 SIZES = ((16, 12), (8, 12), (4, 12), (4, 24))
 """Multiply-add benchmarks: floats in a vector, and how many vectors of sums are in registers.
@@ -69,14 +68,6 @@ def perform(task: MeasureLimits) -> MachineLimits:
         os.sched_setaffinity(0, task.cpus)
         target, _ = find_target(task.target)
         return measure_limits(target, len(task.cpus), time.perf_counter)
-
-
-def perform_pace(task: MeasurePace) -> MachinePace:
-    """Do the task. Raises TaskError."""
-    with stage("time"):
-        os.sched_setaffinity(0, task.cpus[:1])  # there the thread is that probes for a measurement
-        meter = SystemMeter(task.cpus)
-        return MachinePace(tuple(meter.probe() for _ in range(task.probes)))
 
 
 def measure_limits(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from grader.inside.runner.signature import (
 )
 from grader.messages import ShapeResult, TimedFunction, TimeSchedule, number_type, pack_array
 from grader.messages import Slots as SlotArrays
+from grader.timing.slices import SUBMISSION
 
 SAME_RTOL = 1e-3
 SAME_ATOL = 1e-3
@@ -39,73 +40,71 @@ MOST_OUTPUT_BYTES = 16 * 2**20
 """Most bytes of timed outputs that are kept of a shape for the referee to check."""
 
 MOST_SLOTS = 2**20
-SLOTS_OF_A_BLOCK = 2**12
-"""Most slots that are kept of a shape, and of one block: blocks of a function that takes more than
-a microsecond have no more calls."""
+SLOTS_OF_A_SLICE = 2**12
+"""Most slots that are kept of a shape, and of one slice."""
 
 Values = npt.NDArray[Any]
 
 
-class CourseSubject:
-    """A function of the course's own, as `grader.timing` wants it."""
+class Subjects:
+    """The four functions at one shape, as `grader.timing` wants them; `variant` is what they
+    compute, `calls` how many a block has.
 
-    def __init__(self, kernel: Kernel, arena: Arena) -> None:
-        self._kernel = kernel
-        self._arena = arena
+    What the submission's function leaves is kept. Each call takes the input after that of the call
+    before it, whichever function that was of.
+    """
 
-    @property
-    def ring(self) -> int:
-        """Return how many inputs calls take in turn."""
-        return self._arena.ring
+    def __init__(
+        self, variant: str, kernels: Sequence[Kernel], arena: Arena, outputs: TimedOutputs
+    ) -> None:
+        self.variant = variant
+        self.arena = arena
+        self.outputs = outputs
+        self._kernels = kernels
+        self._bound = [each.bound() for each in kernels]
+        self._made = 0
+        self._submitted: list[range] = []
 
-    def prepare(self, first: int) -> None:
-        """Call it once on another input: that wakes the threads up and loads the code. Then make
-        the arrays anew, so that the output is NaN when the clock starts."""
-        self._kernel((first - 1) % self.ring, 1)
-        self._arena.restore()
+    def begin(self, turn: int, place: int) -> None:
+        """Take the inputs of a turn, at a placement of the arrays; poison the output."""
+        self.arena.take_turn(turn, place)
+        self.arena.restore()
+        self._bound = [each.bound() for each in self._kernels]
+        self._made, self._submitted = 0, []
 
-    def run_calls(self, first: int, calls: int) -> None:
-        """Call it on the ring's inputs from `first` on."""
-        self._kernel(first, calls)
+    def run(self, function: int, block: int, warm: int, calls: int) -> None:
+        """Call a function, some times before the clock is read and some times after."""
+        self._bound[function](block, warm, calls)
+        end = self._made + warm + calls
+        if function == SUBMISSION:
+            self._submitted.append(range(self._made, end))
+        self._made = end
 
-    def made(self) -> int:
-        """Return how many calls were made since the arrays were made anew."""
-        return self._arena.ledger.calls
+    def keep(self) -> None:
+        """Offer the whole output of the last call."""
+        self.outputs.offer_whole(self.arena, self._made - 1)
 
-    def finish(self, last: int) -> None:
-        """Leave the outputs of the course's own functions unread."""
+    def seconds(self, blocks: int) -> npt.NDArray[np.float64]:
+        """Return how long each of the first blocks took."""
+        return self.arena.ledger.seconds(blocks)
 
-
-class SubmittedSubject(CourseSubject):
-    """The submission's function: what it has left is looked at after each block."""
-
-    def __init__(self, kernel: Kernel, arena: Arena, outputs: TimedOutputs) -> None:
-        super().__init__(kernel, arena)
-        self._outputs = outputs
-        self._asked = (0, 0)
-
-    def run_calls(self, first: int, calls: int) -> None:
-        """Call it on the ring's inputs from `first` on."""
-        self._asked = (first, calls)
-        super().run_calls(first, calls)
-
-    def finish(self, last: int) -> None:
-        """Keep what the block has left. Raises TaskError when an input is not what it was, when
-        something was written beside the arrays, or when a call is missing."""
-        if not self._arena.is_untouched():
-            raise TaskError("run", "InputChanged", "The function wrote into its inputs.")
-        first, calls = self._asked
-        if not self._arena.is_intact() or self.made() != calls:
-            message = f"{self.made()} of {calls} calls were made, or memory beside arrays written."
+    def finish(self) -> None:
+        """Offer what the submission's calls have left. Raises TaskError when an input is not what
+        it was, when something was written beside the arrays, or when a call is missing."""
+        if not self.arena.is_untouched():
+            raise TaskError("run", "InputChanged", "A function wrote into its inputs.")
+        made = self.arena.ledger.calls
+        if not self.arena.is_intact() or made != self._made:
+            message = f"{made} of {self._made} calls were made, or memory beside arrays written."
             raise TaskError("run", "Disturbed", message)
-        self._outputs.offer(self._arena, first, last, calls)
+        self.outputs.offer_calls(self.arena, np.concatenate(self._submitted))
 
 
 class TimedOutputs:
-    """A random choice of what timed blocks have left, all that there is room for.
+    """A random choice of what timed calls have left, all that there is room for.
 
-    Each block has the same chance to be among those whose whole output is kept, and whose slots
-    are; which ones is decided after they were computed.
+    Each slice has the same chance to be among those of which a whole output is kept, and the slots;
+    which ones is decided after they were computed.
     """
 
     def __init__(
@@ -116,24 +115,26 @@ class TimedOutputs:
         self._whole: Sample[tuple[int, Values]] = Sample(
             max(1, MOST_OUTPUT_BYTES // (self._dtype.itemsize * math.prod(shape))), generator
         )
-        self._slots: Sample[ArenaSlots] = Sample(MOST_SLOTS // SLOTS_OF_A_BLOCK, generator)
+        self._slots: Sample[ArenaSlots] = Sample(MOST_SLOTS // SLOTS_OF_A_SLICE, generator)
 
-    def offer(self, arena: Arena, first: int, last: int, calls: int) -> None:
-        """Offer a block of so many calls, on the ring's inputs from `first` to `last`."""
-        self._whole.offer(lambda: (arena.start + last, arena.output()))
-        self._slots.offer(lambda: self._read(arena, first, calls))
+    def offer_whole(self, arena: Arena, call: int) -> None:
+        """Offer the output as a call of the slice has left it."""
+        self._whole.offer(lambda: (arena.start + call % arena.ring, arena.output()))
 
-    def _read(self, arena: Arena, first: int, calls: int) -> ArenaSlots:
-        """Return the slots of a block, or of calls drawn from it, with the inputs of the calls."""
-        chosen = np.arange(calls, dtype=np.int32)
-        if calls > SLOTS_OF_A_BLOCK:
-            chosen = self._generator.integers(calls, size=SLOTS_OF_A_BLOCK, dtype=np.int32)
-        slots = arena.ledger.read(chosen)
-        inputs = arena.start + (first + slots.calls) % arena.ring
+    def offer_calls(self, arena: Arena, calls: npt.NDArray[np.int_]) -> None:
+        """Offer what each of some calls of the slice has left in one item."""
+        self._slots.offer(lambda: self._read(arena, calls.astype(np.int32)))
+
+    def _read(self, arena: Arena, calls: npt.NDArray[np.int32]) -> ArenaSlots:
+        """Return the slots of calls, or of some drawn from them, with the inputs of the calls."""
+        if len(calls) > SLOTS_OF_A_SLICE:
+            calls = self._generator.choice(calls, SLOTS_OF_A_SLICE, replace=False)
+        slots = arena.ledger.read(calls)
+        inputs = arena.start + slots.calls % arena.ring
         return slots._replace(calls=inputs.astype(np.int32))
 
     def result(self, calls: int) -> ShapeResult:
-        """Return what was kept."""
+        """Return what was kept; a block has so many calls."""
         kept = [output for _, output in self._whole.kept]
         outputs = np.stack(kept) if kept else np.zeros((0, *self._shape), self._dtype)
         inputs, places, values = (
@@ -175,19 +176,6 @@ class Sample(Generic[Item]):
             self.kept[place] = read()
 
 
-class ShapeSubjects(NamedTuple):
-    """What is timed at one shape. `control` is the baseline, at the first shape compiled once more:
-    it is measured there alone."""
-
-    variant: str
-    arena: Arena
-    baseline: CourseSubject
-    control: CourseSubject
-    submission: SubmittedSubject
-    reference: CourseSubject
-    outputs: TimedOutputs
-
-
 def prepare_shape(
     number: int,
     shape: TimedFunction,
@@ -195,7 +183,7 @@ def prepare_shape(
     workload: ModuleType,
     target: Any,
     generator: np.random.Generator,
-) -> ShapeSubjects:
+) -> Subjects:
     """Compile the submission's function, find the variant that it computes, and compile that.
 
     `number` tells shapes apart. Raises TaskError when the function takes other arrays than the
@@ -215,17 +203,8 @@ def prepare_shape(
     outputs = TimedOutputs(output.shape, generator, output.dtype)
     with stage("time"):
         variant, baseline = _find_variant(course, computed, signature, arena)
-        control = course.control(variant, arena) if number == 0 else baseline
-        reference = course.reference(variant, arena)
-    return ShapeSubjects(
-        variant=variant,
-        arena=arena,
-        baseline=CourseSubject(baseline, arena),
-        control=CourseSubject(control, arena),
-        submission=SubmittedSubject(submission, arena, outputs),
-        reference=CourseSubject(reference, arena),
-        outputs=outputs,
-    )
+        control, reference = course.control(variant, arena), course.reference(variant, arena)
+    return Subjects(variant, (baseline, control, submission, reference), arena, outputs)
 
 
 @dataclass(frozen=True)
@@ -276,8 +255,7 @@ def compile_shape_ahead(
     variant, *_ = course.variants(signature)
     course.baseline(variant, arena)
     course.reference(variant, arena)
-    if number == 0:
-        course.control(variant, arena)
+    course.control(variant, arena)
 
 
 def call_guarded(name: str, function: Any, signature: Signature, arena: Arena, target: Any) -> None:
@@ -334,5 +312,5 @@ def _is_same(computed: Values, expected: Values) -> bool:
 def _one_call(kernel: Kernel, arena: Arena) -> Values:
     arena.restore()
     arena.ledger.begin(poison=True)
-    kernel(0, 1)
+    kernel.bound()(0, 0, 1)
     return arena.output()

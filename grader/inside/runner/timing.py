@@ -9,38 +9,32 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
-from grader.inside.runner.subjects import ShapeSubjects, compile_shape_ahead, prepare_shape
-from grader.messages import ControlRound, TimeSchedule, TimingResult, TimingRound
-from grader.timing.estimate import Stopping
-from grader.timing.rounds import (
-    Series,
-    SystemMeter,
-    Trio,
-    affordable_calls,
-    choose_calls,
-    take_control_round,
-    take_round,
+from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
+from grader.messages import Slice, TimeSchedule, TimingResult, TimingRules, pack_array
+from grader.timing.estimate import Stopping, TimedSlice
+from grader.timing.slices import (
+    PLACES,
+    Plan,
+    Spending,
+    call_at,
+    choose_plan,
+    choose_rounds,
+    take_slice,
 )
-
-
-class _Measured(NamedTuple):
-    control: tuple[ControlRound, ...]
-    rounds: tuple[TimingRound, ...]
 
 
 def time_schedule(task: TimeSchedule) -> TimingResult:
     """Do the task. Raises TaskError."""
     _settle(task.cpus)
-    meter = SystemMeter(task.cpus)
     generators = np.random.default_rng(task.seed).spawn(len(task.shapes) + 1)
     with stage("time"):
         target, target_name = find_target(task.target)
@@ -51,16 +45,17 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
     ]
     _demand_one_variant(shapes)
     with stage("time"), _without_collector():
-        trios = [_trio(shape, task.rules.block_seconds, meter) for shape in shapes]
-        measured = _measure(shapes, trios, task, generators[0], meter)
+        plans = [choose_plan(shape, task.rules.block_seconds) for shape in shapes]
+        slices = _measure(shapes, plans, task.rules, generators[0])
         return TimingResult(
             variant=shapes[0].variant,
             target=target_name,
             shapes=tuple(
-                shape.outputs.result(trio.calls) for shape, trio in zip(shapes, trios, strict=True)
+                shape.outputs.result(plan.calls) for shape, plan in zip(shapes, plans, strict=True)
             ),
-            control=measured.control,
-            rounds=measured.rounds,
+            slices=tuple(
+                Slice(place, tuple(map(pack_array, seconds))) for place, seconds in slices
+            ),
         )
 
 
@@ -97,45 +92,34 @@ def load_workload(text: str) -> ModuleType:
     return workload
 
 
-def _demand_one_variant(shapes: list[ShapeSubjects]) -> None:
+def _demand_one_variant(shapes: Sequence[Subjects]) -> None:
     if len({shape.variant for shape in shapes}) != 1:
         message = "The function computes something else at a larger batch."
         raise TaskError("signature", "UnknownWorkload", message)
 
 
-def _trio(shape: ShapeSubjects, block_seconds: float, meter: SystemMeter) -> Trio:
-    calls = choose_calls(shape.baseline, block_seconds, meter)
-    affordable = affordable_calls(shape.submission, calls, block_seconds, meter)
-    return Trio(shape.baseline, shape.submission, shape.reference, calls, affordable)
-
-
 def _measure(
-    shapes: list[ShapeSubjects],
-    trios: list[Trio],
-    task: TimeSchedule,
+    shapes: Sequence[Subjects],
+    plans: Sequence[Plan],
+    rules: TimingRules,
     generator: np.random.Generator,
-    meter: SystemMeter,
-) -> _Measured:
-    """Take the control's rounds at the first shape, and then rounds until there are enough."""
-    end = meter.wall() + task.rules.budget_seconds
-    for_blocks, for_stopping, for_places = generator.spawn(3)
-    series = Series(for_blocks, meter, end, task.rules.pace)
-
-    def take_turn() -> None:
-        for shape in shapes:
-            shape.arena.take_turn(len(rounds) + 1, for_places)
-
-    control: list[ControlRound] = []
-    rounds: list[TimingRound] = []
-    baseline, copy, calls = shapes[0].baseline, shapes[0].control, trios[0].calls
-    for _ in range(task.rules.control_rounds):
-        take_turn()
-        control.append(take_control_round(baseline, copy, calls, series))
-    stopping = Stopping(task.rules, for_stopping, end)
-    while not stopping.is_enough(rounds, meter.wall(), series.pace):
-        take_turn()
-        rounds.append(take_round(trios, series))
-    return _Measured(tuple(control), tuple(rounds))
+) -> list[TimedSlice]:
+    """Take slices until there are enough: four in turn have each place of the stack once."""
+    for_slices, for_stopping = generator.spawn(2)
+    stopping = Stopping(rules, for_stopping)
+    rounds = choose_rounds(shapes, plans)
+    slices: list[TimedSlice] = []
+    spending = Spending()
+    while not stopping.is_enough(slices, spending.seconds()):
+        placement = len(slices) // PLACES
+        for place in for_slices.permutation(PLACES).tolist():
+            for shape in shapes:
+                shape.begin(len(slices) + 1, placement)
+            take = partial(take_slice, shapes, plans, rounds, for_slices)
+            slices.append(TimedSlice(place, call_at(place, take)))
+            for shape in shapes:
+                shape.finish()
+    return slices
 
 
 @contextmanager

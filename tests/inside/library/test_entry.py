@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
+import pytest
 
 from grader.inside.library import entry as timed
-from grader.inside.library.entry import LibrarySubject, load_library, measure_blocks, warm_up
+from grader.inside.library.entry import MOST_CALLS, load_library, time_calls
 from grader.messages import LibraryTiming, TaskFailure, TimeLibrary, pack_array
-from tests.timing.machine import Disturbance, Function, Machine
 
 ONE = pack_array(np.ones(1, np.float32))
-TASK = TimeLibrary("", "any", (ONE, ONE), (0,), 1, 0.005, blocks=3, budget_seconds=30.0)
+TASK = TimeLibrary("", "any", (ONE, ONE), (0,), 1, 0.0001, budget_seconds=30.0)
+
+
+class Clock:
+    """Time passes while the function is called: `seconds` a call, more at some calls."""
+
+    def __init__(self, seconds: float, longer: Sequence[int] = ()) -> None:
+        self.now, self.calls = 0.0, 0
+        self._seconds, self._longer = seconds, longer
+
+    def call(self) -> None:
+        self.now += self._seconds * (100 if self.calls in self._longer else 1)
+        self.calls += 1
+
+    def read(self) -> float:
+        return self.now
+
+
+def times(seconds: float, budget: float, longer: Sequence[int] = ()) -> tuple[int, list[float]]:
+    clock = Clock(seconds, longer)
+    return time_calls(clock.call, 1e-4, budget, clock.read, clock.read)
 
 
 class TestBlocks:
-    def measure(
-        self, *switches: int, seconds: float = 0.002, budget: float = 30.0
-    ) -> tuple[list[float], list[float]]:
-        """Measure blocks of which each is disturbed by so many switches, and then none."""
-        machine = Machine(Disturbance(each) for each in switches)
-        task = msgspec.structs.replace(TASK, budget_seconds=budget)
-        return measure_blocks(Function(machine, "torch", seconds), 3, task, machine)
-
-    def test_seconds_are_those_of_a_call(self) -> None:
-        kept, _ = self.measure()
-        np.testing.assert_allclose([0.002] * 3, kept)
-
-    def test_it_ends_with_enough_undisturbed_ones(self) -> None:
-        kept, disturbed = self.measure()
-        assert (3, 0) == (len(kept), len(disturbed))
-
-    def test_disturbed_ones_are_told_apart(self) -> None:
-        kept, disturbed = self.measure(0, 1, 5, 0, 2)
-        assert (3, 3) == (len(kept), len(disturbed))
+    def test_a_block_has_calls_for_its_time_and_seconds_are_those_of_one(self) -> None:
+        calls, seconds = times(3e-5, 0.01)
+        assert 4 == calls
+        np.testing.assert_allclose(3e-5, seconds)
 
     def test_it_ends_with_the_budget(self) -> None:
-        """A block takes 103 calls' time here, with what is done before it."""
-        kept, disturbed = self.measure(*[1] * 50, seconds=0.001, budget=0.25)
-        assert (0, 3) == (len(kept), len(disturbed))
+        _, seconds = times(1e-3, 1.0)
+        assert 498 == pytest.approx(len(seconds), abs=2)
 
     def test_there_is_one_block_however_small_the_budget(self) -> None:
-        kept, disturbed = self.measure(1, budget=0.0)
-        assert (0, 1) == (len(kept), len(disturbed))
+        assert 1 == len(times(1.0, 0.0)[1])
 
+    def test_a_first_call_is_never_timed(self) -> None:
+        _, seconds = times(1e-3, 0.1, longer=[0])
+        np.testing.assert_allclose(1e-3, seconds)
 
-class TestSubject:
-    def test_a_block_is_so_many_calls_of_pytorchs_function(self) -> None:
-        called: list[int] = []
-        LibrarySubject(lambda: called.append(1)).run_calls(0, 7)
-        assert 7 == len(called)
+    def test_what_disturbs_a_block_makes_it_longer_and_no_other(self) -> None:
+        _, seconds = times(1e-3, 1.0, longer=[9])
+        assert (1e-3, 0.1) == pytest.approx((min(seconds), max(seconds)))
 
-    def test_it_is_called_for_a_while_before_anything_is_measured(self) -> None:
-        machine = Machine()
-        warm_up(Function(machine, "torch", 0.003), machine)
-        assert 7 == len(machine.blocks())  # 7 times 3 ms are more than 20 ms
+    def test_a_function_that_takes_no_time_has_no_endless_blocks(self) -> None:
+        assert MOST_CALLS == times(1e-12, 1e-8)[0]
 
 
 class TestLibrary:
@@ -69,7 +73,7 @@ class TestLibrary:
         assert ("time", "TooFewCpus") == (answer.stage, answer.error_name)
 
     def test_messages_survive_their_way(self) -> None:
-        answer = LibraryTiming(0.5, 3, 1, 10, ONE)
+        answer = LibraryTiming(0.5, 3, 10, ONE)
         for message in (TASK, answer):
             payload = msgspec.msgpack.encode(message)
             assert message == msgspec.msgpack.decode(payload, type=type(message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.inside.runner.arena import ALIGNMENT, PLACES, Arena
+from grader.inside.runner.arena import ALIGNMENT, PLACEMENTS, PLACES, Arena
 from grader.inside.runner.signature import OUTPUT, Arrays
 from tests.inside.runner.timed import RING, draw
 
@@ -45,22 +45,20 @@ class TestArena:
     def test_each_turn_has_the_next_inputs(self) -> None:
         inputs = draw(5, 1, 1, 4, 4)
         arena = Arena(arrays(inputs), 2, {"bias": (1, 2), OUTPUT: (3,)})
-        generator = np.random.default_rng(0)
         for turn, start in ((0, 0), (1, 2), (2, 0), (3, 2)):
-            arena.take_turn(turn, generator)
+            arena.take_turn(turn, 0)
             arena.restore()
             held = arena.arrays["data"].copy()
             assert start == arena.start
             assert np.array_equal(inputs[start : start + 2].reshape(2, 16), held)
 
-    def test_each_turn_has_places_of_its_own_that_are_aligned(self, arena: Arena) -> None:
-        generator = np.random.default_rng(0)
+    def test_placements_are_different_and_aligned(self, arena: Arena) -> None:
         places: dict[str, set[int]] = {role: set() for role in arena.arrays}
-        for turn in range(50):
-            arena.take_turn(turn, generator)
+        for placement in range(PLACEMENTS):
+            arena.take_turn(0, placement)
             for role, array in arena.arrays.items():
                 places[role].add(array.ctypes.data)
-        assert all(len(each) > 45 for each in places.values())
+        assert all(len(each) == PLACEMENTS for each in places.values())
         addresses = [address for each in places.values() for address in each]
         assert all(address % ALIGNMENT == 0 for address in addresses)
         for each in places.values():
@@ -68,20 +66,20 @@ class TestArena:
 
     def test_a_move_changes_nothing_but_the_place(self, arena: Arena) -> None:
         before = {role: array.copy() for role, array in arena.arrays.items()}
-        arena.take_turn(0, np.random.default_rng(0))
+        arena.take_turn(0, 2)
         arena.restore()
         assert arena.is_untouched()
         for role, array in arena.arrays.items():
             np.testing.assert_array_equal(before[role], array.copy())
 
-    def test_places_depend_on_the_generator_and_on_nothing_else(self) -> None:
-        def offsets(seed: int) -> list[int]:
+    def test_placements_are_the_same_in_every_grading(self) -> None:
+        def offsets(placement: int) -> list[int]:
             arena = Arena(arrays(draw(4, 1, 4)), 2, {OUTPUT: (3,)})
             first = {role: each.ctypes.data for role, each in views(arena).items()}
-            arena.take_turn(0, np.random.default_rng(seed))
+            arena.take_turn(0, placement)
             return [each.ctypes.data - first[role] for role, each in views(arena).items()]
 
-        assert offsets(1) == offsets(1) != offsets(2)
+        assert offsets(1) == offsets(1) == offsets(1 + PLACEMENTS) != offsets(2)
 
 
 def views(arena: Arena) -> dict[str, np.ndarray]:

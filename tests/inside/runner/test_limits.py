@@ -21,7 +21,7 @@ from grader.inside.runner.limits import (
     measure_limits,
     multiply_adds,
 )
-from grader.messages import MachinePace, MeasureLimits, MeasurePace
+from grader.messages import MeasureLimits
 
 LLVM = tvm.target.Target("llvm")
 
@@ -101,17 +101,6 @@ class TestMeasuring:
         finally:
             os.sched_setaffinity(0, allowed)
         assert 1e8 < limits.flops < 1e13
-
-    def test_the_pace_is_probed_on_the_first_of_its_processors(self) -> None:
-        allowed = sorted(os.sched_getaffinity(0))
-        try:
-            pace = perform(MeasurePace((allowed[-1], *allowed[:-1]), 7))
-            assert {allowed[-1]} == os.sched_getaffinity(0)
-        finally:
-            os.sched_setaffinity(0, allowed)
-        assert isinstance(pace, MachinePace)
-        assert 7 == len(pace.probes)
-        assert 1e-6 < min(pace.probes) < 1e-2
 
     def test_the_thread_may_use_its_processors_again(self) -> None:
         allowed = os.sched_getaffinity(0)

@@ -1,4 +1,4 @@
-"""What is timed: functions told apart, compiled, and given fresh arrays for each block."""
+"""What is timed: functions told apart, compiled, and given fresh arrays for each slice."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from grader.inside.common.failure import TaskError
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import kernels, subjects
 from grader.inside.runner.arena import ArenaSlots
-from grader.inside.runner.subjects import CourseSubject, ShapeSubjects, TimedOutputs
+from grader.inside.runner.subjects import Subjects, TimedOutputs
 from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array
+from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (
     OUTPUT,
@@ -32,7 +33,7 @@ from tests.inside.runner.timed import (
 )
 
 
-def prepare(module: object, **changes: Any) -> ShapeSubjects:
+def prepare(module: object, **changes: Any) -> Subjects:
     return prepared(timing_task(function(module, **changes)))
 
 
@@ -43,13 +44,13 @@ def refusal(module: object, **changes: Any) -> TaskError:
 
 
 @pytest.fixture(scope="module")
-def plain() -> ShapeSubjects:
+def plain() -> Subjects:
     """The unscheduled convolution, for tests that keep none of its outputs."""
     return prepare(modules.timed_convolution())
 
 
 @pytest.fixture(scope="module")
-def kept() -> ShapeSubjects:
+def kept() -> Subjects:
     """The unscheduled convolution, for tests that keep what it leaves."""
     return prepare(modules.timed_convolution())
 
@@ -141,93 +142,106 @@ class TestSignature:
         assert "time" == caught.value.stage
 
 
+def outputs_of(shape: Subjects, which: int, calls: int) -> np.ndarray:
+    """Begin a slice with so many calls of a function; return the output of the last."""
+    shape.begin(0, 0)
+    shape.run(which, 0, 0, calls)
+    return shape.arena.output()
+
+
 class TestSubjects:
-    def test_all_four_compute_the_same(self, plain: ShapeSubjects) -> None:
-        expected = convolved(draw(RING, 4, 1, 28, 28))[1]
-        for subject in (plain.baseline, plain.control, plain.submission, plain.reference):
-            subject.prepare(1)
-            subject.run_calls(1, 1)
-            np.testing.assert_allclose(expected, plain.arena.output(), rtol=1e-4, atol=1e-4)
-
-    def test_the_control_is_a_function_of_its_own(self, plain: ShapeSubjects) -> None:
-        assert plain.control._kernel is not plain.baseline._kernel
-
-    def test_the_last_call_leaves_the_output_of_its_own_input(self, plain: ShapeSubjects) -> None:
+    @pytest.mark.parametrize("which", range(FUNCTIONS))
+    def test_all_four_compute_the_same(self, plain: Subjects, which: int) -> None:
         expected = convolved(draw(RING, 4, 1, 28, 28))
-        plain.submission.prepare(2)
-        plain.submission.run_calls(2, 5)
-        last = (2 + 5 - 1) % RING
-        np.testing.assert_allclose(expected[last], plain.arena.output(), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(expected[1], outputs_of(plain, which, 2), rtol=1e-4, atol=1e-4)
 
-    @pytest.mark.parametrize("which", ["baseline", "submission", "reference"])
-    def test_before_a_block_inputs_are_fresh_and_the_output_is_poisoned(
-        self, plain: ShapeSubjects, which: str
+    def test_the_control_is_a_function_of_its_own(self, plain: Subjects) -> None:
+        assert plain._kernels[CONTROL] is not plain._kernels[BASELINE]
+
+    def test_each_call_takes_the_input_after_that_of_the_call_before(self, plain: Subjects) -> None:
+        """Whichever function that was of: nobody finds the answer in the output."""
+        expected = convolved(draw(RING, 4, 1, 28, 28))
+        plain.begin(0, 0)
+        for number, which in enumerate((BASELINE, REFERENCE, SUBMISSION, SUBMISSION, CONTROL)):
+            plain.run(which, 0, 1, 1)
+            last = (2 * number + 1) % RING
+            np.testing.assert_allclose(expected[last], plain.arena.output(), rtol=1e-4, atol=1e-4)
+
+    def test_before_a_slice_inputs_are_fresh_and_the_output_is_poisoned(
+        self, plain: Subjects
     ) -> None:
         for array in plain.arena.arrays.values():
             array[...] = 7
-        getattr(plain, which).prepare(1)
+        plain.begin(1, 0)
         assert plain.arena.is_untouched()
         assert np.isnan(plain.arena.output()).all()
 
-    @pytest.mark.parametrize("first", range(RING))
-    def test_it_is_woken_up_by_a_call_on_another_input(
-        self, plain: ShapeSubjects, first: int
-    ) -> None:
-        called: list[tuple[int, int]] = []
-        subject = CourseSubject(lambda *call: called.append(call), plain.arena)  # type: ignore[arg-type]
-        subject.prepare(first)
-        ((place, calls),) = called
-        assert (1, True) == (calls, place in range(RING) and place != first)
+    def test_calls_before_the_clock_is_read_are_calls_as_well(self, plain: Subjects) -> None:
+        plain.begin(0, 0)
+        plain.run(SUBMISSION, 0, 2, 5)
+        assert 7 == plain.arena.ledger.calls
+
+    def test_the_clock_says_how_long_each_block_took(self, plain: Subjects) -> None:
+        plain.begin(0, 0)
+        plain.run(BASELINE, 0, 1, 50)
+        plain.run(BASELINE, 1, 1, 1)
+        many, one = plain.seconds(2)
+        assert 1e-7 < one < many < 10
 
     def test_all_work_where_the_arrays_lie_now(self) -> None:
         shape = prepare(modules.timed_convolution(), rings=2)
-        expected = convolved(draw(2 * RING, 4, 1, 28, 28))[RING + 1]
-        shape.arena.take_turn(1, np.random.default_rng(0))
-        for subject in (shape.baseline, shape.control, shape.submission, shape.reference):
-            subject.prepare(1)
-            subject.run_calls(1, 1)
+        expected = convolved(draw(2 * RING, 4, 1, 28, 28))[RING]
+        for which in range(FUNCTIONS):
+            shape.begin(1, which)
+            shape.run(which, 0, 0, 1)
             np.testing.assert_allclose(expected, shape.arena.output(), rtol=1e-4, atol=1e-4)
 
     def test_an_output_is_kept_with_the_number_of_its_input(self) -> None:
         plain = prepare(modules.timed_convolution())
-        plain.submission.prepare(0)
-        plain.submission.run_calls(0, 2)
-        plain.submission.finish(1)
+        output = outputs_of(plain, SUBMISSION, 2)
+        plain.keep()
         result = plain.outputs.result(250)
         assert (250, (1,), (1, *OUTPUT)) == (result.calls, result.inputs, result.outputs.shape)
-        np.testing.assert_array_equal(plain.arena.output(), unpack_array(result.outputs)[0])
+        np.testing.assert_array_equal(output, unpack_array(result.outputs)[0])
 
     def test_in_a_later_turn_it_is_the_number_among_all_inputs(self) -> None:
         shape = prepare(modules.timed_convolution(), rings=3)
-        shape.arena.take_turn(2, np.random.default_rng(0))
-        shape.submission.prepare(0)
-        shape.submission.finish(1)
+        shape.begin(2, 0)
+        shape.run(SUBMISSION, 0, 1, 1)
+        shape.keep()
         assert (2 * RING + 1,) == shape.outputs.result(1).inputs
-
-    def test_outputs_of_the_courses_functions_are_not_kept(self, plain: ShapeSubjects) -> None:
-        for subject in (plain.baseline, plain.control, plain.reference):
-            subject.finish(0)
-        assert () == plain.outputs.result(1).inputs
 
     @pytest.mark.parametrize("place", ["data", "weight"])
     def test_writing_into_an_input_is_a_failure(self, place: str) -> None:
         marking = prepare(modules.MarkingConvolution, name=f"marks_{place}")
-        marking.submission.prepare(0)
-        marking.submission.run_calls(0, 2)
+        outputs_of(marking, SUBMISSION, 2)
         with pytest.raises(TaskError) as caught:
-            marking.submission.finish(1)
+            marking.finish()
         assert ("run", "InputChanged") == (caught.value.stage, caught.value.error_name)
 
     def test_skipping_work_that_was_done_shows_in_the_output(self) -> None:
         """A function that computes only into poisoned memory gives the answer to an old input."""
         lazy = prepare(modules.LazyConvolution)
-        lazy.submission.prepare(0)
-        lazy.submission.run_calls(0, 8)
+        output = outputs_of(lazy, SUBMISSION, 8)
         expected = convolved(draw(RING, 4, 1, 28, 28))
         assert "conv2d" == lazy.variant
-        stale = np.isclose(expected[0], lazy.arena.output(), rtol=1e-4, atol=1e-4)
+        stale = np.isclose(expected[0], output, rtol=1e-4, atol=1e-4)
         assert stale.size - stale.sum() <= 8  # each call finds one number that is not its own
-        assert not np.allclose(expected[(8 - 1) % RING], lazy.arena.output(), rtol=1e-3, atol=1e-3)
+        assert not np.allclose(expected[(8 - 1) % RING], output, rtol=1e-3, atol=1e-3)
+
+    def test_skipping_what_the_baseline_has_done_shows_in_its_calls(self) -> None:
+        """The output is right before the function is called, but for another input."""
+        lazy = prepare(modules.LazyConvolution)
+        lazy.begin(0, 0)
+        for block in range(10):
+            lazy.run(BASELINE, block, 1, 3)
+            lazy.run(SUBMISSION, block, 1, 3)
+        lazy.finish()
+        slots = lazy.outputs.result(3).slots
+        inputs, places, values = map(unpack_array, (slots.inputs, slots.places, slots.values))
+        expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
+        right = np.isclose(expected[inputs, places], values, rtol=1e-3, atol=1e-4)
+        assert right.sum() < 4
 
 
 class TestLayers:
@@ -238,10 +252,10 @@ class TestLayers:
             prepare(modules.StrayConvolution)
         assert Violation("index", "main", "local", 8, 8) == caught.value.violation
 
-    def test_every_call_leaves_the_value_of_its_own_input(self, kept: ShapeSubjects) -> None:
-        inputs, places, values = blocks_of(kept, first=1, calls=8)
+    def test_every_call_leaves_the_value_of_its_own_input(self, kept: Subjects) -> None:
+        inputs, places, values = slots_of(kept, calls=8)
         expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
-        assert [(1 + each) % RING for each in range(8)] == inputs.tolist()
+        assert [each % RING for each in range(8)] == inputs.tolist()
         np.testing.assert_allclose(expected[inputs, places], values, rtol=1e-4, atol=1e-4)
 
     def test_a_call_that_was_skipped_leaves_another_value(
@@ -250,7 +264,7 @@ class TestLayers:
         """Should a guard ever miss that it counts its calls."""
         monkeypatch.setattr(subjects, "call_guarded", lambda *_: None)
         skipping = prepared(timing_task(function(modules.SkippingConvolution)))
-        inputs, places, values = blocks_of(skipping, first=0, calls=8)
+        inputs, places, values = slots_of(skipping, calls=8)
         expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
         right = np.isclose(expected[inputs, places], values, rtol=1e-3, atol=1e-4)
         assert [True, True, False, True, True, True, True, True] == right.tolist()
@@ -259,41 +273,37 @@ class TestLayers:
         )
 
     @pytest.mark.parametrize("count", [7, 9, -1])
-    def test_calls_that_were_not_counted_are_missed(self, plain: ShapeSubjects, count: int) -> None:
-        plain.submission.prepare(0)
-        plain.submission.run_calls(0, 8)
+    def test_calls_that_were_not_counted_are_missed(self, plain: Subjects, count: int) -> None:
+        outputs_of(plain, SUBMISSION, 8)
         plain.arena.ledger.arrays[0][0] = count
         with pytest.raises(TaskError) as caught:
-            plain.submission.finish(7 % RING)
+            plain.finish()
         assert ("run", "Disturbed") == (caught.value.stage, caught.value.error_name)
 
-    def test_what_was_written_beside_an_array_is_noticed(self, plain: ShapeSubjects) -> None:
-        plain.arena.take_turn(0, np.random.default_rng(0))
-        plain.submission.prepare(0)
-        plain.submission.run_calls(0, 8)
+    def test_what_was_written_beside_an_array_is_noticed(self, plain: Subjects) -> None:
+        outputs_of(plain, SUBMISSION, 8)
         output = plain.arena.arrays[arenas.OUTPUT]
         before = ctypes.c_char.from_address(output.ctypes.data - 1)
         (kept, before.value) = (before.value, b"!")
         try:
             with pytest.raises(TaskError) as caught:
-                plain.submission.finish(7 % RING)
+                plain.finish()
         finally:
             before.value = kept
         assert "Disturbed" == caught.value.error_name
 
-    def test_long_blocks_are_looked_at_in_part(
-        self, kept: ShapeSubjects, monkeypatch: pytest.MonkeyPatch
+    def test_slices_of_many_calls_are_looked_at_in_part(
+        self, kept: Subjects, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(subjects, "SLOTS_OF_A_BLOCK", 5)
-        assert 5 == len(blocks_of(kept, first=0, calls=20)[0])
+        monkeypatch.setattr(subjects, "SLOTS_OF_A_SLICE", 5)
+        assert 5 == len(slots_of(kept, calls=20)[0])
 
 
-def blocks_of(shape: ShapeSubjects, first: int, calls: int) -> list[np.ndarray]:
+def slots_of(shape: Subjects, calls: int) -> list[np.ndarray]:
     """Take one block of the submission; return the slots that it adds to the result."""
     before = len(unpack_array(shape.outputs.result(calls).slots.inputs))
-    shape.submission.prepare(first)
-    shape.submission.run_calls(first, calls)
-    shape.submission.finish((first + calls - 1) % RING)
+    outputs_of(shape, SUBMISSION, calls)
+    shape.finish()
     slots = shape.outputs.result(calls).slots
     return [unpack_array(each)[before:] for each in (slots.inputs, slots.places, slots.values)]
 
@@ -314,7 +324,8 @@ class Reader:
 
         ledger = SimpleNamespace(read=slots)
         arena: Any = SimpleNamespace(start=which, ring=1, output=read, ledger=ledger)
-        outputs.offer(arena, 0, 0, 1)
+        outputs.offer_whole(arena, 0)
+        outputs.offer_calls(arena, np.zeros(1, np.int32))
 
 
 def offered(count: int, seed: int = 0) -> tuple[TimedOutputs, Reader]:
@@ -355,7 +366,7 @@ class TestOutputs:
     def test_no_more_slots_are_kept_than_there_is_room_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(subjects, "MOST_SLOTS", 3 * subjects.SLOTS_OF_A_BLOCK)
+        monkeypatch.setattr(subjects, "MOST_SLOTS", 3 * subjects.SLOTS_OF_A_SLICE)
         slots = offered(50)[0].result(7).slots
         inputs, places, values = (
             unpack_array(each) for each in (slots.inputs, slots.places, slots.values)
@@ -397,7 +408,7 @@ def reference(variant, shapes, threads):
 """
     A, B = draw(RING, 4, 4), draw(1, 4, 4)[0]
 
-    def prepare(self, variant: str = "product", order: str = "AB", **shapes: Any) -> ShapeSubjects:
+    def prepare(self, variant: str = "product", order: str = "AB", **shapes: Any) -> Subjects:
         workload = load_workload(self.WORKLOAD)
         known = {"A": (4, 4), "B": (4, 4), "scale": (1,), **shapes}
         function = workload.baseline(variant, known)["main"]
@@ -412,10 +423,9 @@ def reference(variant, shapes, threads):
 
     def test_arrays_of_one_shape_are_told_apart_by_their_order(self) -> None:
         shape = self.prepare()
-        for subject in (shape.baseline, shape.submission, shape.reference):
-            subject.prepare(2)
-            subject.run_calls(2, 1)
-            np.testing.assert_allclose(self.A[2] @ self.B, shape.arena.output(), rtol=1e-4)
+        for which in range(FUNCTIONS):
+            output = outputs_of(shape, which, 3)
+            np.testing.assert_allclose(self.A[2] @ self.B, output, rtol=1e-4)
 
     def test_a_function_that_takes_them_the_other_way_round_is_another_one(self) -> None:
         with pytest.raises(TaskError) as caught:
@@ -433,7 +443,7 @@ def reference(variant, shapes, threads):
         shape = self.prepare()
         shape.arena.arrays["B"][0, 0] = 7
         with pytest.raises(TaskError) as caught:
-            shape.submission.finish(0)
+            shape.finish()
         assert "InputChanged" == caught.value.error_name
 
     def test_a_function_of_arrays_that_no_variant_takes_is_refused(self) -> None:

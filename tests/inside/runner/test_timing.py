@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from grader.inside.common.failure import TaskError
 from grader.inside.runner import kernels
 from grader.inside.runner.timing import compile_ahead, load_workload, time_schedule
 from grader.messages import TimedFunction, TimingResult, unpack_array
+from grader.timing.estimate import is_plausible
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (
     RING,
@@ -28,7 +30,9 @@ from tests.inside.runner.timed import (
     timing_task,
 )
 
-ROUNDS = 5
+SLICES = 8
+"""As few as may be."""
+
 PLAIN = modules.timed_convolution()
 
 
@@ -42,9 +46,9 @@ def unpinned() -> Iterator[None]:
 
 
 def measure(*shapes: TimedFunction, **changes: Any) -> TimingResult:
-    """Measure on one processor, five rounds of inputs of their own if nothing else is said."""
-    rules = timing_rules(**{"budget_seconds": 60.0, **changes.pop("rules", {})})
-    shapes = shapes or (function(PLAIN, rings=ROUNDS + 1),)
+    """Measure on one processor, slices of inputs of their own if nothing else is said."""
+    rules = timing_rules(**changes.pop("rules", {}))
+    shapes = shapes or (function(PLAIN, rings=SLICES + 1),)
     cpu = min(os.sched_getaffinity(0))
     return time_schedule(timing_task(*shapes, cpus=(cpu,), rules=rules, **changes))
 
@@ -65,8 +69,8 @@ def measured() -> TimingResult:
 def at_two_shapes() -> TimingResult:
     """One measurement at batches of four and of two."""
     return measure(
-        function(fused("relu"), rings=ROUNDS + 1),
-        function(fused("relu", batch=2), batch=2, rings=ROUNDS + 1),
+        function(fused("relu"), rings=SLICES + 1),
+        function(fused("relu", batch=2), batch=2, rings=SLICES + 1),
     )
 
 
@@ -75,45 +79,52 @@ class TestResult:
         assert ("conv2d", "llvm") == (measured.variant, measured.target)
         assert measured.shapes[0].calls >= 1
 
-    def test_rounds_and_control_are_as_many_as_the_rules_say(self, measured: TimingResult) -> None:
-        assert (ROUNDS, 2) == (len(measured.rounds), len(measured.control))
+    def test_slices_have_the_stack_at_all_places_alike(self, measured: TimingResult) -> None:
+        assert {0: 2, 1: 2, 2: 2, 3: 2} == Counter(each.place for each in measured.slices)
 
     def test_every_block_took_time(self, measured: TimingResult) -> None:
-        blocks = [
-            block
-            for each in measured.rounds
-            for group in each.groups
-            for block in (group.baseline, group.submission, group.reference)
-        ]
-        blocks += [block for each in measured.control for block in (each.one, each.other)]
-        assert 3 * ROUNDS + 4 == len(blocks)
-        assert all(block.seconds > 0 and block.share > 0 for block in blocks)
+        times = [unpack_array(each.seconds[0]) for each in measured.slices]
+        assert 1 == len({each.shape for each in times})
+        assert all(is_plausible(each) for each in times)
 
-    def test_each_round_has_inputs_of_its_own_that_no_control_has_seen(
-        self, measured: TimingResult
-    ) -> None:
-        assert [1, 2, 3, 4, 5] == [which // RING for which in measured.shapes[0].inputs]
+    def test_each_slice_has_inputs_of_its_own(self, measured: TimingResult) -> None:
+        assert [*range(1, SLICES + 1)] == [which // RING for which in measured.shapes[0].inputs]
 
     def test_each_output_belongs_to_the_input_that_is_named(self, measured: TimingResult) -> None:
         (shape,) = measured.shapes
-        data = draw(RING * (ROUNDS + 1), 4, 1, 28, 28)
+        data = draw(RING * (SLICES + 1), 4, 1, 28, 28)
         outputs = unpack_array(shape.outputs)
-        assert ROUNDS == len(outputs)
+        assert SLICES == len(outputs)
         expected = convolved(data[list(shape.inputs)])
         np.testing.assert_allclose(expected, outputs, rtol=1e-4, atol=1e-4)
+
+    def test_every_call_of_the_submission_left_the_right_number(
+        self, measured: TimingResult
+    ) -> None:
+        (shape,) = measured.shapes
+        inputs, places, values = (
+            unpack_array(each)
+            for each in (shape.slots.inputs, shape.slots.places, shape.slots.values)
+        )
+        rounds = measured.slices[0].seconds[0].shape[1]
+        assert SLICES * rounds * (1 + shape.calls) == len(values)
+        expected = convolved(draw(RING * (SLICES + 1), 4, 1, 28, 28)).reshape(
+            RING * (SLICES + 1), -1
+        )
+        np.testing.assert_allclose(expected[inputs, places], values, rtol=1e-4, atol=1e-4)
 
     def test_the_collector_is_back_at_work(self, measured: TimingResult) -> None:
         assert gc.isenabled()
 
 
 class TestShapes:
-    def test_each_round_has_a_group_of_blocks_for_each(self, at_two_shapes: TimingResult) -> None:
+    def test_each_slice_has_times_for_each(self, at_two_shapes: TimingResult) -> None:
         assert "conv2d_relu" == at_two_shapes.variant
-        assert {2} == {len(each.groups) for each in at_two_shapes.rounds}
+        assert {2} == {len(each.seconds) for each in at_two_shapes.slices}
 
     def test_each_has_inputs_and_outputs_of_its_own(self, at_two_shapes: TimingResult) -> None:
         for batch, shape in zip((4, 2), at_two_shapes.shapes, strict=True):
-            data = draw(RING * (ROUNDS + 1), batch, 1, 28, 28)[list(shape.inputs)]
+            data = draw(RING * (SLICES + 1), batch, 1, 28, 28)[list(shape.inputs)]
             expected = np.maximum(convolved(data), 0)
             np.testing.assert_allclose(expected, unpack_array(shape.outputs), rtol=1e-4, atol=1e-4)
 
@@ -123,14 +134,9 @@ class TestShapes:
 
 
 class TestEnd:
-    def test_the_budget_ends_the_rounds_but_not_before_the_minimum(self) -> None:
-        answer = measure(function(PLAIN), rules={"budget_seconds": 0.0})
-        assert (3, 2) == (len(answer.rounds), len(answer.control))
-
-    def test_rounds_end_once_nothing_more_can_be_earned(self) -> None:
-        rules = {"resolution": 1e9, "minimum_rounds": 4, "maximum_rounds": 60}
-        answer = measure(function(PLAIN), rules=rules)
-        assert 4 <= len(answer.rounds) < 60
+    def test_slices_end_once_nothing_more_can_be_earned(self) -> None:
+        rules = {"resolution": 1e9, "budget_seconds": 60.0}
+        assert len(measure(function(PLAIN), rules=rules).slices) in range(16, 320, 16)
 
 
 class TestRefusals:
@@ -166,10 +172,10 @@ class TestCompiledAhead:
         return len(kernels._compiled_ahead)
 
     def test_all_that_is_timed_is(self) -> None:
-        """Submission, baseline, its copy and reference; at a larger batch no copy."""
+        """Submission, baseline, its copy and reference; at a larger batch the course's own."""
         larger = msgspec.structs.replace(function(PLAIN, batch=8), module=b"")
-        assert 4 + 2 == self.ahead(function(PLAIN), larger)
-        both = [function(fused(batch=each), batch=each, rings=ROUNDS + 1) for each in (4, 8)]
+        assert 4 + 3 == self.ahead(function(PLAIN), larger)
+        both = [function(fused(batch=each), batch=each, rings=SLICES + 1) for each in (4, 8)]
         assert "conv2d" == measure(*both).variant
         left = len(kernels._compiled_ahead)
         assert 1 == left, "the submission's own, which is another function"
@@ -178,7 +184,7 @@ class TestCompiledAhead:
         """Which functions there are at larger batches is found after the notebook's end."""
         self.ahead(function(PLAIN))
         before = {**kernels._compiled_ahead}
-        assert 4 + 3 == self.ahead(function(PLAIN), function(fused(batch=8), batch=8))
+        assert 4 + 4 == self.ahead(function(PLAIN), function(fused(batch=8), batch=8))
         assert all(kernels._compiled_ahead[each] is made for each, made in before.items())
 
     def test_what_is_the_same_is_taken(self) -> None:
@@ -189,7 +195,7 @@ class TestCompiledAhead:
     def test_what_the_course_has_for_another_variant_is_left(self) -> None:
         """Which one a function computes, only calls of it show."""
         module = fused("bias", "relu")
-        taken = function(module, rings=ROUNDS + 1)
+        taken = function(module, rings=SLICES + 1)
         assert 4 == self.ahead(taken)
         assert "conv2d_bias_relu" == measure(taken).variant
 

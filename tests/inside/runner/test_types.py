@@ -88,7 +88,7 @@ class TestTiming:
         arena = Arena(arrays, CASES, {**signature.shapes, OUTPUT: (ITEMS,)}, dtype)
         kernel = Kernel(f"typed_{dtype}", function, signature, arena, tvm.target.Target("llvm"))
         arena.restore()
-        kernel(0, 3)
+        kernel.bound()(0, 0, 3)
         assert arena.is_intact()
         assert arena.is_untouched()
         assert 3 == arena.ledger.calls
@@ -109,7 +109,7 @@ class TestTiming:
     def test_what_is_put_before_a_call_is_like_any_number_of_the_type(self, dtype: str) -> None:
         ledger = Ledger(ITEMS, dtype)
         ledger.begin()
-        _, _, numbers, _ = ledger.arrays
+        _, _, numbers, *_ = ledger.arrays
         assert dtype == str(numbers.dtype)
         assert np.isfinite(numbers).all()
         assert len(set(numbers.tolist())) > (1 if dtype == "bool" else 100)

@@ -10,7 +10,7 @@ import tvm
 from tvm import te, topi
 
 from grader.inside.common.machine import find_target
-from grader.inside.runner.subjects import ShapeSubjects, prepare_shape
+from grader.inside.runner.subjects import Subjects, prepare_shape
 from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, TimeSchedule, TimingRules, pack_array
 from tests.inside.runner import modules
@@ -26,22 +26,18 @@ def draw(*shape: int) -> np.ndarray:
 
 
 def function(module: object, *, name: str = "conv2d", batch: int = 4, rings: int = 1) -> Any:
-    """Return a schedule at one batch size, with inputs for so many rounds."""
+    """Return a schedule at one batch size, with inputs for so many slices."""
     data = pack_array(draw(RING * rings, batch, 1, 28, 28))
     return TimedFunction(modules.document(module), name, data)
 
 
 def timing_rules(**changes: float) -> TimingRules:
-    """Rules of three to five rounds of short blocks, which no certainty ends before."""
+    """Rules of as few slices as may be."""
     fields = {
-        "block_seconds": 0.0005,
+        "block_seconds": 0.00004,
         "budget_seconds": 0.0,
         "resolution": -1.0,
         "full": (2.0, 2.0),
-        "pace": 0.0,
-        "minimum_rounds": 3,
-        "maximum_rounds": 5,
-        "control_rounds": 2,
     }
     return TimingRules(**{**fields, **changes})  # type: ignore[arg-type]
 
@@ -62,7 +58,7 @@ def timing_task(*shapes: TimedFunction, **changes: Any) -> TimeSchedule:
     return TimeSchedule(**{**fields, **changes})
 
 
-def prepared(task: TimeSchedule, workload: str = WORKLOAD) -> ShapeSubjects:
+def prepared(task: TimeSchedule, workload: str = WORKLOAD) -> Subjects:
     """Return what is timed at the first shape of a task, in this process and without pinning it."""
     target, _ = find_target(task.target)
     generator = np.random.default_rng(0)

@@ -1,0 +1,180 @@
+"""Slices of rounds: a short block of each function in turn, at one place of arrays and stack.
+
+Compiled loops spill vectors of 64 bytes to a stack that the system aligns to 16. At one of its four
+places no vector crosses a line of the cache, and such a function is ten per cent faster there. The
+place is decided when a process starts, so without this every run would favour other functions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+BASELINE, CONTROL, SUBMISSION, REFERENCE = range(4)
+"""The functions of a round. The control is the baseline, compiled once more."""
+
+FUNCTIONS: Final = 4
+
+SLICE_SECONDS = 0.01
+"""A slice lasts about so long: to move arrays and to draw numbers takes a twentieth of it, and all
+places are visited before what disturbs the machine has passed."""
+
+MOST_ROUNDS = 64
+
+MOST_CALLS = 128
+"""Most calls of a block: a function of a tenth of a microsecond has no longer ones."""
+
+CALLS_OF_A_SLICE = 8192
+"""No slice has more calls than so many, unless a single round has."""
+
+WARM_SECONDS = 0.02
+"""Before a block comes a call that is not timed: it finds the caches as another function has left
+them. A call that takes longer than this warms itself up."""
+
+PATIENCE = 20.0
+"""A budget of processor time is spent after so many times as long by the clock as well: a machine
+may leave a measurement a twentieth of a processor, and a function may sleep."""
+
+TRIALS = 3
+"""How many blocks are tried for their length; the quickest counts."""
+
+
+class Spending:
+    """How much of a budget of processor time the calling thread has spent since this was made."""
+
+    def __init__(
+        self,
+        processor: Callable[[], float] = time.thread_time,
+        wall: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._processor, self._wall = processor, wall
+        self._start = processor(), wall()
+
+    def seconds(self) -> float:
+        """Return seconds of the processor, or those of the clock by `PATIENCE` if they are more."""
+        processor, wall = self._start
+        return max(self._processor() - processor, (self._wall() - wall) / PATIENCE)
+
+
+class Bench(Protocol):
+    """The functions that are compared at one shape, on arrays that they share."""
+
+    def begin(self, turn: int, place: int) -> None:
+        """Take the inputs of a turn, at a place of the arrays; poison the output, forget calls."""
+        ...
+
+    def run(self, function: int, block: int, warm: int, calls: int) -> None:
+        """Call a function `warm` times, and then `calls` times between two looks at the clock."""
+        ...
+
+    def keep(self) -> None:
+        """Keep what the last call has left, for the referee to check."""
+        ...
+
+    def seconds(self, blocks: int) -> FloatArray:
+        """Return how long the timed calls of each block took together."""
+        ...
+
+    def finish(self) -> None:
+        """Check what the slice has left beside its output, and keep what its calls have left."""
+        ...
+
+
+class Plan(NamedTuple):
+    """How a block is measured at one shape: `warm` calls that are not timed, `calls` that are."""
+
+    warm: int
+    calls: int
+
+
+def choose_plan(bench: Bench, block_seconds: float) -> Plan:
+    """Return how many calls of the baseline last `block_seconds`: the submission has no say."""
+    bench.begin(0, 0)
+    bench.run(BASELINE, 0, 0, 1)
+    if float(bench.seconds(1)[0]) > WARM_SECONDS:
+        return Plan(0, 1)
+    calls = 1
+    while (seconds := _least_seconds(bench, calls)) < block_seconds and calls < MOST_CALLS:
+        wanted = math.ceil(1.1 * calls * block_seconds / max(seconds, 1e-9))
+        calls = min(max(calls + 1, wanted), MOST_CALLS)
+    return Plan(1, calls)
+
+
+def _least_seconds(bench: Bench, calls: int) -> float:
+    for block in range(TRIALS):
+        bench.run(BASELINE, block, 1, calls)
+    return float(bench.seconds(TRIALS).min())
+
+
+def choose_rounds(benches: Sequence[Bench], plans: Sequence[Plan]) -> int:
+    """Return how many rounds make a slice."""
+    seconds = 0.0
+    for bench, (warm, calls) in zip(benches, plans, strict=True):
+        for function in range(FUNCTIONS):
+            bench.run(function, function, warm, calls)
+        seconds += float(bench.seconds(FUNCTIONS).sum()) * (warm + calls) / calls
+    most = min(CALLS_OF_A_SLICE // (FUNCTIONS * sum(plan)) for plan in plans)
+    return max(1, min(math.floor(SLICE_SECONDS / max(seconds, 1e-9)), most, MOST_ROUNDS))
+
+
+def take_slice(
+    benches: Sequence[Bench], plans: Sequence[Plan], rounds: int, generator: np.random.Generator
+) -> tuple[FloatArray, ...]:
+    """Take a slice for which the benches are ready; return seconds of a call, (4, rounds) each.
+
+    In each round the order is drawn, of all shapes' functions together. After the submission's
+    block of one round, which is drawn, its output is kept.
+    """
+    numbers = len(benches) * FUNCTIONS
+    orders = [generator.permutation(numbers).tolist() for _ in range(rounds)]
+    kept = int(generator.integers(rounds))
+    for number, order in enumerate(orders):
+        first = number * FUNCTIONS
+        for each in order:
+            shape, function = divmod(each, FUNCTIONS)
+            benches[shape].run(function, first + function, *plans[shape])
+            if number == kept and function == SUBMISSION:
+                benches[shape].keep()
+    return tuple(
+        bench.seconds(rounds * FUNCTIONS).reshape(rounds, FUNCTIONS).T / plan.calls
+        for bench, plan in zip(benches, plans, strict=True)
+    )
+
+
+PLACES = 4
+"""Places of a stack aligned to 16 bytes within a line of 64 bytes."""
+
+_IN_REGISTERS = 8
+"""So many integer arguments or fewer are passed in registers (6 on x86-64, 8 on AArch64)."""
+
+Result = TypeVar("Result")
+
+
+def call_at(place: int, function: Callable[[], Result]) -> Result:
+    """Call a function with the stack moved by `place` times 16 bytes; return what it returns.
+
+    Arguments that do not fit into registers are what moves it. Whatever it raises is raised here.
+    """
+    count = _IN_REGISTERS + 2 * place
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def call(*_: int) -> None:
+        try:
+            results.append(function())
+        except BaseException as error:  # noqa: BLE001 - it cannot pass through a C function
+            errors.append(error)
+
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * count)
+    kind(call)(*[0] * count)
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -1,0 +1,112 @@
+"""Slices: how long blocks are, and in which order they are taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.timing.slices import (
+    BASELINE,
+    CALLS_OF_A_SLICE,
+    FUNCTIONS,
+    MOST_CALLS,
+    MOST_ROUNDS,
+    SUBMISSION,
+    Plan,
+    Spending,
+    choose_plan,
+    choose_rounds,
+    take_slice,
+)
+from tests.timing.machine import Bench
+
+BLOCK = 4e-5
+
+
+def generator() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+class TestPlan:
+    @pytest.mark.parametrize(("seconds", "calls"), [(4e-6, 12), (3e-5, 2), (5e-5, 1), (1e-3, 1)])
+    def test_a_block_has_calls_of_the_baseline_for_its_time(
+        self, seconds: float, calls: int
+    ) -> None:
+        assert Plan(1, calls) == choose_plan(Bench(seconds), BLOCK)
+
+    def test_the_submission_has_no_say(self) -> None:
+        assert Plan(1, 2) == choose_plan(Bench(3e-5, 3e-5, 1e-9, 1e-9), BLOCK)
+
+    def test_a_call_that_takes_long_warms_itself_up(self) -> None:
+        assert Plan(0, 1) == choose_plan(Bench(0.1), BLOCK)
+
+    def test_a_function_that_takes_no_time_has_no_endless_blocks(self) -> None:
+        assert Plan(1, MOST_CALLS) == choose_plan(Bench(1e-12), BLOCK)
+
+    def test_a_cold_first_call_is_never_timed(self) -> None:
+        bench = Bench(4e-6)
+        choose_plan(bench, BLOCK)
+        assert all(each.warm for each in bench.events if each.calls > 1)
+
+
+class TestRounds:
+    def test_a_slice_lasts_some_milliseconds(self) -> None:
+        assert 25 == choose_rounds([Bench(5e-5)], [Plan(1, 1)])
+
+    def test_it_has_a_round_at_least_and_never_too_many(self) -> None:
+        assert 1 == choose_rounds([Bench(1.0)], [Plan(0, 1)])
+        assert MOST_ROUNDS == choose_rounds([Bench(1e-6)], [Plan(1, 3)])
+
+    def test_its_calls_fit_into_the_ledger(self) -> None:
+        rounds = choose_rounds([Bench(1e-9)], [Plan(1, 128)])
+        assert FUNCTIONS * 129 * rounds <= CALLS_OF_A_SLICE
+
+
+class TestSpending:
+    @pytest.mark.parametrize(("processor", "wall", "spent"), [(2.0, 3.0, 2.0), (0.0, 40.0, 2.0)])
+    def test_it_is_processor_time_or_where_little_is_had_a_part_of_the_clocks(
+        self, processor: float, wall: float, spent: float
+    ) -> None:
+        spending = Spending(iter([5.0, 5.0 + processor]).__next__, iter([7.0, 7.0 + wall]).__next__)
+        assert spent == spending.seconds()
+
+
+class TestSlice:
+    def take(self, *benches: Bench, rounds: int = 20) -> tuple[np.ndarray, ...]:
+        return take_slice(benches, [Plan(1, 3)] * len(benches), rounds, generator())
+
+    def test_it_has_the_seconds_of_a_call_by_function_and_round(self) -> None:
+        (seconds,) = self.take(Bench(4.0, 3.0, 2.0, 1.0))
+        assert np.array_equal(np.tile([[4.0], [3.0], [2.0], [1.0]], (1, 20)), seconds)
+
+    def test_each_round_has_each_function_once_in_another_order(self) -> None:
+        bench = Bench(1.0)
+        self.take(bench)
+        orders = [
+            tuple(each.function for each in bench.events[first : first + FUNCTIONS])
+            for first in range(0, len(bench.events), FUNCTIONS)
+        ]
+        assert {(0, 1, 2, 3)} == {tuple(sorted(order)) for order in orders}
+        assert 10 < len(set(orders))
+
+    def test_shapes_take_turns_within_a_round(self) -> None:
+        one, other = Bench(1.0), Bench(2.0)
+        first, second = self.take(one, other)
+        assert (1.0, 2.0) == (first.max(), second.min())
+        assert len(one.events) == len(other.events)
+
+    def test_of_one_round_the_output_of_the_submission_is_kept(self) -> None:
+        rounds = set()
+        for seed in range(10):
+            bench = Bench(1.0)
+            take_slice([bench], [Plan(1, 3)], 20, np.random.default_rng(seed))
+            (kept,) = bench.kept
+            assert SUBMISSION == kept.function
+            rounds.add(kept.block // FUNCTIONS)
+        assert 5 < len(rounds)
+
+    def test_all_functions_have_blocks_of_the_same_number_of_calls(self) -> None:
+        bench = Bench(1.0)
+        self.take(bench)
+        assert {(1, 3)} == {(each.warm, each.calls) for each in bench.events}
+        assert BASELINE in {each.function for each in bench.events}
