@@ -18,11 +18,11 @@ Schedule = Callable[[Any], None]
 """Applies primitives to a `tvm.s_tir.Schedule` of the model."""
 
 
-def model() -> tvm.IRModule:
+def model(batch: int = BATCH) -> tvm.IRModule:
     """Return a model of one convolution, as `emit_te` builds it."""
     weight = np.random.default_rng(0).standard_normal((32, 1, 3, 3)).astype("float32")
     builder = relax.BlockBuilder()
-    x = relax.Var("x", relax.TensorType((BATCH, 1, 28, 28), "float32"))
+    x = relax.Var("x", relax.TensorType((batch, 1, 28, 28), "float32"))
     with builder.function("main", [x]):
         with builder.dataflow():
             result = builder.emit_te(topi.nn.conv2d, x, relax.const(weight), 1, 0, 1)
@@ -31,9 +31,9 @@ def model() -> tvm.IRModule:
     return builder.get()
 
 
-def candidate(schedule: Schedule) -> Candidate:
+def candidate(schedule: Schedule, batch: int = BATCH) -> Candidate:
     """Return a scheduled model as the referee knows it."""
-    base = model()
+    base = model(batch)
     document = tvm.ir.save_json(base).encode()
     scheduled = tvm.s_tir.Schedule(base)
     schedule(scheduled)

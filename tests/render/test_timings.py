@@ -108,15 +108,15 @@ class TestMeasured:
         text = flat(section(sample_reports.typical()))
         assert (
             "Measured with 2 threads on processors 2, 3 for the target llvm -mcpu=skylake-avx512: "
-            "28 rounds kept, 2 dropped because the machine was busy with something else. The "
-            "unscheduled function beside itself was 0.04 % off. The limit is 15 GFLOP/s and 22 "
-            "GB/s, measured at the same time; here it is multiplying and adding." in text
+            "in 28 rounds of short blocks, of which the quickest count. The unscheduled function "
+            "beside itself was 0.04 % off. The limit is 15 GFLOP/s and 22 GB/s, measured at the "
+            "same time; here it is multiplying and adding." in text
         )
 
     def test_one_of_each_is_singular(self) -> None:
-        text = flat(section(with_timing(threads=1, cpus=(3,), pairs=1, rejected=0)))
+        text = flat(section(with_timing(threads=1, cpus=(3,), pairs=1)))
         assert "Measured with 1 thread on processor 3 for" in text
-        assert "1 round kept, 0 dropped" in text
+        assert "in 1 round of short blocks" in text
 
     def test_a_function_that_moves_more_than_it_computes_is_bound_by_that(self) -> None:
         text = flat(section(with_timing(shapes=(shape(flops=10, bytes=10_000_000),))))

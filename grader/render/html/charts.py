@@ -109,7 +109,7 @@ _KINDS = ("unscheduled", "yours", "reference", "library")
 
 
 class Strip(NamedTuple):
-    """The rounds at one batch: a dot for each, the median, and the reference's."""
+    """The slices at one batch: a dot for each, the estimate, and the reference's."""
 
     title: str
     dots: str
@@ -187,9 +187,10 @@ def _distribution(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -
         ticks=scale.ticks(8 if width > WIDTHS[1] else 5),
         outside=outside,
         description=tell(
-            "A dot for each of {rounds} rounds, placed by its speed-up. The estimate is {speedup},"
+            "A dot for each of {slices} slices of the measurement, placed by its speed-up. The"
+            " estimate is {speedup},"
             " its 95 % interval goes from {low} to {high}. The numbers are in the table.",
-            rounds=sum(len(shape.ratios) for shape in shapes),
+            slices=sum(len(shape.ratios) for shape in shapes),
             speedup=wording.factor(timing.speedup),
             low=wording.factor(timing.ci_low),
             high=wording.factor(timing.ci_high),
@@ -208,7 +209,7 @@ def _strip(shape: ShapeTiming, scale: Linear, top: float) -> Strip:
     base = top + _STRIP - 4
     return Strip(
         title=tell(
-            "Batch of {batch:,}: {speedup} in the median, the reference {reference}",
+            "Batch of {batch:,}: {speedup}, the reference {reference}",
             batch=shape.batch,
             speedup=wording.factor(shape.speedup),
             reference=wording.factor(shape.reference_speedup),
