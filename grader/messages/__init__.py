@@ -69,6 +69,7 @@ from grader.messages.kernel import (
     NoteKind,
 )
 from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
+from grader.messages.machine_code import MOST_COUNTED, HotLoop, HotLoops
 from grader.messages.runner import (
     EXTERN_DIED,
     OUT_OF_BOUNDS,
@@ -134,6 +135,7 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "MOST_COUNTED",
     "OUT_OF_BOUNDS",
     "PASS_LIMIT",
     "PYTHON_FUNCTION",
@@ -177,6 +179,8 @@ __all__ = [
     "FromLibrary",
     "FromReferee",
     "FromRunner",
+    "HotLoop",
+    "HotLoops",
     "Kept",
     "KernelConfig",
     "KernelMessage",
