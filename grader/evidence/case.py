@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from grader.assignment import Comparison
 from grader.evidence.named_cases import NamedCase
 from grader.ir.facts import FunctionFacts, ModuleFacts, bind_symbols
 from grader.language import NOTHING, Text
-from grader.messages import Capture
+from grader.messages import Capture, HotLoops
 from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
 
 FloatArray = npt.NDArray[np.floating]
@@ -75,10 +75,12 @@ class StubOutputs:
 
 @dataclass(frozen=True)
 class TimedSchedule:
-    """The estimate of the speed-up, and whether the timed outputs were right."""
+    """The estimate of the speed-up, whether the timed outputs were right, and what explains a
+    difference."""
 
     timing: Timing
     outputs_right: bool
+    hot_loops: HotLoops = field(default_factory=HotLoops)
 
 
 class LargerBatch(NamedTuple):

@@ -100,7 +100,8 @@ def timing_to_come(
 
 def compare_timed(measured: Measured, oracle: Workload) -> TimedSchedule:
     """Compare the outputs of what was timed with the oracle's: some seconds of computing."""
-    return TimedSchedule(measured.timing, outputs_right(measured, oracle))
+    right = outputs_right(measured, oracle)
+    return TimedSchedule(measured.timing, right, measured.answer.hot_loops)
 
 
 def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list[Text]:

@@ -21,8 +21,8 @@ class HotLoop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `vector_bits` is the widest of them, that of one number where they have no vectors.
 
     `loads` and `stores` are numbers and vectors that are read from memory and written to it, apart
-    from those of the stack: `spills` are vectors that are put there as there are too few registers,
-    `reloads` vectors that are fetched from there.
+    from those at fixed places of the stack: `spills` are vectors that are put there, for want of
+    registers or as items of a small array, and `reloads` vectors that are fetched from there.
     """
 
     multiply_adds: _Some

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from grader.messages.frames import Array, Count, Message, Names, Seconds
+from grader.messages.machine_code import HotLoops
 from grader.messages.runner import (
     CompareTarget,
     FindStep,
@@ -159,13 +160,15 @@ class TimingResult(Message, frozen=True):
     """What a runner measured.
 
     `variant` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
-    ...). `target` is the TVM target that all functions were compiled for.
+    ...). `target` is the TVM target that all functions were compiled for. `hot_loops` are those of
+    the first shape, where the submission was slower than the reference.
     """
 
     variant: str
     target: str
     shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
     slices: Annotated[tuple[Slice, ...], msgspec.Meta(min_length=1, max_length=SLICE_LIMIT)]
+    hot_loops: HotLoops = HotLoops()
 
 
 MutationKind = Literal[

@@ -84,8 +84,28 @@ def too_many_sums() -> tvm.IRModule:
     return schedule.mod
 
 
+def small_array() -> tvm.IRModule:
+    """Sums of eight filters by a row of pixels in an array of the function's own."""
+    schedule, block, _ = convolution()
+    sums = schedule.cache_write(block, 0, "local")
+    _, c, y, x, i, dy, dx = schedule.get_loops(block)
+    _, channels = schedule.split(c, factors=[None, 8])
+    schedule.reorder(y, i, dy, dx, channels, x)
+    schedule.reverse_compute_at(sums, y)
+    schedule.decompose_reduction(block, i)
+    return schedule.mod
+
+
 SCHEDULES: dict[str, Callable[[], tvm.IRModule]] = {
-    made.__name__: made for made in (unscheduled, reference, scalar, vectors_of_13, too_many_sums)
+    made.__name__: made
+    for made in (
+        unscheduled,
+        reference,
+        scalar,
+        vectors_of_13,
+        too_many_sums,
+        small_array,
+    )
 }
 
 

@@ -104,6 +104,10 @@ class TestStack:
         found = hot_loop("reference", processor)
         assert (0, 0) == (found.spills, found.reloads)
 
+    def test_so_do_those_of_a_small_array_that_the_compiler_leaves_there(self) -> None:
+        found = hot_loop("small_array", "haswell")
+        assert (26, 26) == (found.spills, found.reloads)
+
 
 class TestOtherTypes:
     @pytest.mark.parametrize("processor", [*TARGETS])

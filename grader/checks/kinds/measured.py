@@ -21,13 +21,14 @@ from grader.checks.registry import (
 )
 from grader.diagnosis.words import name_layer
 from grader.errors import CourseError
-from grader.evidence.case import Case, JudgedLayer, Problem
+from grader.evidence.case import Case, JudgedLayer, Problem, TimedSchedule
 from grader.evidence.named_cases import tell_wrong
 from grader.evidence.problems import WRITE_THE_BUFFER, explain, wrong_samples
 from grader.evidence.steps import NO_STEPS, find_steps
 from grader.evidence.subject import Subject, takes_weight
 from grader.ir.facts import Call, ModuleFacts
 from grader.language import Text, below, in_a_row, in_clauses, join, say
+from grader.measurement.hot_loops import explain as explain_speed
 from grader.measurement.points import SpeedOptions, speed_fraction
 from grader.report import Diagnosis, Timing, Verdict
 
@@ -298,12 +299,14 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
         )
     timing = timed.timing
     if timing.ci_high < 1.0:
-        return _slower(case, timing, options)
-    return _hold(timing, options) or _judge(timing, options)
+        return _slower(case, timed, options)
+    return _hold(timing, options) or _judge(timed, options)
 
 
-def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
-    """Say why a schedule costs more than it brings, as far as its steps show it."""
+def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:
+    """Say why a schedule costs more than it brings, as far as machine code and steps show it."""
+    timing = timed.timing
+    differences = explain_speed(timed.hot_loops, timing)
     function = Subject(options.weight, case.comparison).find(case.candidate.facts)
     steps = find_steps(function, None, options.weight) if function is not None else NO_STEPS
     causes = []
@@ -311,18 +314,18 @@ def _slower(case: Case, timing: Timing, options: SpeedOptions) -> Outcome:
         causes.append(say("its vectors are stored to scattered places, number by number"))
     if "parallel" in steps and timing.threads > 1:  # with one thread they are timed as plain loops
         causes.append(say("starting its parallel tasks takes longer than doing them"))
-    if not causes:
+    if not causes and not differences:
         causes.append(
             say("the compiler makes vectors of the plain loops by itself, and not of these")
         )
+    verdict = say("Yours is slower than doing nothing.")
+    if causes:
+        verdict = say(
+            "Yours is slower than doing nothing. What is likely: {causes}.",
+            causes=in_clauses(causes),
+        )
     return failed(
-        join(
-            _measured(timing),
-            say(
-                "Yours is slower than doing nothing. What is likely: {causes}.",
-                causes=in_clauses(causes),
-            ),
-        ),
+        join(_measured(timing), verdict, *differences),
         say(
             "Take steps back until it is no longer slower: the unscheduled function, measured"
             " beside yours, takes {speedup:.2f} of its time.",
@@ -371,7 +374,8 @@ def _measured(timing: Timing) -> Text:
     )
 
 
-def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
+def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
+    timing = timed.timing
     measured = _measured(timing)
     fraction, low, high = (
         speed_fraction(share, timing.reference_speedup, options)
@@ -386,7 +390,8 @@ def _judge(timing: Timing, options: SpeedOptions) -> Outcome:
         " Change one thing at a time: a single one of these can cost more than it brings."
     )
     goal = timing.reference_speedup ** min(1.0, options.full_at)
-    reason = join(measured, say("All points are earned from {goal:.2f} times on.", goal=goal))
+    full = say("All points are earned from {goal:.2f} times on.", goal=goal)
+    reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
     width = high - low
     return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete")

@@ -88,6 +88,10 @@ class Subjects:
         """Return how long each of the first blocks took."""
         return self.arena.ledger.seconds(blocks)
 
+    def assembly(self, function: int) -> str:
+        """Return the machine code of a function as text."""
+        return self._kernels[function].assembly()
+
     def finish(self) -> None:
         """Offer what the submission's calls have left. Raises TaskError when an input is not what
         it was, when something was written beside the arrays, or when a call is missing."""

@@ -18,9 +18,10 @@ import numpy as np
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
+from grader.inside.runner.hot_loops import read_hot_loops
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
 from grader.messages import Slice, TimeSchedule, TimingResult, TimingRules, pack_array
-from grader.timing.estimate import Stopping, TimedSlice
+from grader.timing.estimate import Stopping, TimedSlice, Times
 from grader.timing.slices import (
     PLACES,
     Plan,
@@ -56,6 +57,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
             slices=tuple(
                 Slice(place, tuple(map(pack_array, seconds))) for place, seconds in slices
             ),
+            hot_loops=read_hot_loops(shapes[0], Times(slices).lows()[0]),
         )
 
 
