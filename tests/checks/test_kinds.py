@@ -43,6 +43,7 @@ from grader.evidence.problems import WRITE_THE_BUFFER
 from grader.ir.facts import Argument
 from grader.language import below, foreign, join
 from grader.measurement.points import SpeedOptions
+from grader.messages import HotLoop, HotLoops
 from tests import sample_reports
 from tests.evidence import products
 from tests.evidence.factory import (
@@ -444,12 +445,26 @@ class TestScheduleSteps:
             find_check(table).parse(table)
 
 
+NO_LOOPS = HotLoops()
+WIDE = HotLoop(54, 864, 512, loads=27, stores=6, spills=0, reloads=0)
+SCALAR = HotLoop(54, 54, 32, loads=27, stores=6, spills=0, reloads=0)
+
+
 class TestSpeed:
     """The reference is about six times as fast as the unscheduled function."""
 
     OPTIONS = SpeedOptions(weight=WEIGHT, full_at=0.9, bonus=0.1, stretch=1.5)
 
-    def judge(self, share=0.6, width=0.01, right=True, options=OPTIONS, floor_us=1.0, us=10.0):
+    def judge(
+        self,
+        share=0.6,
+        width=0.01,
+        right=True,
+        options=OPTIONS,
+        floor_us=1.0,
+        us=10.0,
+        hot_loops=NO_LOOPS,
+    ):
         low, high = share - width / 2, share + width / 2
         reference = sample_reports.TIMING.reference_speedup
         timing = msgspec.structs.replace(
@@ -464,7 +479,8 @@ class TestSpeed:
             ci_low=reference**low,
             ci_high=reference**high,
         )
-        return speed(case(module(CONV), timed=TimedSchedule(timing, right)), options)
+        timed = TimedSchedule(timing, right, hot_loops)
+        return speed(case(module(CONV), timed=timed), options)
 
     def test_a_faster_schedule_earns_a_share(self):
         outcome = self.judge(share=0.6)
@@ -488,6 +504,20 @@ class TestSpeed:
         assert "slower than doing nothing" in outcome.reason.english
         assert "makes vectors of the plain loops by itself" in outcome.reason.english
         assert "Take steps back until it is no longer slower" in outcome.hint.english
+
+    @pytest.mark.parametrize("share", [0.6, -0.5])
+    def test_a_hot_loop_that_does_less_at_a_time_is_told_beside_the_faster_one(self, share):
+        outcome = self.judge(share=share, hot_loops=HotLoops(WIDE, SCALAR, WIDE))
+        assert "multiplies one number per instruction" in outcome.reason.english
+
+    def test_what_machine_code_shows_is_told_in_place_of_a_guess(self):
+        outcome = self.judge(share=-0.5, hot_loops=HotLoops(WIDE, SCALAR, WIDE))
+        assert "What is likely" not in outcome.reason.english
+        assert "slower than doing nothing. The hot loop" in outcome.reason.english
+
+    def test_with_all_points_nothing_is_explained(self):
+        outcome = self.judge(share=0.95, hot_loops=HotLoops(None, SCALAR, WIDE))
+        assert "hot loop" not in outcome.reason.english
 
     def test_the_advice_is_what_was_measured(self):
         """No step of which it is not known what it brings here: what the reference does as a whole,

@@ -8,6 +8,7 @@ import pytest
 from grader.language import LANGUAGES
 from grader.measurement.hot_loops import explain
 from grader.messages import HotLoop, HotLoops
+from tests.measurement.test_speed import Machine, timed
 from tests.sample_reports import TIMING
 
 REFERENCE = HotLoop(
@@ -90,6 +91,12 @@ class TestUnscheduled:
         loops = HotLoops(self.PLAIN, like_the_reference(products=54, vector_bits=32), REFERENCE)
         (text,) = explain(loops, SLOWER)
         assert "that of the unscheduled function 5.2, in vectors of 256 bits." in text.english
+
+
+def test_what_a_runner_counted_reaches_the_check() -> None:
+    counted = HotLoops(submission=REFERENCE)
+    machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, hot_loops=counted))
+    assert counted == timed(machine).hot_loops
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
