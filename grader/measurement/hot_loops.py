@@ -15,9 +15,10 @@ MORE_ACCESSES = 1.3
 LEAST_ACCESSES = 0.2
 """So many times the other's loads and stores, and so many more for each multiply-add, do."""
 
-LEAST_MOVES = 0.1
-"""So many more moves to and from the stack for each multiply-add do. The compiler keeps a number or
-two there in many loops, at no cost that could be measured."""
+LEAST_SHARE = 0.25
+"""So much of all loads, stores and moves to and from the stack, for what the moves add, does, where
+all of these are more by as much as above. A vector fetched from the stack in place of one that the
+other loads from memory costs nothing."""
 
 _REFERENCE = say("the reference")
 _UNSCHEDULED = say("the unscheduled function")
@@ -43,17 +44,17 @@ def explain(found: HotLoops, timing: Timing) -> tuple[Text, ...]:
 def _differences(own: HotLoop, other: HotLoop, name: Text) -> Iterator[Text]:
     if own.products and _width(own) <= NARROWER * _width(other):
         yield _narrower(own, other, name)
-    if _accesses(own) >= max(MORE_ACCESSES * _accesses(other), _accesses(other) + LEAST_ACCESSES):
+    if _is_more(_accesses(own), _accesses(other)):
         yield say(
-            "The hot loop executes {loads:g} loads and {stores:g} stores for each multiply-add;"
-            " that of {other} {other_loads:g} and {other_stores:g}.",
+            "The hot loop executes {loads:.2f} loads and {stores:.2f} stores for each multiply-add;"
+            " that of {other} {other_loads:.2f} and {other_stores:.2f}.",
             loads=_for_each(own, own.loads),
             stores=_for_each(own, own.stores),
             other=name,
             other_loads=_for_each(other, other.loads),
             other_stores=_for_each(other, other.stores),
         )
-    if _moves(own) / own.multiply_adds >= _moves(other) / other.multiply_adds + LEAST_MOVES:
+    if _moves_explain(own, other):
         yield say(
             "The hot loop keeps values on the stack, not in registers: an iteration moves {moves}"
             " of them for {count} multiply-adds; that of {other} moves {other_moves} for"
@@ -96,8 +97,19 @@ def _accesses(loop: HotLoop) -> float:
     return (loop.loads + loop.stores) / loop.multiply_adds
 
 
+def _moves_explain(own: HotLoop, other: HotLoop) -> bool:
+    """Say whether what is moved to and from the stack explains a difference."""
+    moved, moved_there = (_for_each(each, _moves(each)) for each in (own, other))
+    total, total_there = _accesses(own) + moved, _accesses(other) + moved_there
+    return _is_more(total, total_there) and moved - moved_there >= LEAST_SHARE * total
+
+
+def _is_more(own: float, other: float) -> bool:
+    return own >= max(MORE_ACCESSES * other, other + LEAST_ACCESSES)
+
+
 def _for_each(loop: HotLoop, count: int) -> float:
-    return round(count / loop.multiply_adds, 2)
+    return count / loop.multiply_adds
 
 
 def _moves(loop: HotLoop) -> int:
