@@ -20,6 +20,9 @@ MOST_ROUNDS = 10**12
 FARTHEST = 1000
 """How many instructions before a loop are searched for where its counter begins."""
 
+MOST_WAYS_OUT = 16
+"""How many blocks that leave a loop are looked at for its counter."""
+
 DEEPEST = 24
 """Loops in loops that are followed; deeper ones belong to the loop around them."""
 
@@ -90,9 +93,9 @@ class _Nest:
 
     def _rounds(self, head: int, members: set[int]) -> int:
         """Estimate the rounds of a loop by its counter: where it begins, its steps and its end."""
-        for number in sorted(members, key=lambda each: head not in self._blocks[each].next):
-            if members.issuperset(self._blocks[number].next):
-                continue
+        leaving = (each for each in members if not members.issuperset(self._blocks[each].next))
+        last_first = sorted(leaving, key=lambda each: (head not in self._blocks[each].next, each))
+        for number in last_first[:MOST_WAYS_OUT]:
             compares = filter(None, map(self._syntax.compared, reversed(self._of(number))))
             compared = next(compares, None)
             if compared and (rounds := self._counted(*compared, head, members)):

@@ -108,10 +108,14 @@ class TestOddText:
         assert MOST_COUNTED == found.products
 
     def test_loops_nest_as_deep_as_they_like(self) -> None:
-        labels = [f".L{number}" for number in range(3000)]
+        labels = [f".L{number}" for number in range(500)]
         text = "".join(f"{each}:\n\tincq\t%rax\n" for each in labels) + FUSED
         text += "".join(f"\tjne\t{each}\n" for each in reversed(labels))
         assert DEEPEST == max(each.depth for each in loops(text))
+
+    def test_a_loop_has_as_many_ways_out_as_it_likes(self) -> None:
+        ways = "\tincq\t%rax\n\tcmpq\t$9, %rax\n\tje\t.E\n" * 5_000
+        assert [UNKNOWN_ROUNDS] == rounds(f".L:\n{ways}\tjmp\t.L\n.E:\n")
 
     def test_any_jumbled_lines_end(self) -> None:
         generator = random.Random(1)
