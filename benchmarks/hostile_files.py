@@ -7,7 +7,8 @@ written down and rendered in every format, with outputs that are hostile as well
 "ended" is a file that was too much: its report says so. Seconds are those of the processor, and
 after them by the clock, which counts what else the machine does.
 
-    python benchmarks/hostile_files.py [--size MB] [--only WORD] [--rows N] [--json FILE]
+    python benchmarks/hostile_files.py [--size MB] [--only WORD] [--rows N] [--seconds S]
+        [--json FILE]
 """
 
 from __future__ import annotations
@@ -178,12 +179,12 @@ def _in_child(name: str, stage: str, work: Callable[[], None]) -> Row:
     return Row(name, stage, seconds, time.monotonic() - begin, memory, end)
 
 
-def is_bad(row: Row) -> bool:
+def is_bad(row: Row, limit: float) -> bool:
     """Say whether a file took more than it may, or could not be rendered."""
-    return row.seconds > SECONDS or row.megabytes > MEGABYTES or row.end == "FAILED"
+    return row.seconds > limit or row.megabytes > MEGABYTES or row.end == "FAILED"
 
 
-def run(size: int, only: str = "") -> list[Row]:
+def run(size: int, only: str = "", limit: float = SECONDS) -> list[Row]:
     """Measure all files, or those with a word in their names. Returns rows, the worst first."""
     rows: list[Row] = []
     with SubmissionReader() as reader:
@@ -191,13 +192,13 @@ def run(size: int, only: str = "") -> list[Row]:
             if only in file.name:
                 for row in measure(file, reader):
                     rows.append(row)
-                    print(_line(row), file=sys.stderr, flush=True)
-    return sorted(rows, key=lambda row: (not is_bad(row), -row.seconds))
+                    print(_line(row, limit), file=sys.stderr, flush=True)
+    return sorted(rows, key=lambda row: (not is_bad(row, limit), -row.seconds))
 
 
-def _line(row: Row) -> str:
+def _line(row: Row, limit: float) -> str:
     took = f"{row.seconds:6.2f} s {row.clock:6.1f} s {row.megabytes:7.1f} MB"
-    verdict = "   TOO MUCH" if is_bad(row) else ""
+    verdict = "   TOO MUCH" if is_bad(row, limit) else ""
     return f"{took}  {row.stage:9} {row.end:8} {row.name}{verdict}"
 
 
@@ -207,15 +208,19 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=64, help="largest file, in MB")
     parser.add_argument("--only", default="", help="a word that a file's name has")
     parser.add_argument("--rows", type=int, default=20, help="how many are printed at the end")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="processor time that a file may take"
+    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows = run(int(options.size * 2**20), options.only)
+    rows = run(int(options.size * 2**20), options.only, options.seconds)
     for row in rows[: options.rows]:
-        print(_line(row))
-    print(f"{len(rows)} measured, {sum(map(is_bad, rows))} too much")
+        print(_line(row, options.seconds))
+    bad = sum(is_bad(row, options.seconds) for row in rows)
+    print(f"{len(rows)} measured, {bad} too much")
     if options.json is not None:
         options.json.write_text(json.dumps([row._asdict() for row in rows], indent=2) + "\n")
-    if any(map(is_bad, rows)):
+    if bad:
         sys.exit(1)
 
 
