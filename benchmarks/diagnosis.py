@@ -4,7 +4,8 @@ What is run is the same as in tests/diagnosis; here all that was missed is told.
 are models that cannot be built: of them, the line is the step; "schedules" are schedules that
 change the result. Exit code 1: of some mutants, the right step was named for less than nine in ten.
 
-    python benchmarks/diagnosis.py [ASSIGNMENT|construction|schedules ...] [--jobs 2] [--json FILE]
+    python benchmarks/diagnosis.py [ASSIGNMENT|construction|schedules ...] [--jobs 2] [--each N]
+        [--json FILE]
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", nargs="*", default=[*OTHERS, *SLUGS])
     parser.add_argument("--jobs", type=int, default=usable_cores())
+    parser.add_argument("--each", type=int, default=1, help="one mutant in so many is diagnosed")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -118,7 +120,7 @@ def main() -> int:
                 rows.append(OTHERS[name]())
                 continue
             start = time.perf_counter()
-            found = Trial(name, sandbox, options.jobs).diagnosed()
+            found = Trial(name, sandbox, options.jobs, options.each).diagnosed()
             rows.append(measure(name, found, time.perf_counter() - start))
     print_table(rows)
     if options.json is not None:

@@ -173,12 +173,13 @@ class Runners:
 
 
 class Trial:
-    """The mutants of one assignment, and what is said of them."""
+    """The mutants of one assignment, one in `each`, and what is said of them."""
 
-    def __init__(self, slug: str, sandbox: Sandbox, jobs: int) -> None:
+    def __init__(self, slug: str, sandbox: Sandbox, jobs: int, each: int = 1) -> None:
         self.chosen = load_course(ROOT).get(slug)
         self.prepared = Preparation(self.chosen, Settings(sandbox, seed=SEED))
         self.jobs = jobs
+        self.each = each
 
     @cached_property
     def mutants(self) -> list[Mistaken]:
@@ -204,9 +205,10 @@ class Trial:
         return found
 
     def diagnosed(self) -> list[Found]:
-        """Diagnose every mutant."""
+        """Diagnose the mutants."""
         with Runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
-            return list(executor.map(lambda each: self._diagnosed(each, runners), self.mutants))
+            chosen = self.mutants[:: self.each]
+            return list(executor.map(lambda each: self._diagnosed(each, runners), chosen))
 
     def _parts(self, kind: str) -> list[PartTable]:
         return [part for part in self.chosen.assignment.part if part.entry_kind == kind]
