@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.template import read_master
-from grader.course import load_course
+from tests.our_course import our_course
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "course-map.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def test_every_block_of_a_text_has_a_home(text):
 
 @pytest.mark.parametrize("text", BLOCKS)
 def test_every_home_is_a_section_of_a_master_notebook(text):
-    known = {slug: headings(slug) for slug in load_course(ROOT).assignments}
+    known = {slug: headings(slug) for slug in our_course().assignments}
     missing = [
         (number, slug, section)
         for number, slug, sections in rows(text)

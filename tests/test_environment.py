@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import load_course
 from grader.environment import (
     PACKAGES,
     bound_names,
@@ -23,6 +22,7 @@ from grader.environment import (
     slow_imports,
 )
 from grader.language import NOTHING
+from tests.our_course import our_course
 
 X86 = "processor\t: 0\nmodel name\t: Some  CPU @ 2.60GHz\n\nprocessor\t: 1\nmodel name\t: Other\n"
 ARM = "processor\t: 0\nBogoMIPS\t: 50.00\n\nHardware\t: Some board\n"
@@ -86,7 +86,7 @@ def test_it_is_quick_and_imports_none_of_the_packages() -> None:
     output = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert float(output[0]) < 0.05
+    assert float(output[0]) < 0.5  # to import PyTorch takes seconds
     assert set(output[1:]).isdisjoint({"tvm", "torch", "torchvision", "numpy", "ipykernel"})
 
 
@@ -123,9 +123,9 @@ def test_others_are_offered_nothing() -> None:
     assert NOTHING == missing_import(PREAMBLE, "mine")
 
 
-@pytest.mark.parametrize("slug", sorted(load_course(ROOT).assignments))
+@pytest.mark.parametrize("slug", sorted(our_course().assignments))
 def test_an_assignment_s_preamble_is_in_its_template(slug: str) -> None:
-    preamble = load_course(ROOT).get(slug).assignment.preamble
+    preamble = our_course().get(slug).assignment.preamble
     notebook = json.loads((ROOT / "templates" / f"{slug}.ipynb").read_bytes())
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     lines = {line for cell in cells for line in cell.splitlines()}

@@ -13,9 +13,10 @@ from grader.course import choose_assignment, load_course, who_chose
 from grader.errors import CourseError, UsageError
 from grader.language import NOTHING
 from grader.reading.submission import SubmissionFile
+from tests.our_course import our_course
 
 ROOT = Path(__file__).parents[1]
-COURSE = load_course(ROOT)
+COURSE = our_course()
 VARIANTS = ("e2e-conv-course2022", "tensorir-course2022")
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from grader.course import load_course
-from tests.accuracy.accuracy import BAR, ROOT, share
+from tests.accuracy.accuracy import BAR, share
 from tests.accuracy.construction import MUTANTS, tell
 from tests.diagnosis.test_advice import recorded
+from tests.our_course import our_course
 
 
 def test_of_nine_in_ten_models_that_cannot_be_built_the_cause_is_told() -> None:
-    layers = recorded(load_course(ROOT).get("e2e-conv"), None)
+    layers = recorded(our_course().get("e2e-conv"), None)
     told = [tell(each, lambda: layers) for each in MUTANTS]
     assert [] == [(each.mutant.new, each.line) for each in told if not each.is_right]
     missed = [(each.line, each.advice) for each in told if not each.is_recognised]

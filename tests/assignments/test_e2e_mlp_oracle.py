@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.course import load_course
 from grader.course_code import import_file
 from grader.data.dataset import builtin_parameters
 from grader.errors import DataError
+from tests.our_course import our_course
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = builtin_parameters("fasionmnist_mlp_params.pkl")
 
 
-ORACLE = import_file(load_course(ROOT).get("e2e-mlp").file("oracle.py"), "oracle")
+ORACLE = import_file(our_course().get("e2e-mlp").file("oracle.py"), "oracle")
 
 
 def test_it_computes_two_linear_layers_and_a_relu_without_softmax():
@@ -34,7 +34,7 @@ def test_parameters_of_another_model_are_an_error():
 
 
 def test_plain_float32_loops_are_well_within_the_tolerance():
-    options = load_course(ROOT).get("e2e-mlp").assignment.oracle
+    options = our_course().get("e2e-mlp").assignment.oracle
     inputs = 0.1 * np.random.default_rng(1).standard_normal((64, 784), dtype=np.float32)
     desired = ORACLE.expected(PARAMETERS, inputs)
 

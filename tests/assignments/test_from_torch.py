@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import fx, nn
 
-from grader.course import load_course
 from grader.course_code import import_file
+from tests.our_course import our_course
 
 ROOT = Path(__file__).resolve().parents[2]
-COURSE_ASSIGNMENT = load_course(ROOT).get("from-torch")
+COURSE_ASSIGNMENT = our_course().get("from-torch")
 COMPUTATIONS = {each.id: each for each in COURSE_ASSIGNMENT.assignment.computation}
 ORACLE = import_file(COURSE_ASSIGNMENT.file("oracle.py"), "oracle")
 SEEDS = (0, 1, 2**47 + 3)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import fx
 
-from grader.course import load_course
 from grader.course_code import import_file
+from tests.our_course import our_course
 
-CHOSEN = load_course(Path(__file__).resolve().parents[2]).get("graph-passes")
+CHOSEN = our_course().get("graph-passes")
 COMPUTATIONS = {each.id: each for each in CHOSEN.assignment.computation}
 ORACLE = import_file(CHOSEN.file("oracle.py"), "oracle")
 MODELS = import_file(CHOSEN.file("models.py"), "models").MODELS

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.master import read_master, sources
-from grader.course import load_course
 from grader.diagnosis.words import KINDS
 from grader.language import LANGUAGES
+from tests.our_course import our_course
 
 ROOT = Path(__file__).parents[2]
-COURSE = load_course(ROOT)
+COURSE = our_course()
 SLUGS = tuple(COURSE.assignments)
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 

@@ -6,18 +6,17 @@ import os
 
 os.environ.update(TVM_BIND_THREADS="0", TVM_NUM_THREADS="1")  # before the first import of TVM
 
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tvm
 
 from grader.computation import ArgumentTable
-from grader.course import load_course
 from grader.course_code import import_file
 from grader.inside.runner.timing import load_workload
+from tests.our_course import our_course
 
-CHOSEN = load_course(Path(__file__).resolve().parents[2]).get("quantized")
+CHOSEN = our_course().get("quantized")
 ORACLE = import_file(CHOSEN.file("oracle.py"), "oracle")
 WORKLOAD = load_workload(CHOSEN.workload())
 GENERATOR = np.random.default_rng(7)

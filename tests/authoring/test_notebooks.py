@@ -22,11 +22,11 @@ from grader.authoring.template import (
     paste_solutions,
     template_name,
 )
-from grader.course import load_course
+from tests.our_course import our_course
 
 ROOT = Path(__file__).resolve().parents[2]
 SLUG = "e2e-conv"
-COURSE = load_course(ROOT)
+COURSE = our_course()
 COURSE_ASSIGNMENT = COURSE.get(SLUG)
 SLUGS = [slug for slug in COURSE.assignments if has_master(ROOT, slug)]
 MASTER = read_master(ROOT / "reference" / f"{SLUG}.py")

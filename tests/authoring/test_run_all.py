@@ -14,7 +14,7 @@ import pytest
 from nbformat import NotebookNode
 
 from grader.authoring.template import parse_cell
-from grader.course import load_course
+from tests.our_course import our_course
 from tests.selfcheck.kernels import run_notebook, shown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +83,7 @@ def unsolved(cells: list[NotebookNode]) -> list[str]:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
 def test_every_part_that_students_see_is_checked(path: Path) -> None:
-    assignment = load_course(ROOT).get(path.stem.partition(".")[0]).assignment
+    assignment = our_course().get(path.stem.partition(".")[0]).assignment
     lines = [cell.source for cell in read(path) if is_check(cell)]
     asked = [part for line in lines for part in line.split()[2:]]
     assert [part.id for part in assignment.part if not part.hidden] == asked

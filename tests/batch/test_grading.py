@@ -31,6 +31,7 @@ from grader.progress import Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Report, ungraded_report
 from grader.sandbox.room import CrowdedSandbox, RevocableSandbox
+from tests.our_course import our_course
 from tests.properties import hostile
 
 SECONDS = 300.0
@@ -335,7 +336,7 @@ class TestRun:
         assert rows["b"].noticed.english.startswith("not graded: b.ipynb is a link, which is not")
 
     def test_data_that_are_missing_are_told_by_whoever_asks(self, world: World) -> None:
-        chosen = load_course(Path(__file__).parents[2]).get("e2e-conv")
+        chosen = our_course().get("e2e-conv")
         prepared = world.batch(data=str(world.reports / "none")).prepare(chosen)
         with pytest.raises(DataError, match="There is no data folder"):
             prepared.data(Silent())

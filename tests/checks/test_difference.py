@@ -11,9 +11,15 @@ import msgspec
 import pytest
 
 from grader.checks.difference import THIRDS, Difference, Level, compare_functions, read_nests
-from tests.evidence.products import Steps, Written, facts_after, facts_of, other_order, transform
-
-TARGET = facts_after(transform)
+from tests.evidence.products import (
+    Steps,
+    Written,
+    facts_after,
+    facts_of,
+    other_order,
+    transform,
+    transformed,
+)
 
 
 def but(**changes: Any) -> Steps:
@@ -26,14 +32,14 @@ def _name(value: Any) -> str | None:
 
 
 def compare(steps: Steps) -> tuple[tuple[str, ...], Difference]:
-    likeness = compare_functions(TARGET, facts_after(steps))
+    likeness = compare_functions(transformed(), facts_after(steps))
     assert likeness.first is not None
     return likeness.right, likeness.first
 
 
 class TestEqual:
     def test_all_thirds_are_right(self):
-        assert (THIRDS, None) == compare_functions(TARGET, facts_after(transform))
+        assert (THIRDS, None) == compare_functions(transformed(), transformed())
 
     def test_what_the_statements_say_is_no_difference(self):
         assert (THIRDS, None) == compare_functions(facts_of(Written), facts_of(other_order()))
@@ -58,7 +64,7 @@ class TestThirds:
         assert right == compare(but(**changes))[0]
 
     def test_an_unscheduled_function_has_none(self):
-        assert () == compare_functions(TARGET, facts_of(Written)).right
+        assert () == compare_functions(transformed(), facts_of(Written)).right
 
     def test_nor_has_it_any_of_a_target_without_annotations(self):
         def split(sch: Any) -> None:
@@ -68,8 +74,8 @@ class TestThirds:
         assert () == compare_functions(facts_after(split), facts_of(Written)).right
 
     def test_a_function_without_blocks_has_none(self):
-        flat = msgspec.structs.replace(TARGET, blocks=())
-        likeness = compare_functions(TARGET, flat)
+        flat = msgspec.structs.replace(transformed(), blocks=())
+        likeness = compare_functions(transformed(), flat)
         assert () == likeness.right
         assert likeness.first is not None
         assert "no blocks" in likeness.first.reason.english
@@ -131,7 +137,7 @@ class TestWords:
         assert (reason, hint) == (found.reason.english, found.hint.english)
 
     def test_what_is_not_in_the_target_is_to_be_left_out(self):
-        likeness = compare_functions(facts_of(Written), TARGET)
+        likeness = compare_functions(facts_of(Written), transformed())
         assert likeness.first is not None
         assert "`Y_update`, the loops along axis 2 should have the extents [128]" in (
             likeness.first.reason.english
@@ -162,7 +168,7 @@ def test_a_level_is_extent_axes_and_kind():
 
 
 def test_a_block_that_was_moved_has_loops_in_common_with_the_sum():
-    init, product, relu = read_nests(facts_after(transform))
+    init, product, relu = read_nests(transformed())
     assert ("init", "sum", "other") == (init.role, product.role, relu.role)
     assert (3, 6, 3) == (init.shared, product.shared, relu.shared)
     assert (Level(8, (2,), "vectorized"),) == init.own == relu.own

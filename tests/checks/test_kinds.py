@@ -633,11 +633,9 @@ class TestSpeedOptions:
 
 
 class TestTarget:
-    WANTED = products.facts_after(products.transform)
-
     def judge(self, steps=products.transform, *, equal=False, replay=None, unproven=1.0):
         found = products.facts_after(steps)
-        match = TargetMatch(equal, "" if equal else "<root>.body", self.WANTED, found)
+        match = TargetMatch(equal, "" if equal else "<root>.body", products.transformed(), found)
         options = TargetOptions(unproven=unproven)
         return target(case(module(), target=match, replay=replay), options)
 

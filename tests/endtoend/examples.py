@@ -17,8 +17,8 @@ from grader.authoring.expectation import (
     Score,
     load_expectation,
 )
-from grader.course import Course, load_course
 from tests.endtoend.command import ROOT
+from tests.our_course import our_course
 
 SUFFIX = ".verdict.toml"
 EXAMPLES = {
@@ -39,14 +39,9 @@ _SAMPLES = re.compile(r"^samples = (\d+)", re.MULTILINE)
 
 
 @cache
-def _course() -> Course:
-    return load_course(ROOT)
-
-
-@cache
 def is_timed(name: str) -> bool:
     """Say whether an example's verdict names the check of speed, or depends on its points."""
-    assignment = _course().get(name.split("/")[0]).assignment
+    assignment = our_course().get(name.split("/")[0]).assignment
     parts = {part.id: part for part in assignment.part}
     expected = load_expectation(EXAMPLES[name]).part
     return any(_needs_speed(parts[part], each) for part, each in expected.items())

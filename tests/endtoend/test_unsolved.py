@@ -11,14 +11,13 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from grader.course import load_course
 from grader.dialects.migration import migrate_cells
 from grader.reading.submission import defined_names
 from tests.dialects.course import Text
 from tests.dialects.untimed import notebook
 from tests.endtoend.batches import GradedBatch
-from tests.endtoend.command import ROOT
 from tests.missing import COURSE_TEXTS, needs_course_texts
+from tests.our_course import our_course
 
 pytestmark = [
     pytest.mark.graded,
@@ -35,7 +34,7 @@ SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch")
 
 def is_asked_for(slug: str, block: str) -> bool:
     """Say whether a block defines something that a part asks for by its name."""
-    parts = load_course(ROOT).get(slug).assignment.part
+    parts = our_course().get(slug).assignment.part
     return any(
         fnmatchcase(name, pattern)
         for name in defined_names((block,))

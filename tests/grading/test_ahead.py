@@ -32,6 +32,7 @@ from grader.report import Report
 from grader.sandbox.interface import Sandbox
 from tests.cli.test_batch import RIGHT, WRONG, write
 from tests.inside.runner import modules
+from tests.our_course import our_course
 
 ROOT = Path(__file__).parents[2]
 MODEL, _ = modules.classifier()
@@ -73,7 +74,7 @@ class Told:
 @pytest.fixture(scope="module")
 def prepared() -> Preparation:
     settings = Settings(sandbox=None, seed=7, data="builtin")  # type: ignore[arg-type]
-    return Preparation(load_course(ROOT).get("e2e-conv"), settings)
+    return Preparation(our_course().get("e2e-conv"), settings)
 
 
 Build = Callable[..., Told]

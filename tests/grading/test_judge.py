@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from grader.assignment import CheckTable, PartTable
 from grader.checks import kinds as checks
-from grader.course import load_course
 from grader.errors import CourseError
 from grader.evidence.case import Problem, Replay, TimedSchedule
 from grader.grading.judge import first_timing, judge_case, judge_problem
@@ -21,6 +19,7 @@ from grader.language import foreign
 from grader.report import Scripts
 from tests import sample_reports
 from tests.evidence.factory import WEIGHT, argument, call, case, module, outputs, softmax
+from tests.our_course import our_course
 
 assert checks.__all__
 EXTERN = call("extern", "env.c", argument("input", 4, 1, 28, 28))
@@ -164,7 +163,7 @@ def test_a_problem_of_the_part_is_the_reason_of_every_check():
 
 
 class TestFirstTiming:
-    ASSIGNMENT = load_course(Path(__file__).parents[2]).get("quantized").assignment
+    ASSIGNMENT = our_course().get("quantized").assignment
 
     def timings(self, *parts):
         return [msgspec.structs.replace(sample_reports.TIMING, part=each) for each in parts]

@@ -27,6 +27,7 @@ from grader.report import Report
 from grader.sandbox.interface import Command, Process, Sandbox
 from grader.sandbox.room import Room, Stay
 from tests.cli.test_batch import RIGHT, write
+from tests.our_course import our_course
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 20.0
@@ -288,7 +289,7 @@ class Refusing:
 
 def test_a_runner_that_measures_is_looked_at_less_often_and_bounded_alike() -> None:
     sandbox = Refusing()
-    start = runner_starter(sandbox, load_course(ROOT).get("e2e-conv").assignment)  # type: ignore[arg-type]
+    start = runner_starter(sandbox, our_course().get("e2e-conv").assignment)  # type: ignore[arg-type]
     kinds: tuple[Kind, ...] = ("pure", "timing")
     for kind in kinds:
         with pytest.raises(SandboxError):

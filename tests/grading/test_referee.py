@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.course import load_course
 from grader.evidence.candidates import inspect
 from grader.evidence.case import Candidate, Case, Evidence, LargerBatch, Replay
 from grader.evidence.runners import Kind
@@ -21,9 +20,10 @@ from grader.messages import Capture, TimeSchedule
 from grader.progress import Silent
 from grader.report import Check, Part
 from tests.inside.runner import modules
+from tests.our_course import our_course
 
 ROOT = Path(__file__).parents[2]
-CHOSEN = load_course(ROOT).get("e2e-conv")
+CHOSEN = our_course().get("e2e-conv")
 FIRST, _, PART = CHOSEN.assignment.part
 MODEL, _ = modules.classifier()
 NOTHING: Any = None

@@ -9,9 +9,9 @@ import pytest
 
 from grader.assignment import Assignment
 from grader.assignment_files import load_assignment
-from grader.course import load_course
 from grader.release.write import encode_assignment, hidden_models, hidden_names, public_assignment
 from grader.selfcheck.public import hidden_points, published
+from tests.our_course import our_course
 
 ROOT = Path(__file__).parents[2]
 VISIBILITY = ROOT / "tests/courses/visibility/assignments/visibility/assignment.toml"
@@ -21,7 +21,7 @@ ASSIGNMENTS = [path for each in COURSES for path in each.glob("assignments/*/ass
 
 def of(slug: str) -> tuple[Assignment, Assignment]:
     """Return an assignment of this repository, and its public part."""
-    whole = load_course(ROOT).get(slug).assignment
+    whole = our_course().get(slug).assignment
     return whole, public_assignment(whole)
 
 
@@ -34,7 +34,7 @@ def test_hidden_parts_are_left_out_and_their_points_counted() -> None:
 
 
 def test_what_is_given_of_a_hidden_part_is_left_out() -> None:
-    whole = load_course(ROOT).get("e2e-conv").assignment
+    whole = our_course().get("e2e-conv").assignment
     hidden = tuple(
         msgspec.structs.replace(part, hidden=part.id == "emit_te") for part in whole.part
     )

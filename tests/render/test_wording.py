@@ -140,7 +140,7 @@ class TestPlain:
         start = time.process_time()
         for opening in ("\x1b]", "\x1b[", "\x1b[0;", "\x9d", "\x1b "):
             wording.plain(opening * 5_000_000)
-        assert time.process_time() - start < 1.0
+        assert time.process_time() - start < 10  # it takes 0.05 s, and hours in square time
 
     def test_one_line_has_no_line_ends(self) -> None:
         assert wording.one_line(" a\n\n b\tc \r\n") == "a b c"

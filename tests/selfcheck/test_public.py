@@ -12,10 +12,11 @@ from grader.grading.judge import judge_problem
 from grader.language import foreign
 from grader.report import Check, Origin, Part
 from grader.selfcheck.public import complete, hidden_points, published, restrict, undecided
+from tests.our_course import our_course
 from tests.render.test_audience import DIAGNOSIS, SAMPLE
-from tests.selfcheck.kernels import COURSE, ROOT
+from tests.selfcheck.kernels import COURSE
 
-CONVOLUTION = load_course(ROOT).get("e2e-conv").assignment
+CONVOLUTION = our_course().get("e2e-conv").assignment
 TRIO = load_course(COURSE).get("trio").assignment
 KEPT = load_course(COURSE.parent / "visibility").get("visibility").assignment
 NOT_RUN = "It was not checked, because modules cannot be run here."
@@ -42,7 +43,7 @@ def names(tables: tuple[CheckTable, ...] | tuple[Check, ...]) -> list[str]:
 
 class TestPublished:
     def test_hidden_parts_and_what_only_they_compute_are_left_out(self) -> None:
-        torch = load_course(ROOT).get("from-torch").assignment
+        torch = our_course().get("from-torch").assignment
         public = published(torch)
         hidden = {part.id for part in torch.part if part.hidden}
         assert hidden
@@ -101,7 +102,7 @@ class TestVisibility:
         assert told == (whole.diagnosis, whole.sample)
 
     def test_points_of_hidden_parts_are_named_those_of_hidden_checks_not(self) -> None:
-        torch = load_course(ROOT).get("from-torch").assignment
+        torch = our_course().get("from-torch").assignment
         assert torch.points - published(torch).points == hidden_points(torch) > 0
         assert 0 == hidden_points(KEPT)
         parts = tuple(replace(each, hidden=True) for each in KEPT.part)

@@ -195,7 +195,7 @@ class TestIndex:
             began = time.monotonic()
             said = setup.why_silent(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)
         assert said
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
 
     def test_a_closed_port_is_said(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -6,6 +6,7 @@ import itertools
 import types
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -15,6 +16,10 @@ from grader.report import CellOutput, Report
 
 Field = tuple[str, str]
 """The names of a struct and of one of its fields."""
+
+
+_hints = cache(get_type_hints)
+"""The types of a struct's fields; each struct is filled dozens of times."""
 
 
 class Filler:
@@ -42,7 +47,7 @@ class Filler:
 
     def struct(self, kind: type[msgspec.Struct]) -> Any:
         """Return a struct of any kind."""
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         return kind(
             **{
                 name: self._value(hints[name], (kind.__name__, name))
