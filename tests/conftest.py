@@ -8,7 +8,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -18,7 +18,7 @@ import pytest
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.start import SteppingSandbox
-from tests.endtoend.together import together
+from tests.endtoend.together import in_turn, together
 from tests.rings import ALONE, LIST, mark, read_second_ring
 
 __all__ = ["sandbox", "together"]
@@ -70,8 +70,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return _SECOND_RING.has_whole(str(collection_path.relative_to(ROOT))) or None
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True, wrapper=True)  # before `-m` is looked at, and behind it
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Begin with what lasts longest, so that no process is left with it when others have ended."""
     mark(items, _SECOND_RING)
     if _is_everything(config):
@@ -83,7 +85,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     lost = left_out_by_make(items)
     if lost:
         raise pytest.UsageError(f"`make test-all` would not run {lost}: name it in ALONE there")
-    items.sort(key=lambda item: "graded" not in item.keywords)
+    yield
+    items[:] = in_turn(items)
 
 
 def _is_everything(config: pytest.Config) -> bool:
