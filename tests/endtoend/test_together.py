@@ -21,15 +21,15 @@ class Item(pytest.Function):
 
 def a_test(module: ModuleType, *marks: str) -> Item:
     item = object.__new__(Item)
-    item.module = module  # type: ignore[assignment]
-    item.keywords = dict.fromkeys(marks, True)  # type: ignore[assignment]
+    item.module = module
+    item.keywords = dict.fromkeys(marks, True)
     return item
 
 
 def a_module(name: str, *, has_submissions: bool = False) -> ModuleType:
     module = ModuleType(name)
     if has_submissions:
-        module.untimed_submissions = lambda _: {}  # type: ignore[attr-defined]
+        module.untimed_submissions = lambda _: {}
     return module
 
 
@@ -44,7 +44,7 @@ def test_one_suite_begins_and_the_others_come_when_everything_is_graded() -> Non
         a_test(second),
         a_test(quick),
     ]
-    names = [item.module.__name__ for item in in_turn(items)]  # type: ignore[attr-defined]
+    names = [item.module.__name__ for item in in_turn(items)]
     assert ["first", "batch", "quick", "quick", "second", "second"] == names
 
 
@@ -52,4 +52,4 @@ def test_a_suite_of_which_nothing_is_graded_waits_for_nobody() -> None:
     """In the leg of timed tests, for example."""
     batch, suite = a_module("batch"), a_module("suite", has_submissions=True)
     items = [a_test(suite, "timed"), a_test(batch, "graded")]
-    assert [batch, suite] == [item.module for item in in_turn(items)]  # type: ignore[attr-defined]
+    assert [batch, suite] == [item.module for item in in_turn(items)]
