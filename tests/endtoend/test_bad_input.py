@@ -7,6 +7,7 @@ run by itself.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -23,7 +24,6 @@ from tests.endtoend.command import (
     without_times,
     write_notebook,
 )
-from tests.endtoend.examples import quick_course
 
 pytestmark = pytest.mark.graded
 
@@ -97,8 +97,7 @@ Graded = dict[str, Result]
 
 
 def grade(folder: Path, contents: dict[str, bytes], *options: str) -> Graded:
-    course = quick_course(folder / "course")
-    batch = grade_batch(folder, contents, "--course", course, "--seed", "7", *options)
+    batch = grade_batch(folder, contents, "--seed", "7", *options)
     return {name: batch.result(name) for name in contents}
 
 
@@ -123,17 +122,16 @@ def single(tmp_path_factory) -> Result:
     """What a run says of the right notebook, which may not get less than 71 of its points."""
     folder = tmp_path_factory.mktemp("single")
     (folder / "right.ipynb").write_bytes(notebook(*NOTEBOOKS["right"]))
-    options = ("--course", quick_course(folder / "course"), "--seed", "7", "--fail-under", "71")
-    return run_grader(folder, "right.ipynb", *options)
+    return run_grader(folder, "right.ipynb", "--seed", "7", "--fail-under", "71")
 
 
 @pytest.fixture
 def short_course(tmp_path):
     """A copy of the course whose cells may run for four seconds."""
-    course = quick_course(tmp_path / "course")
-    path = course / "assignments" / "e2e-conv" / "assignment.toml"
+    shutil.copytree(ROOT / "assignments", tmp_path / "course" / "assignments")
+    path = tmp_path / "course" / "assignments" / "e2e-conv" / "assignment.toml"
     path.write_text(path.read_text().replace("cell_seconds = 120", "cell_seconds = 4"))
-    return course
+    return tmp_path / "course"
 
 
 def assert_no_traceback(result):
