@@ -253,6 +253,11 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         say("Without a grade, and left as they were ({count}): {names}."),
         exported.ungraded,
     )
+    _list(
+        messages,
+        say("Excused there or not given the assignment, and left as they were ({count}): {names}."),
+        exported.exempt,
+    )
     _list(messages, say("Could not be graded ({count}): {names}."), found.ungraded)
     _list(
         messages,

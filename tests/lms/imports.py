@@ -34,6 +34,20 @@ def read_canvas(content: bytes, assignment: str) -> Points:
     return _points({row[1]: row[column] for row in rows})
 
 
+def canvas_cells(content: bytes, assignment: str) -> dict[str, str]:
+    """Return what Canvas would take for each user's number: a score, EX for excused, or nothing.
+
+    The names are in one column Student, or in LastName and FirstName where they are split. Rows
+    without a number are the points possible, and which columns are read only.
+    """
+    header, *rows = _rows(content)
+    names = 2 if header[:2] == ["LastName", "FirstName"] else 1
+    assert names == 2 or "Student" == header[0]
+    assert "ID" == header[names]
+    (column,) = (at for at, name in enumerate(header) if name.startswith(f"{assignment} ("))
+    return {row[names]: row[column] for row in rows if row[names]}
+
+
 def read_moodle(content: bytes, worksheet: bytes) -> Points:
     """Read a grading worksheet as Moodle takes it back: by the participant's number.
 
