@@ -172,14 +172,17 @@ _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
         "id",
     ),
     "name": ("name", "full name", "student name", "student"),
-    "first": ("first name", "given name"),
-    "last": ("last name", "surname", "family name"),
+    "first": ("first name", "firstname", "given name"),
+    "last": ("last name", "lastname", "surname", "family name"),
     "email": ("email", "email address", "mail"),
     "section": ("section", "sections", "group", "groups"),
     "github": ("github", "github username", "github login"),
 }
 """What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom and Brightspace. Of
 several that would do, the first in this list is taken."""
+
+_OTHER_IDS = ("canvas id", "canvas user id")
+"""Columns that identify students elsewhere, and by which nobody is called here."""
 
 _NOBODY = frozenset({"points possible", "student, test"})
 """Names in rows of Canvas that are no student's: points of assignments, and its trial student."""
@@ -367,7 +370,8 @@ def _entry(
     if not any(told.values()):
         return None
     login = unicodedata.normalize("NFC", told.pop(_LOGIN))
-    if folded(told.get("name", "")) in _NOBODY:
+    last_first = ", ".join(filter(None, (told.get("last"), told.get("first"))))
+    if {folded(told.get("name", "")), folded(last_first)} & _NOBODY:
         return None
     if not login:
         raise UsageError(
@@ -377,7 +381,7 @@ def _entry(
     names = told.pop("first", ""), told.pop("last", "")
     if any(names):
         told["name"] = told.get("name") or " ".join(filter(None, names))
-    ids = {folded(name) for name in _HEADERS[_LOGIN]}
+    ids = {folded(name) for name in (*_HEADERS[_LOGIN], *_OTHER_IDS)}
     lms = {
         name: cells[at]
         for at, name in enumerate(header)
