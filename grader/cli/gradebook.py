@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime, time
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from rich.console import Console
@@ -213,10 +214,12 @@ def recording(
     course: Path | None,
     handed_in: str | None,
     owner_name: OwnerName = named_by_folder,
+    together: Mapping[Path, str] = MappingProxyType({}),
 ) -> Iterator[Store]:
     """Open the gradebook of a batch, if there is one, beside its folder of reports.
 
-    Raises GradebookError where one is named that cannot be opened.
+    `together` has a word for files of one student that were handed in at once. Raises
+    GradebookError where one is named that cannot be opened.
     """
     url = locate(course_here(course)[0], os.environ)
     if VARIABLE not in os.environ and not exists(url):
@@ -230,7 +233,7 @@ def recording(
     when: HandedInWhen = None
     if handed_in is not None:
         when = _when(handed_in)
-    with open_recording(folder, url, when, owner_name) as recorder:
+    with open_recording(folder, url, when, owner_name, together) as recorder:
         yield recorder
 
 

@@ -103,7 +103,9 @@ class Adjustment(Value, frozen=True):
 class Attempt(Value, frozen=True):
     """One file that was handed in. `number` counts a student's attempts at an assignment from 1.
 
-    `handed_in` is None where nobody has said when that was; `gradings` are in order.
+    `handed_in` is None where nobody has said when that was; `gradings` are in order. `told_late`
+    says that the LMS calls it late, which Canvas does without a time. Attempts that were handed in
+    `together` have the same word there, others an empty one or their own.
     """
 
     id: int
@@ -114,6 +116,8 @@ class Attempt(Value, frozen=True):
     recorded: datetime
     gradings: tuple[Grading, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
+    told_late: bool = False
+    together: str = ""
 
     def given(self, part: str) -> tuple[Adjustment, ...]:
         """Return the entries that give a part points, in order; () where it is not marked."""

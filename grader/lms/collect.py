@@ -224,17 +224,21 @@ class CollectedFolders:
         return self._known[folder]
 
 
-def collected_times(folder: Path) -> dict[Path, datetime]:
+def collected_times(folder: Path) -> dict[Path, datetime | Literal["late"]]:
     """Return when what lies in each student's folder was handed in, where that is known.
 
-    A time without an offset from UTC is this machine's. Raises UsageError as `read_manifest` does.
+    It is "late" where the system says so, and no time. A time without an offset from UTC is this
+    machine's. Raises UsageError as `read_manifest` does.
     """
-    here, times = absolute(folder, Path.cwd()), {}  # as a batch names files: no link is resolved
+    here = absolute(folder, Path.cwd())  # as a batch names files: no link is resolved
+    times: dict[Path, datetime | Literal["late"]] = {}
     students = read_manifest(folder).students
     for attempt in (each for student in students for each in student.attempts):
         try:
             at = datetime.fromisoformat(attempt.at)
         except ValueError:
+            if attempt.late:
+                times[here / attempt.folder] = "late"
             continue
         times[here / attempt.folder] = at if at.utcoffset() is not None else at.astimezone()
     return times
