@@ -59,6 +59,7 @@ _REASONS: dict[Reason, Text] = {
     "encrypted": say("it is encrypted"),
     "unsupported": say("it is packed in a way that cannot be read here"),
     "damaged": say("it is damaged"),
+    "foreign": say("an archive of a kind that is not unpacked here: unpack it by hand"),
     "nested": say("it is packed more than twice"),
     "budget": say("the student's archives are too large together"),
     "missing": say("its files are not in the archive"),

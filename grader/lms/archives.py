@@ -31,7 +31,8 @@ from grader.reading.messages import (
 from grader.reading.reader import SubmissionReader
 
 Reason = (
-    LeaveReason | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted"]
+    LeaveReason
+    | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted", "foreign"]
 )
 """Why something is left out."""
 

@@ -28,9 +28,12 @@ from typing import Any, cast
 
 import msgspec
 
+from grader.batch.collect import FOREIGN_ARCHIVES
+from grader.batch.collect import SUFFIXES as NOTEBOOKS
 from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
+from grader.lms.archives import SUFFIXES as ARCHIVES
 from grader.lms.archives import LeftOut, is_archive
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
@@ -38,7 +41,6 @@ from grader.lms.delivery import Delivery, FolderContents
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
 _TIMESTAMP = "timestamp.txt"
-_NOTEBOOK = ".ipynb"
 _TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
 
 
@@ -460,7 +462,7 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
         tuple(
             Delivery(
                 "",
-                {"folder": each.name if each.is_dir() else each.stem},
+                {"folder": each.name if each.is_dir() else _stem(each.name)},
                 _all_files(each) if each.is_dir() else ((each, each.name),),
                 entry=each.name,
             )
@@ -471,7 +473,14 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
 
 
 def _is_handed_in(name: str) -> bool:
-    return name.lower().endswith(_NOTEBOOK) or is_archive(name)
+    return name.lower().endswith((*NOTEBOOKS, *FOREIGN_ARCHIVES)) or is_archive(name)
+
+
+def _stem(name: str) -> str:
+    """Return a file's name without what says that it is a notebook or an archive."""
+    ends = sorted((*NOTEBOOKS, *FOREIGN_ARCHIVES, *ARCHIVES), key=len, reverse=True)
+    end = next((each for each in ends if name.lower().endswith(each)), "")
+    return name[: len(name) - len(end)]
 
 
 _READERS: Mapping[Layout, Callable[[Path, str | None], FolderContents | None]] = {

@@ -204,6 +204,12 @@ def test_a_folder_is_somebodys_and_so_is_a_notebook(tmp_path: Path) -> None:
     assert ("readme.txt",) == found.strangers
 
 
+def test_an_archive_of_another_kind_and_a_renamed_notebook_are_somebodys(tmp_path: Path) -> None:
+    files = ["ada.rar", "min.ipynb.json", "grace.tar.gz", "linus.ipynb"]
+    found = read_layout(make_folder(tmp_path, dict.fromkeys(files, "x")))
+    assert {"ada", "min", "grace", "linus"} == set(by_student(found.handed_in))
+
+
 def test_links_are_not_followed(tmp_path: Path) -> None:
     secret = make_folder(tmp_path / "secret", {"hw.ipynb": "x"})
     folder = laid_out(tmp_path, "folders")
