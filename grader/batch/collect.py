@@ -199,9 +199,7 @@ def _hint_without_notebook(files: Sequence[Path]) -> Text:
     """Say what to do where there are other files: of an archive, that nobody has unpacked it."""
     archive = next((each for each in files if each.name.lower().endswith(_ARCHIVES)), None)
     if archive is not None:
-        return say(
-            "Unpack {file}, and run the same command again.", file=one_line(archive.name)
-        )
+        return say("Unpack {file}, and run the same command again.", file=one_line(archive.name))
     what = say("Look what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX)
     if not files:
         return what

@@ -39,6 +39,7 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.roster import keys_of, read_roster
+from grader.lms.times import zone_of
 from grader.progress import Progress, Silent
 from grader.render.audience import utc_now
 from grader.tables import read_table
@@ -77,6 +78,8 @@ class CollectOptions(msgspec.Struct, frozen=True):
     roster: Path | None = None
     assignment: str | None = None
     json: bool = False
+    timezone: str | None = None
+    encoding: str | None = None
 
 
 def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes], None]) -> bool:
@@ -85,8 +88,9 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     Raises GraderError when a source cannot be read.
     """
     roster = None if options.roster is None else read_roster(options.roster)
+    zone = None if options.timezone is None else zone_of(options.timezone)
     wanted = CollectRequest(
-        options.sources, options.output, _layout(options.layout), options.assignment
+        options.sources, options.output, _layout(options.layout), options.assignment, zone
     )
     with _progress(options.sources) as progress:
         outcome = collect_class(wanted, roster, progress)
@@ -94,7 +98,8 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
         write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
     else:
         _print(outcome, options.output, output)
-    return not (outcome.unmatched or outcome.contested or _left_out(outcome.collected))
+    doubtful = outcome.unmatched or outcome.contested or outcome.undated
+    return not (doubtful or _left_out(outcome.collected))
 
 
 @contextmanager
@@ -128,6 +133,14 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     if outcome.unchanged:
         tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
     _list_some(output, say("Late ({count}): {names}."), late)
+    _list_some(
+        output,
+        say("Times without a zone, taken for this machine's ({count}): {names}."),
+        outcome.zoneless,
+    )
+    _list_some(output, say("Times that are not understood ({count}): {names}."), outcome.undated)
+    if outcome.zoneless or outcome.undated:
+        tell(output, say("Name the zone of the LMS: {option}", option="--timezone Europe/Berlin"))
     _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
     if outcome.unmatched:
         tell(output, say("Name the folders by the ids of the roster, or bring it up to date."))
