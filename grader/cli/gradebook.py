@@ -7,7 +7,7 @@ import getpass
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, time
+from datetime import datetime, time, tzinfo
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from types import MappingProxyType
@@ -310,10 +310,11 @@ def exact(text: str, refusal: Text) -> Decimal:
     return value
 
 
-def moment(text: str, like: datetime | None = None) -> datetime:
+def moment(text: str, like: datetime | None = None, zone: tzinfo | None = None) -> datetime:
     """Return a time as it was typed; a day alone is meant to its end.
 
-    Without an offset from UTC it has that of `like`, else this machine's. Raises UsageError.
+    Without an offset from UTC it is by the clocks of `zone`. Without that they are this machine's,
+    unless they show `like` at another offset: then it is that one. Raises UsageError.
     """
     try:
         utc = "+00:00" if text.endswith("Z") else ""  # as Python 3.10 reads it
@@ -327,7 +328,10 @@ def moment(text: str, like: datetime | None = None) -> datetime:
         found = datetime.combine(found.date(), time(23, 59, 59))
     if found.utcoffset() is not None:
         return found
-    return found.astimezone() if like is None else found.replace(tzinfo=like.tzinfo)
+    if zone is not None:
+        return found.replace(tzinfo=zone)
+    is_elsewhere = like is not None and like.astimezone().utcoffset() != like.utcoffset()
+    return found.replace(tzinfo=like.tzinfo) if like and is_elsewhere else found.astimezone()
 
 
 def whoever() -> str:
