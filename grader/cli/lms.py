@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -41,6 +42,7 @@ from grader.lms.handback import (
 from grader.lms.roster import keys_of, read_roster
 from grader.lms.times import zone_of
 from grader.progress import Progress, Silent
+from grader.reading.member_names import ENCODINGS
 from grader.render.audience import utc_now
 from grader.tables import read_table
 
@@ -90,7 +92,12 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     roster = None if options.roster is None else read_roster(options.roster)
     zone = None if options.timezone is None else zone_of(options.timezone)
     wanted = CollectRequest(
-        options.sources, options.output, _layout(options.layout), options.assignment, zone
+        options.sources,
+        options.output,
+        _layout(options.layout),
+        options.assignment,
+        zone,
+        _encoding(options.encoding),
     )
     with _progress(options.sources) as progress:
         outcome = collect_class(wanted, roster, progress)
@@ -114,6 +121,22 @@ def _progress(sources: Iterable[Path]) -> Iterator[Progress]:
         yield live
 
 
+def _encoding(name: str | None) -> str:
+    """Return an encoding as the reader knows it, empty for none."""
+    if name is None:
+        return ""
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        known = ""
+    if known not in ENCODINGS:
+        raise UsageError(
+            say("--encoding {name} is unknown.", name=name),
+            say("One of: {names}.", names=in_a_row(ENCODINGS)),
+        )
+    return known
+
+
 def _layout(name: str | None) -> Layout | None:
     if name is not None and name not in LAYOUTS:
         raise UsageError(
@@ -128,6 +151,14 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
     tell(output, say("Laid out as by {layouts}: {students}.", layouts=layouts, students=count))
+    for source, encoding in outcome.encodings.items():
+        read = say(
+            "Names in {source} were read as {encoding}. If they are wrong, name another with"
+            " --encoding.",
+            source=source,
+            encoding=encoding,
+        )
+        tell(output, read)
     _list_some(output, say("New ({count}): {names}."), outcome.new)
     _list_some(output, say("Handed in once more ({count}): {names}."), outcome.replaced)
     if outcome.unchanged:

@@ -34,7 +34,7 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
-from grader.lms.archives import LeftOut, LeftOutList, limits_of_class, unpack
+from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
@@ -106,7 +106,8 @@ class CollectOutcome(msgspec.Struct, frozen=True):
     """What a call has done: folders of students by what became of them, and all that is there.
 
     `zoneless` are handed in by a clock of which nobody says where it stands: it is taken for this
-    machine's. Of the `undated` something says when, in words that are not understood.
+    machine's. Of the `undated` something says when, in words that are not understood. `encodings`
+    are those in which names were read that do not say theirs, by archive.
     """
 
     layouts: tuple[Layout, ...]
@@ -119,6 +120,7 @@ class CollectOutcome(msgspec.Struct, frozen=True):
     collected: Collected
     zoneless: tuple[str, ...] = ()
     undated: tuple[str, ...] = ()
+    encodings: dict[str, str] = {}
 
 
 class CollectRequest(msgspec.Struct, frozen=True):
@@ -129,6 +131,7 @@ class CollectRequest(msgspec.Struct, frozen=True):
     layout: Layout | None = None
     assignment: str | None = None
     zone: ZoneInfo | None = None
+    encoding: str = ""
 
 
 def collect_class(
@@ -150,9 +153,11 @@ def collect_class(
         try:
             for source in wanted.sources:
                 progress.stage(say("unpacking {name}", name=source.name))
-                with _opened(source, unpacker, wanted.output) as (folder, left_out):
+                with _opened(source, unpacker, wanted) as (folder, taken):
                     found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
-                    work.note(found, left_out)
+                    work.note(found, taken.left_out)
+                    if taken.encoding:
+                        work.encodings[source.name] = taken.encoding
                     progress.stage(say("collecting {name}", name=source.name))
                     size = source.stat().st_size if source.is_file() else None
                     work.take_all(found, source.name, size)
@@ -254,26 +259,26 @@ def collected_times(folder: Path) -> dict[Path, datetime | Literal["late"]]:
 
 @contextmanager
 def _opened(
-    source: Path, reader: Callable[[], SubmissionReader], output: Path
-) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
-    """Yield the folder of a source, unpacked where it is an archive, and what is left out of it.
+    source: Path, reader: Callable[[], SubmissionReader], wanted: CollectRequest
+) -> Iterator[tuple[Path, UnpackOutcome]]:
+    """Yield the folder of a source, unpacked where it is an archive, and what became of that.
 
-    An archive is unpacked within the `output`, so that its files can be moved from there.
+    An archive is unpacked within the output, so that its files can be moved from there.
     """
     if source.is_dir():
-        yield source, tuple(_not_plain(source))
+        yield source, UnpackOutcome(tuple(_not_plain(source)), 0, 0, 0.0)
         return
     if not source.is_file():
         raise UsageError(
             say("There is no file or folder {source}.", source=str(source)), say("Check the name.")
         )
-    with _incoming_folder(output) as place:
+    with _incoming_folder(wanted.output) as place:
         own = OwnFolder(place=str(place))
         try:
             inside = own.path / source.name.partition(".")[0]
             inside.mkdir()
-            limits = limits_of_class(source.stat().st_size)
-            yield inside, unpack(source, inside, reader(), limits).left_out
+            limits = limits_of_class(source.stat().st_size, wanted.encoding)
+            yield inside, unpack(source, inside, reader(), limits)
         finally:
             own.remove()
 
@@ -329,6 +334,7 @@ class _Work:
         self._zoneless: set[str] = set()
         self._undated: set[str] = set()
         self.layouts: list[Layout] = []
+        self.encodings: dict[str, str] = {}
         self.left_out, self.strangers = known.left_out, known.strangers
         self._output = output
         self._roster = roster
@@ -521,6 +527,7 @@ class _Work:
             collected=self._collected(),
             zoneless=tuple(sorted(self._zoneless)),
             undated=tuple(sorted(self._undated)),
+            encodings=self.encodings,
             **seen,
         )
 
