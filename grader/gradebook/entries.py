@@ -14,6 +14,7 @@ import msgspec
 from grader.errors import UsageError
 from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lateness import NONE
+from grader.moodle_worksheet import english_header
 from grader.render.wording import one_line
 from grader.tables import read_table
 
@@ -273,6 +274,8 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
     """Read a table with recognised headers. Raises UsageError that names the line."""
     table = read_table(path)
     header = [one_line(cell) for cell in table.header]
+    if not _named(header):  # Moodle's grading worksheet in another language than English?
+        header = [one_line(cell) for cell in english_header(table)]
     columns = _columns(path, header)
     found: dict[str, tuple[int, RosterEntry]] = {}
     for number, row in zip(table.lines, table.rows, strict=True):
@@ -325,17 +328,22 @@ def _row(login: str, entry: RosterEntry, lms: Mapping[str, str]) -> dict[str, ob
     return {"login": login, **entry.fields, "lms": {**lms, **entry.lms}}
 
 
-def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
-    """Return which column has which field. Raises UsageError where nothing identifies students."""
+def _named(header: Sequence[str]) -> dict[str, int]:
+    """Return which column has which field, by its name."""
     places = {
         folded(name.replace("_", " ").replace("-", " ")): at for at, name in enumerate(header)
     }
     places = {name.replace("e mail", "email"): at for name, at in places.items()}
-    found = {
+    return {
         field: next(places[name] for name in names if name in places)
         for field, names in _HEADERS.items()
         if any(name in places for name in names)
     }
+
+
+def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
+    """Return which column has which field. Raises UsageError where nothing identifies students."""
+    found = _named(header)
     if "email" in found and _is_no_login(header, found.get(_LOGIN)):
         found[_LOGIN] = found["email"]
     if _LOGIN not in found:

@@ -19,7 +19,7 @@ from grader.language import in_a_row, say
 from grader.lms.choices import Form, Key
 from grader.lms.delivery import Delivery
 from grader.lms.roster import Roster, RosterPerson
-from grader.lms.worksheet import Worksheet, find_columns, participant_of
+from grader.moodle_worksheet import Worksheet, find_columns, participant_of
 from grader.tables import ReadTable, harmless, write_table
 
 FILLED_IN = frozenset({"canvas", "moodle"})

@@ -109,6 +109,19 @@ def test_a_folder_with_the_name_of_two_is_nobodys(tmp_path: Path) -> None:
     assert whose(roster_of(tmp_path, TWO_OF_A_NAME), folder="Wei Chen") is None
 
 
+WORKSHEET = """\
+Bezeichner;Vollständiger Name;E-Mail-Adresse;Status;Bewertung;Höchste Bewertung;Bewertung änderbar
+Teilnehmer/in 30;Ada Lovelace;ada@e.org;Zur Bewertung abgegeben;;100,00;Ja
+Teilnehmer/in 31;Emmy Noether;emmy@e.org;Zur Bewertung abgegeben;5,00;100,00;Ja
+"""
+
+
+def test_a_worksheet_of_moodle_is_a_roster_in_any_language(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, WORKSHEET)
+    assert ["Ada Lovelace", "Emmy Noether"] == [each.name for each in roster.people]
+    assert ("ada@e.org", "emmy@e.org") == (whose(roster, moodle="30"), whose(roster, moodle="31"))
+
+
 GROUPS = """\
 First name,Last name,ID number,Email address,Groups
 Luc,Picard,7,l@e.org,"Team A, Bridge"

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from grader.errors import UsageError
 from grader.language import in_a_row, say
-from grader.lms.choices import Key
 from grader.tables import ReadTable
 
 _PARTICIPANT = re.compile(r"\D+([0-9]+)")
@@ -38,7 +37,7 @@ class Worksheet(NamedTuple):
     name: int | None = None
     locked: int | None = None
     comments: int | None = None
-    keys: Mapping[Key, int] = {}
+    keys: Mapping[Literal["email", "sid"], int] = {}
 
     def maximum(self, rows: Sequence[Sequence[str]]) -> str:
         """Return the points possible as Moodle writes them, empty where it says none."""
@@ -75,9 +74,22 @@ def find_columns(table: ReadTable) -> Worksheet:
     )
 
 
+def english_header(table: ReadTable) -> list[str]:
+    """Return the header with the columns that say who it is in English, as far as cells tell."""
+    header = list(table.header)
+    found = _by_cells(table.rows, len(header))
+    if found is not None:
+        names = {"Identifier": found.identifier, "Full name": found.name}
+        names |= {"Email address": found.keys.get("email")}
+        for name, at in names.items():
+            if at is not None:
+                header[at] = name
+    return header
+
+
 def _by_header(header: Sequence[str]) -> Worksheet:
     at = {name: place for place, name in enumerate(header)}
-    named: Mapping[str, Key] = {"Email address": "email", "ID number": "sid"}
+    named: Mapping[str, Literal["email", "sid"]] = {"Email address": "email", "ID number": "sid"}
     return Worksheet(
         identifier=at["Identifier"],
         grade=at["Grade"],
