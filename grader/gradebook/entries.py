@@ -154,8 +154,11 @@ def show(points: Decimal) -> str:
 
 
 def signed(points: Decimal) -> str:
-    """Return points with their sign: +3, -0.5."""
-    return f"{'+' if points >= 0 else ''}{show(points)}"
+    """Return points with their sign and all of their digits: +3, -0.5, -0.005.
+
+    Rounded, an adjustment of -0.005 read as -0.01, and two of them took 0.01 in all.
+    """
+    return f"{points.normalize() + NONE:+f}"
 
 
 def rounded(points: Decimal) -> Decimal:
