@@ -166,10 +166,10 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     _list_some(output, say("Late ({count}): {names}."), late)
     _list_some(
         output,
-        say("Times without a zone, taken for this machine's ({count}): {names}."),
+        say("Times without a time zone, read as this machine's ({count}): {names}."),
         outcome.zoneless,
     )
-    _list_some(output, say("Times that are not understood ({count}): {names}."), outcome.undated)
+    _list_some(output, say("Unreadable times ({count}): {names}."), outcome.undated)
     if outcome.zoneless or outcome.undated:
         tell(output, say("Name the zone of the LMS: {option}", option="--timezone Europe/Berlin"))
     _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)

@@ -162,7 +162,7 @@ def test_enter_with_nothing_chosen_saves_nothing(browser: Browser, served: Serve
     at(page, "Bob Hope, bob")
     page.keyboard.press("p")
     at(page, "Ada Lovelace, ada")
-    expect(page.locator(".state")).to_contain_text("0 of 10, by eve, ")
+    expect(page.locator(".state")).to_contain_text("0 of 6, by eve, ")
 
 
 def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Served) -> None:
