@@ -179,10 +179,10 @@ def export(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="CSV", help="The file that Canvas or Moodle has exported."),
+        typer.Option(metavar="CSV", help="The file that the system has exported."),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The assignment in Canvas' gradebook.")
+        str | None, typer.Option(metavar="NAME", help="The assignment in its gradebook.")
     ] = None,
     output: Annotated[
         Path | None,

@@ -9,7 +9,7 @@ Layout = Literal[
 ]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
-Form = Literal["csv", "json", "canvas", "moodle", "gradescope", "classroom"]
+Form = Literal["csv", "json", "canvas", "moodle", "brightspace", "gradescope", "classroom"]
 """How grades are written."""
 FORMS: tuple[Form, ...] = get_args(Form)
 

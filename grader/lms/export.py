@@ -22,7 +22,7 @@ from grader.lms.roster import Roster, RosterPerson
 from grader.moodle_worksheet import Worksheet, find_columns, participant_of
 from grader.tables import ReadTable, harmless, write_table
 
-FILLED_IN = frozenset({"canvas", "moodle"})
+FILLED_IN = frozenset({"canvas", "moodle", "brightspace"})
 """Those that a file of the system's own is needed for."""
 
 
@@ -67,8 +67,8 @@ def export_grades(
     """Return the file of a form.
 
     `own` is the file that the system has written, for Canvas its gradebook and for Moodle the
-    grading worksheet; `column` is the assignment's in Canvas' gradebook. Raises UsageError where
-    one of them is needed, or is not what it should be.
+    grading worksheet; `column` is the assignment's in the gradebook of Canvas or Brightspace.
+    Raises UsageError where one of them is needed, or is not what it should be.
     """
     grades = sorted(grades, key=lambda grade: grade.student)
     if form in FILLED_IN:
@@ -81,7 +81,9 @@ def export_grades(
                     "Export its gradebook, or the grading worksheet, and name it with --into FILE."
                 ),
             )
-        return _canvas(grades, own, column) if form == "canvas" else _moodle(grades, own)
+        if form == "moodle":
+            return _moodle(grades, own)
+        return (_canvas if form == "canvas" else _brightspace)(grades, own, column)
     return Exported(_WRITTEN_ANEW[form](grades))
 
 
@@ -186,6 +188,74 @@ def _keys_of_canvas(header: list[str], row: list[str]) -> dict[Key, str]:
     named: Mapping[str, Key] = {"ID": "canvas", "SIS User ID": "sid", "SIS Login ID": "user"}
     found = {key: row[header.index(n)].strip() for n, key in named.items() if n in header}
     return {key: value for key, value in found.items() if value}
+
+
+# --- Brightspace ----------------------------------------------------------------------------------
+
+_BRIGHTSPACE_KEYS: Mapping[str, Key] = {
+    "OrgDefinedId": "sid",
+    "Username": "user",
+    "Email": "email",
+}
+_BRIGHTSPACE_NAMES = ("First Name", "Last Name")
+_END_OF_LINE = "End-of-Line Indicator"
+_POINTS_GRADE = " Points Grade"
+_MAX_POINTS = re.compile(r"MaxPoints:(?P<most>[0-9.,]+)")
+
+
+def _brightspace(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> Exported:
+    """Fill in Brightspace's exported grades: who it is, one grade item, and the end of each line.
+
+    Other items are left out, as in Canvas' file.
+    """
+    header = [each.strip() for each in own.header]
+    keys = {key: header.index(name) for name, key in _BRIGHTSPACE_KEYS.items() if name in header}
+    if _END_OF_LINE not in header or not keys.keys() & {"sid", "user"}:
+        raise UsageError(
+            say(
+                "That is no export of Brightspace's grades: it has no column {name}.",
+                name=_END_OF_LINE,
+            ),
+            say("Export grades with both keys and points grades, and name the file."),
+        )
+    at = header.index(_brightspace_column(header, column))
+    names = [header.index(each) for each in _BRIGHTSPACE_NAMES if each in header]
+    people = [_person_of_brightspace(n, row, keys, names) for n, row in enumerate(own.rows)]
+    by_row, unknown = _matched(grades, people)
+    most = _MAX_POINTS.search(header[at])
+    scale = _Scale("" if most is None else most["most"])
+    cells: dict[tuple[int, int], str] = {}
+    for n, row in enumerate(own.rows):
+        if n in by_row and _number(row[at]) != _number(points := scale(by_row[n])):
+            cells[n, at] = points
+        cells |= _harmless_names(n, row, names)
+    kept = sorted({*keys.values(), *names, at, header.index(_END_OF_LINE)})
+    ungraded = tuple(each.name or str(n + 1) for n, each in enumerate(people) if n not in by_row)
+    return Exported(own.raw.replaced(cells, kept), unknown, ungraded, scale.scaled)
+
+
+def _brightspace_column(header: list[str], wanted: str | None) -> str:
+    """Return the header of a grade item: the whole text, or the item's name."""
+    items = [each for each in header if _POINTS_GRADE in each]
+    found = [each for each in items if wanted in (each, each.partition(_POINTS_GRADE)[0])]
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(
+        say('Brightspace\'s export has no grade item "{wanted}".', wanted=wanted)
+        if wanted
+        else say("Brightspace's export has grade items, and none was named."),
+        say(
+            "Name the assignment's with --column: {names}.",
+            names=in_a_row(each.partition(_POINTS_GRADE)[0] for each in items),
+        ),
+    )
+
+
+def _person_of_brightspace(
+    number: int, row: list[str], keys: Mapping[Key, int], names: list[int]
+) -> RosterPerson:
+    found: dict[Key, str] = {key: row[at].strip() for key, at in keys.items() if row[at].strip()}
+    return RosterPerson(str(number), " ".join(row[at].strip() for at in names), found)
 
 
 # --- Moodle ---------------------------------------------------------------------------------------

@@ -218,7 +218,8 @@ def _all_keys(person: RosterPerson) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip().casefold()
+    """Return a text as it is compared. Brightspace puts `#` before numbers, for spreadsheets."""
+    return unicodedata.normalize("NFKC", text).strip().removeprefix("#").casefold()
 
 
 def _squeezed(name: str) -> str:

@@ -64,6 +64,20 @@ def read_moodle(content: bytes, worksheet: bytes) -> Points:
     return _points({row[0].removeprefix("Participant "): row[at["Grade"]] for row in rows})
 
 
+def read_brightspace(content: bytes, item: str) -> Points:
+    """Read grades as Brightspace imports them: by OrgDefinedId or Username, one item a column.
+
+    The item's column is its name and "Points Grade", and may say its maximum. Every line ends in
+    the indicator, a number sign.
+    """
+    header, *rows = _rows(content)
+    assert header[0] in ("OrgDefinedId", "Username")
+    assert "End-of-Line Indicator" == header[-1]
+    assert {"#"} == {row[-1] for row in rows}
+    (column,) = (at for at, name in enumerate(header) if name.startswith(f"{item} Points Grade"))
+    return _points({row[0].removeprefix("#"): row[column] for row in rows})
+
+
 def read_gradescope(content: bytes) -> Points:
     """Read a table of grades that begins as Gradescope's: by the student's number."""
     header, *rows = _rows(content)

@@ -11,7 +11,7 @@ from grader.errors import UsageError
 from grader.lms.choices import Form
 from grader.lms.export import Exported, ExportedGrade, export_grades
 from grader.tables import read_table
-from tests.lms.imports import canvas_cells
+from tests.lms.imports import canvas_cells, read_brightspace
 
 ADA = ExportedGrade("ada", "Ada Lovelace", Decimal(9), Decimal(10), {"sid": "7"}, comment="good")
 LIU = ExportedGrade("liu", "刘洋", Decimal(5), Decimal(10), {"moodle": "31"})
@@ -84,6 +84,37 @@ def test_a_file_in_which_nobody_was_graded_is_the_same_file(
     utf_16 = b"\xff\xfe" + own.encode("utf-16-le")
     assert own.encode() == export(tmp_path, form, own).content
     assert utf_16 == export(tmp_path, form, utf_16).content
+
+
+BRIGHTSPACE = """\
+OrgDefinedId,Username,Last Name,First Name,lab Points Grade,\
+essay Points Grade <Numeric MaxPoints:20>,End-of-Line Indicator
+#7,ada,Lovelace,Ada,4,,#
+#8,grace,Hopper,Grace,5,3.5,#
+"""
+
+
+def test_brightspace_gets_one_item_of_its_export_filled_in(tmp_path: Path) -> None:
+    exported = export(tmp_path, "brightspace", BRIGHTSPACE, ADA)
+    assert {"7": 18, "8": Decimal("3.5")} == read_brightspace(exported.content, "essay")
+    assert (("Grace Hopper",), (("10", "20"),)) == (exported.ungraded, exported.scaled)
+    own = BRIGHTSPACE.replace("lab Points Grade,", "").replace("Ada,4,", "Ada,")
+    own = own.replace("Grace,5,", "Grace,")
+    assert own.encode() == export(tmp_path, "brightspace", BRIGHTSPACE).content
+
+
+@pytest.mark.parametrize("column", ["exam", ""])
+def test_a_grade_item_that_brightspace_does_not_have_is_refused(
+    tmp_path: Path, column: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        export(tmp_path, "brightspace", BRIGHTSPACE, ADA, column=column)
+    assert "lab, essay" in raised.value.hint.english
+
+
+def test_another_file_is_no_export_of_brightspace(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no export of Brightspace"):
+        export(tmp_path, "brightspace", CANVAS, ADA)
 
 
 def test_a_second_export_changes_nothing(tmp_path: Path) -> None:
