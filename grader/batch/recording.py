@@ -102,8 +102,8 @@ class RecordingStore(Store):
     """A folder of reports, and a gradebook beside it.
 
     What the gradebook does not take is in the folder all the same: `unrecorded` names it, and
-    `troubles` says why. `taken` are submissions that it was given, by name, and `strangers` those
-    that are nobody's in the roster.
+    `troubles` says why. `taken` are submissions that it was given, by name, `strangers` those that
+    are nobody's in the roster, and `late` those that are late at a time that nobody knows.
     """
 
     shares = True
@@ -128,6 +128,7 @@ class RecordingStore(Store):
         self.unrecorded: list[str] = []
         self.strangers: list[str] = []
         self.taken: set[str] = set()
+        self.late: set[str] = set()
 
     def find(self, entry: Entry) -> Report | None:
         """Return the report that is in the folder, or the newest that the gradebook has.
@@ -247,6 +248,8 @@ class RecordingStore(Store):
     def given(self, file: _File, owner: Student, slug: str) -> HandedIn:
         """Return a file as it was handed in, as far as that was said."""
         entry, when = file.entry, self._when(file)
+        if when == "late":
+            self.late.add(entry.name)
         return HandedIn(
             owner.id,
             slug,

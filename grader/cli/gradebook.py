@@ -261,6 +261,14 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
         many = say("{count} reports are in the gradebook, too: {command}")
         told = one if count == 1 else many
         tell(console, say(told, count=count, command=_list_grades(course)))
+    if store.late:
+        late = say(
+            "Late, and the LMS does not say by how much ({count}): {names}.",
+            count=len(store.late),
+            names=some_of(sorted(store.late), _SHOWN),
+        )
+        when = say("Until somebody says when, they count as in time: --handed-in TIME.")
+        tell(console, late, when)
     if store.strangers:
         tell(
             console,

@@ -134,6 +134,7 @@ def test_what_canvas_calls_late_is_late_at_no_time(book: Gradebook, tmp_path: Pa
     ada = find_student(book.students(), "ada")
     (found,) = book.accounts(ada.id)[ada.id][SLUG].attempts
     assert (None, True) == (found.handed_in, found.told_late)
+    assert {"ada/hw"} == store.late
     when = datetime(2026, 12, 2, tzinfo=timezone.utc)
     RecordingStore(tmp_path / "reports", book, when).write(
         entry(tmp_path, "ada/hw.ipynb"), report_of()
