@@ -144,6 +144,10 @@ def test_what_is_before_a_hyphen_has_to_be_the_students_group(tmp_path: Path) ->
     assert whose(roster, "Bridge-Luc Picard", brightspace="30") is None
 
 
+def test_brightspace_puts_a_sign_before_numbers(tmp_path: Path) -> None:
+    assert "ada" == whose(roster_of(tmp_path, BRIGHTSPACE), sid="12")
+
+
 def test_a_participant_of_moodle_is_known_by_the_number(tmp_path: Path) -> None:
     assert "min@example.org" == whose(roster_of(tmp_path, MOODLE), moodle="13")
 
@@ -158,6 +162,11 @@ def test_a_clone_is_known_by_the_login_behind_what_most_begin_with(tmp_path: Pat
     roster = roster_of(tmp_path, OWN + "kim;Kim;;kim\n")
     clones = ("hw-1-min-kim", "hw-1-kim", "hw-1-tim", "notes-lovelace")
     assert ["min", "kim", None, None] == owners_of_clones(roster, *clones)
+
+
+def test_a_clone_may_be_named_after_the_classroom_and_the_assignment(tmp_path: Path) -> None:
+    clones = ("mlc-fall-hw-1-min-kim", "mlc-fall-hw-1-lovelace", "mlc-fall-hw-1-nobody")
+    assert ["min", "ada", None] == owners_of_clones(roster_of(tmp_path, OWN), *clones)
 
 
 def test_a_login_may_begin_as_all_others_do(tmp_path: Path) -> None:
