@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from grader.errors import UsageError
 from grader.language import say
+from grader.raw_table import RawTable, parse_raw
 
 _SIZE_LIMIT = 16 * 2**20
-_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_ENCODINGS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
+"""By the byte order mark that a file begins with."""
 _FORMULAS = tuple("=+-@＝＋－＠")
 _BLANKS = ("\t", "\r", "\n")
 _CELL_ENDS = re.compile(r"([;\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029][\s\"]*)(?=[=+\-@＝＋－＠])")
@@ -21,30 +23,44 @@ _CELL_ENDS = re.compile(r"([;\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029][\s\"]*)(?=[=+\
 any line's end, quoted or not."""
 
 
+_SEPARATORS = ",;\t"
+_SEPARATOR_LINE = re.compile(r"\"?sep=([,;\t|])\"?[,;\t|]*", re.IGNORECASE)
+"""First line of some exports, which tells a spreadsheet what separates the columns."""
+
+
 class ReadTable(NamedTuple):
-    """A table that was read: its header, its rows, all as long, and the lines they end on."""
+    """A table that was read: its header, its rows, all as long, and the lines they end on.
+
+    `raw` is the same file as it was written, for changes of single cells.
+    """
 
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
+    raw: RawTable = RawTable("utf-8", b"", "", ",", ())
 
 
 def read_table(path: Path) -> ReadTable:
     """Read a file whose first line names the columns, separated by commas, semicolons or tabs.
 
-    It is in UTF-8, or in UTF-16 as spreadsheets write it. Raises UsageError that says what is
-    wrong, and on which line.
+    It is in UTF-8, or in UTF-16 as spreadsheets write it; a line `sep=;` may stand above the
+    header. Raises UsageError that says what is wrong, and on which line.
     """
-    text = _read_text(path)
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    text, encoding, mark = _read_text(path)
+    above, separator = _separator(text)
+    reader = csv.reader(
+        io.StringIO(text[len(above) :], newline=""), delimiter=separator, strict=True
+    )
+    skipped = 1 if above else 0
     try:
-        found = [(reader.line_num, row) for row in reader if any(each.strip() for each in row)]
+        found = [
+            (reader.line_num + skipped, row) for row in reader if any(each.strip() for each in row)
+        ]
     except csv.Error as error:
         raise UsageError(
             say(
                 "Line {line} of {name} is not CSV: {error}.",
-                line=reader.line_num,
+                line=reader.line_num + skipped,
                 name=path.name,
                 error=str(error),
             ),
@@ -55,10 +71,21 @@ def read_table(path: Path) -> ReadTable:
     (_, header), *others = found
     width = len(header)
     rows = [(row + [""] * width)[:width] for _, row in others]
-    return ReadTable(header, rows, [line for line, _ in others])
+    raw = parse_raw(text, encoding, mark, above, separator)
+    return ReadTable(header, rows, [line for line, _ in others], raw)
 
 
-def _read_text(path: Path) -> str:
+def _separator(text: str) -> tuple[str, str]:
+    """Return what stands above the header, empty for nothing, and what separates the columns."""
+    first, end, _ = text.partition("\n")
+    told = _SEPARATOR_LINE.fullmatch(first.rstrip("\r"))
+    if told is not None:
+        return first + end, told[1]
+    return "", max(_SEPARATORS, key=first.count)
+
+
+def _read_text(path: Path) -> tuple[str, str, bytes]:
+    """Return a file's text, its encoding, and the byte order mark that stood before it."""
     try:
         with path.open("rb") as file:
             content = file.read(_SIZE_LIMIT + 1)
@@ -71,9 +98,10 @@ def _read_text(path: Path) -> str:
         raise UsageError(
             say("{name} is larger than 16 MB.", name=path.name), say("Is it the file of one class?")
         )
-    encoding = "utf-16" if content[:2] in _BYTE_ORDER_MARKS else "utf-8-sig"
+    mark = next((each for each in _ENCODINGS if content.startswith(each)), b"")
+    encoding = _ENCODINGS.get(mark, "utf-8")
     try:
-        return content.decode(encoding)
+        return content[len(mark) :].decode(encoding), encoding, mark
     except UnicodeDecodeError:
         raise UsageError(
             say("{name} is not text in UTF-8.", name=path.name),

@@ -17,6 +17,47 @@ FREE = LatePolicy(percent=Decimal(10), free_days=3)
 CLOSING = LatePolicy(percent=Decimal(10), free_days=9, closes_after_hours=48)
 
 
+BERLIN = msgspec.structs.replace(DAILY, timezone="Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours", "units"),
+    [
+        ("Europe/Berlin", 24.5, 1),
+        ("Europe/Berlin", 25.0, 1),
+        ("Europe/Berlin", 25.1, 2),
+        ("Europe/Berlin", 49.0, 2),
+        ("Asia/Shanghai", 24.5, 2),
+        ("", 24.5, 2),
+    ],
+)
+def test_a_day_ends_at_the_same_time_of_the_next(zone: str, hours: float, units: int) -> None:
+    """In the night after DUE clocks are set back in Berlin: the day has 25 hours."""
+    policy = msgspec.structs.replace(DAILY, timezone=zone)
+    assert units == late(policy, hours=hours).units
+
+
+def test_a_day_in_which_clocks_are_set_forward_has_23_hours() -> None:
+    due = datetime(2026, 3, 28, 12, tzinfo=timezone(timedelta(hours=1)))
+    units = [
+        lateness(BERLIN, due, due + timedelta(hours=hours), 0).units for hours in (23, 23.5, 46.9)
+    ]
+    assert [1, 2, 2] == units
+
+
+def test_a_free_day_ends_by_the_clocks_as_well() -> None:
+    policy = msgspec.structs.replace(BERLIN, free_days=1)
+    found = late(policy, 1, hours=25)
+    assert (1, 0) == (found.free_days, found.units)
+    hourly = msgspec.structs.replace(policy, per="hour")
+    assert (1, 1) == (late(hourly, 1, hours=26).free_days, late(hourly, 1, hours=26).units)
+
+
+def test_a_zone_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="Europe/Berlin"):
+        LatePolicy(timezone="Berlin")
+
+
 def late(policy: LatePolicy | None, free_days: int = 0, **span: float) -> Lateness:
     return lateness(policy, DUE, DUE + timedelta(**span), free_days)
 

@@ -26,6 +26,32 @@ def test_what_separates_the_columns_is_told_by_the_first_line(
     assert [["a", "b"], [f"x{separator}y", "2"]] == table_of(tmp_path, text.encode())
 
 
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;;"])
+def test_a_line_above_the_header_may_tell_the_separator(tmp_path: Path, line: str) -> None:
+    assert [["a,b", "c"], ["1", "2"]] == table_of(tmp_path, f"{line}\na,b;c\n1;2\n".encode())
+
+
+def test_lines_are_counted_from_the_top_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("sep=;\na;b\n1;2\n")
+    assert [3] == read_table(tmp_path / "table.csv").lines
+
+
+@pytest.mark.parametrize(
+    "text", ['a,b\r\n"x\r\ny","say ""z"""\r\n\r\n1\r\n', "a,b\n1,2,3\n , \n", 'a\n""""', "a\r1\r"]
+)
+def test_a_raw_table_in_which_nothing_is_replaced_is_the_same(tmp_path: Path, text: str) -> None:
+    (tmp_path / "table.csv").write_bytes(text.encode())
+    assert text.encode() == read_table(tmp_path / "table.csv").raw.replaced({})
+
+
+def test_rows_of_a_raw_table_are_those_that_were_read(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_bytes(b'a,b\n\n"1"\n,\n2,3\n')
+    table = read_table(tmp_path / "table.csv")
+    assert b'a,b\n\n"x","y, z"\n,\n2,w\n' == table.raw.replaced(
+        {(0, 0): "x", (0, 1): "y, z", (1, 1): "w"}
+    )
+
+
 def test_a_cell_may_have_several_lines(tmp_path: Path) -> None:
     assert [["a", "b"], ["x\r\ny", "2"]] == table_of(tmp_path, b'a,b\r\n"x\r\ny",2\r\n')
 

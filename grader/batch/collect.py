@@ -15,10 +15,18 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import UsageError
-from grader.language import NOTHING, Text, say
+from grader.language import NOTHING, Text, join, say
 from grader.reading.submission import LINK_HINT, absolute, kind_of, link_on_the_way, trusted_folder
+from grader.render.wording import one_line
 
 SUFFIX = ".ipynb"
+SUFFIXES = (SUFFIX, ".ipynb.json", ".ipynb.txt")
+"""What notebooks are called: browsers put an end of their own behind what they save."""
+
+FOREIGN_ARCHIVES = (".rar", ".7z", ".alz", ".egg", ".lzh", ".cab", ".zipx", ".tar.zst")
+"""Archives that are not unpacked here."""
+
+_ARCHIVES = (*FOREIGN_ARCHIVES, ".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 TEXTS = (".py", ".md")
 
 DEEPEST = 60
@@ -94,7 +102,8 @@ class _Walk:
     """What is in a folder and up to `deepest` below it.
 
     `notebooks` are there, `folders` lie directly in it, `obstacles` keep something from being
-    found, `others` are files that are graded when they are named, `links` lead elsewhere.
+    found, `others` are files that are graded when they are named, `links` lead elsewhere. `rest`
+    are files of other kinds.
     """
 
     def __init__(self, folder: Path, deepest: int) -> None:
@@ -103,6 +112,7 @@ class _Walk:
         self.obstacles: list[Found] = []
         self.others: list[Path] = []
         self.links: list[Path] = []
+        self.rest: list[Path] = []
         self._walk(folder, deepest)
 
     def _walk(self, folder: Path, deepest: int) -> None:
@@ -137,12 +147,14 @@ class _Walk:
             return
         if entry.name.startswith(_OF_A_MAC):
             return
-        if entry.name.lower().endswith(SUFFIX):
+        if entry.name.lower().endswith(SUFFIXES):
             self.notebooks.append(Found(path, *_problem_of(entry, path)))
         elif entry.is_symlink():
             self.links.append(path)
         elif entry.name.endswith(TEXTS):
             self.others.append(path)
+        else:
+            self.rest.append(path)
 
 
 def _problem_of(entry: os.DirEntry[str], path: Path) -> tuple[Text, Text]:
@@ -180,11 +192,18 @@ def _nothing_in(folder: Path, walk: _Walk) -> Found:
         other = walk.others[0].relative_to(folder.parent).as_posix()
         hint = say("Scripts and Markdown are graded when they are named: {other}.", other=other)
         return Found(folder, problem, hint)
-    return Found(
-        folder,
-        problem,
-        say("Look what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX),
-    )
+    return Found(folder, problem, _hint_without_notebook(walk.rest))
+
+
+def _hint_without_notebook(files: Sequence[Path]) -> Text:
+    """Say what to do where there are other files: of an archive, that nobody has unpacked it."""
+    archive = next((each for each in files if each.name.lower().endswith(_ARCHIVES)), None)
+    if archive is not None:
+        return say("Unpack {file}, and run the same command again.", file=one_line(archive.name))
+    what = say("Look what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX)
+    if not files:
+        return what
+    return join(say("{file} is no notebook.", file=one_line(files[0].name)), what)
 
 
 def _closed(folder: Path, error: OSError) -> Found:

@@ -10,10 +10,11 @@ import hashlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -36,17 +37,25 @@ from grader.render.final_grade import FinalGrade
 from grader.render.wording import one_line
 from grader.report import Report, decode_report, encode_report
 
-HandedInWhen = datetime | Literal["files"] | Mapping[Path, datetime] | None
+FolderTimes = Mapping[Path, datetime | Literal["late"]]
+"""When what lies in folders was handed in; "late" where nothing but that is known."""
+
+HandedInWhen = datetime | Literal["files"] | FolderTimes | None
 """When submissions were handed in: all at once, when each file was changed, by folders, or nobody
 says."""
 
-OwnerName = Callable[[Entry], str | None]
-"""Returns the word by which the roster knows whose a submission is; None where that is nobody's."""
+OwnerName = Callable[[Entry], Collection[str]]
+"""Returns words by which the roster may know whose a submission is: it is nobody's where they are
+those of two students, or of none."""
 
 
-def named_by_folder(entry: Entry) -> str | None:
-    """Return the name of the folder in that of the batch. A file's name says nothing."""
-    return entry.student or None
+def named_by_folder(entry: Entry) -> tuple[str, ...]:
+    """Return the name of the folder in that of the batch, and of that one. A file's says nothing.
+
+    `grader batch class/ada` names one student's folder. A folder in it that is called as another
+    student is, the student may have made.
+    """
+    return entry.student, entry.common.name
 
 
 _LARGEST = 64 * 2**20
@@ -62,14 +71,16 @@ def open_recording(
     url: str,
     handed_in: HandedInWhen = None,
     owner_name: OwnerName = named_by_folder,
+    together: Mapping[Path, str] = MappingProxyType({}),
 ) -> Iterator[RecordingStore]:
     """Open the gradebook of a batch, beside its folder of reports, which its `open_store` keeps.
 
-    Raises GradebookError where it cannot be opened.
+    `together` has a word for files of one student that were handed in at once. Raises
+    GradebookError where it cannot be opened.
     """
     book = Gradebook(open_database(url))
     try:
-        yield RecordingStore(folder, book, handed_in, owner_name)
+        yield RecordingStore(folder, book, handed_in, owner_name, together)
     finally:
         book.close()
 
@@ -91,8 +102,8 @@ class RecordingStore(Store):
     """A folder of reports, and a gradebook beside it.
 
     What the gradebook does not take is in the folder all the same: `unrecorded` names it, and
-    `troubles` says why. `taken` are submissions that it was given, by name, and `strangers` those
-    that are nobody's in the roster.
+    `troubles` says why. `taken` are submissions that it was given, by name, `strangers` those that
+    are nobody's in the roster, and `late` those that are late at a time that nobody knows.
     """
 
     shares = True
@@ -103,8 +114,10 @@ class RecordingStore(Store):
         gradebook: Gradebook,
         handed_in: HandedInWhen = None,
         owner_name: OwnerName = named_by_folder,
+        together: Mapping[Path, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(folder)
+        self._together = together
         self._gradebook = gradebook
         self._handed_in = handed_in
         self._owner_name = owner_name
@@ -115,6 +128,7 @@ class RecordingStore(Store):
         self.unrecorded: list[str] = []
         self.strangers: list[str] = []
         self.taken: set[str] = set()
+        self.late: set[str] = set()
 
     def find(self, entry: Entry) -> Report | None:
         """Return the report that is in the folder, or the newest that the gradebook has.
@@ -227,16 +241,34 @@ class RecordingStore(Store):
 
     def owner(self, entry: Entry) -> Student | None:
         """Return whose a submission is; None where nobody is called so, or several are."""
-        word = self._owner_name(entry)
-        found = () if word is None else self._owners.get(folded(word), ())
-        return found[0] if len(found) == 1 else None
+        words = filter(None, self._owner_name(entry))
+        found = {each.id: each for word in words for each in self._owners.get(folded(word), ())}
+        return next(iter(found.values())) if len(found) == 1 else None
 
-    def handed_in(self, path: Path, changed: datetime) -> datetime | None:
-        """Return when a file was handed in, as far as that was said."""
+    def given(self, file: _File, owner: Student, slug: str) -> HandedIn:
+        """Return a file as it was handed in, as far as that was said."""
+        entry, when = file.entry, self._when(file)
+        if when == "late":
+            self.late.add(entry.name)
+        return HandedIn(
+            owner.id,
+            slug,
+            entry.path.name,
+            file.content,
+            when if isinstance(when, datetime) else None,
+            told_late=when == "late",
+            together=self._together.get(entry.path, ""),
+        )
+
+    def says_when(self, file: _File) -> bool:
+        """Say whether something is said of when a file was handed in."""
+        return self._when(file) is not None
+
+    def _when(self, file: _File) -> datetime | Literal["late"] | None:
         if isinstance(self._handed_in, Mapping):
-            known = (self._handed_in.get(folder) for folder in path.parents)
+            known = (self._handed_in.get(folder) for folder in file.entry.path.parents)
             return next((each for each in known if each is not None), None)
-        return changed if self._handed_in == "files" else self._handed_in
+        return file.changed if self._handed_in == "files" else self._handed_in
 
     def _record(
         self, entry: Entry, report: Report, owner: Student, row: Row | None, slug: str
@@ -250,8 +282,7 @@ class RecordingStore(Store):
                 ),
                 say("Run the same command again."),
             )
-        when = self.handed_in(entry.path, file.changed)
-        given = HandedIn(owner.id, slug, entry.path.name, file.content, when)
+        given = self.given(file, owner, slug)
         noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         self._gradebook.record(given, report, noticed, chosen_by)
 
@@ -304,8 +335,7 @@ class _Answering:
         """Take a report as it is stored."""
         if _digest_of(self._store.path(file.entry)) != grading.digest:
             self._store.write_document(file.entry, self._store.document(grading.id))
-        when = self._store.handed_in(file.entry.path, file.changed)
-        if owner is not None and when is not None:
+        if owner is not None and self._store.says_when(file):
             self._wait(file, Recording(self._given(file, grading, owner), None))
         self._tell(file, grading, foreign(grading.noticed))
 
@@ -347,8 +377,7 @@ class _Answering:
         )
 
     def _given(self, file: _File, grading: StoredGrading, owner: Student) -> HandedIn:
-        when = self._store.handed_in(file.entry.path, file.changed)
-        return HandedIn(owner.id, grading.slug, file.entry.path.name, file.content, when)
+        return self._store.given(file, owner, grading.slug)
 
     def _wait(self, file: _File, recording: Recording) -> None:
         self._waiting[file.entry.name] = recording

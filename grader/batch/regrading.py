@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from grader.batch.collect import TEXTS, Entry
 from grader.batch.grading import Store
-from grader.batch.keys import Keys, named
+from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError, UsageError
 from grader.gradebook.book import Gradebook, Recounted, utc_now
 from grader.gradebook.rows import StoredAttempt, StoredGrading
+from grader.grading.preparation import BasisPart, changed_parts
 from grader.grading.rescoring import rescored
 from grader.report import Report, decode_report
 
@@ -31,6 +32,9 @@ Reason = Literal[
 was never graded; other points may make another candidate count; all was asked for; the course has
 no such assignment, or its data are missing."""
 
+Change = BasisPart | Literal["options"]
+"""What decides otherwise than when it was graded: `options` are isolation, seed and dialect."""
+
 _AT_ONCE = 100
 """So many reports are read at once, and counted anew in one transaction: more would be much to
 hold in memory."""
@@ -39,8 +43,9 @@ hold in memory."""
 class Planned(NamedTuple):
     """What becomes of an attempt. `grading` is the one that it is counted anew from, or kept by.
 
-    `chosen_by` is who said which assignment it is when it was graded last: a batch that names none
-    goes by that, and what is run again is to answer it as before.
+    `changes` is what decides otherwise today. `chosen_by` is who said which assignment it is when
+    it was graded last: a batch that names none goes by that, and what is run again is to answer it
+    as before.
     """
 
     attempt: StoredAttempt
@@ -49,6 +54,7 @@ class Planned(NamedTuple):
     grading: StoredGrading | None = None
     seconds: float | None = None
     chosen_by: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 class Plan(NamedTuple):
@@ -123,7 +129,9 @@ class _Planning(NamedTuple):
         elif _file(attempt) in self.usable:
             found = self.usable[_file(attempt)]
         else:
-            return Planned(attempt, "run", _why_run(last), None, seconds, chooser)
+            reason = _why_run(last)
+            changes = _changes(last, key) if last is not None and reason == "changed" else ()
+            return Planned(attempt, "run", reason, None, seconds, chooser, changes)
         return Planned(attempt, "rescored", "points", found, seconds, chooser)
 
 
@@ -131,6 +139,11 @@ def _why_run(last: StoredGrading | None) -> Reason:
     if last is None:
         return "ungraded"
     return "changed" if last.settled else "undecided"
+
+
+def _changes(last: StoredGrading, key: Key) -> tuple[Change, ...]:
+    """Return what decides otherwise: where all of that is the same, it was graded otherwise."""
+    return changed_parts(last.basis, key.basis) or ("options",)
 
 
 def _file(attempt: StoredAttempt) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from grader.api import answers, open_batch
 from grader.batch.collect import Entry, collect, unknown_attempt
+from grader.batch.companions import companions, with_companions, words_of_companions
 from grader.batch.grading import SUMMARY, HandedInBy, Interrupted, Store, open_store
 from grader.batch.recording import named_by_folder
 from grader.batch.summary import (
@@ -83,6 +84,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     of_attempt = partial(_folder_of_attempt, collected)
     entries = collect(options.submissions, Path.cwd(), options.output, of_attempt)
     _refuse_beside(entries, options.output)
+    groups = companions(entries, of_attempt)
     with (
         open_store(options.output) as folder,
         recording(
@@ -91,11 +93,13 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             options.grading.course,
             options.handed_in,
             partial(_owner_name, collected),
+            words_of_companions(groups),
         ) as store,
     ):
         forget(options.output)
         try:
-            summary = _grade_all(options, entries, store, messages)
+            graded = _grade_all(options, entries, store, messages)
+            summary = with_companions(graded, groups)
         except Interrupted as interruption:
             _say(messages, count_rows(interruption.summary))
             _say(messages, say("What was graded is kept: the same command goes on from here."))
@@ -109,7 +113,8 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
                 _write_pages(entries, store)
         finally:
             language = command_language()
-            render_overview(_retold(summary, options.output, language), output, language)
+            retold = with_companions(_retold(graded, options.output, language), groups)
+            render_overview(retold, output, language)
             where = say(
                 "The reports: {folder}, the overview as JSON: {summary} in it",
                 folder=str(options.output),
@@ -131,13 +136,13 @@ def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:
     return relpath(folder, entry.common) if folder.is_relative_to(entry.common) else ""
 
 
-def _owner_name(collected: CollectedFolders, entry: Entry) -> str | None:
-    """Return what the roster calls whose a submission is, by what was collected if it was."""
+def _owner_name(collected: CollectedFolders, entry: Entry) -> tuple[str, ...]:
+    """Return what the roster may call whose a submission is, by what was collected if it was."""
     found = collected.find(entry.path, entry.common)
     if found is None:
         return named_by_folder(entry)
     student = found[0]
-    return student.id or (student.keys.get("folder") if not student.doubt else None)
+    return (student.id or ("" if student.doubt else student.keys.get("folder", "")),)
 
 
 def _retold(summary: Summary, reports: Path, language: str) -> Summary:

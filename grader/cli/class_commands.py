@@ -92,12 +92,28 @@ def collect(
     assignment: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which folder of nbgrader's, if several.")
     ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ZONE",
+            help="Zone of times that name none, such as Europe/Berlin (default: this machine's).",
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Encoding of names in an archive of Windows: gbk, cp949, cp932 or another"
+            " (default: found from all names).",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Unpack what a class handed in, into a folder for each student."""
     from grader.cli.lms import CollectOptions, run_collect
 
-    options = CollectOptions(tuple(sources), output, layout, roster, assignment, json)
+    names = (layout, roster, assignment, json, timezone, encoding)
+    options = CollectOptions(tuple(sources), output, *names)
     if not run_collect(options, Console(emoji=False), write_output):
         raise typer.Exit(NOT_ALL)
 
@@ -163,10 +179,10 @@ def export(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="CSV", help="The file that Canvas or Moodle has exported."),
+        typer.Option(metavar="CSV", help="The file that the system has exported."),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The assignment in Canvas' gradebook.")
+        str | None, typer.Option(metavar="NAME", help="The assignment in its gradebook.")
     ] = None,
     output: Annotated[
         Path | None,

@@ -15,7 +15,7 @@ from grader import __version__
 from grader.cli.class_reports import ClassOptions, open_class
 from grader.cli.ending import command_language
 from grader.cli.insights import StudentPages, names_of
-from grader.cli.telling import tell
+from grader.cli.telling import some_of, tell
 from grader.course_folder import course_folder
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
@@ -255,7 +255,20 @@ def _sources(path: Path) -> tuple[str, ...]:
     return (*document.before, *document.migration.sources)
 
 
+_SHOWN = 10
+"""So many names are printed; the JSON has all of them."""
+
+
 def _tell(console: Console, found: Similarities, page: Path) -> None:
+    if found.left_out:
+        left_out = say(
+            "{slug}: {count} works could not be compared, as nothing in them is Python or is their"
+            " own: {names}.",
+            slug=found.assignment,
+            count=len(found.left_out),
+            names=some_of(found.left_out, _SHOWN),
+        )
+        tell(console, left_out)
     tell(
         console,
         say(

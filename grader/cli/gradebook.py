@@ -7,9 +7,10 @@ import getpass
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, time
+from datetime import datetime, time, tzinfo
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from rich.console import Console
@@ -213,10 +214,12 @@ def recording(
     course: Path | None,
     handed_in: str | None,
     owner_name: OwnerName = named_by_folder,
+    together: Mapping[Path, str] = MappingProxyType({}),
 ) -> Iterator[Store]:
     """Open the gradebook of a batch, if there is one, beside its folder of reports.
 
-    Raises GradebookError where one is named that cannot be opened.
+    `together` has a word for files of one student that were handed in at once. Raises
+    GradebookError where one is named that cannot be opened.
     """
     url = locate(course_here(course)[0], os.environ)
     if VARIABLE not in os.environ and not exists(url):
@@ -230,7 +233,7 @@ def recording(
     when: HandedInWhen = None
     if handed_in is not None:
         when = _when(handed_in)
-    with open_recording(folder, url, when, owner_name) as recorder:
+    with open_recording(folder, url, when, owner_name, together) as recorder:
         yield recorder
 
 
@@ -258,6 +261,14 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
         many = say("{count} reports are in the gradebook, too: {command}")
         told = one if count == 1 else many
         tell(console, say(told, count=count, command=_list_grades(course)))
+    if store.late:
+        late = say(
+            "Late, and the LMS does not say by how much ({count}): {names}.",
+            count=len(store.late),
+            names=some_of(sorted(store.late), _SHOWN),
+        )
+        when = say("Until somebody says when, they count as in time: --handed-in TIME.")
+        tell(console, late, when)
     if store.strangers:
         tell(
             console,
@@ -307,10 +318,11 @@ def exact(text: str, refusal: Text) -> Decimal:
     return value
 
 
-def moment(text: str, like: datetime | None = None) -> datetime:
+def moment(text: str, like: datetime | None = None, zone: tzinfo | None = None) -> datetime:
     """Return a time as it was typed; a day alone is meant to its end.
 
-    Without an offset from UTC it has that of `like`, else this machine's. Raises UsageError.
+    Without an offset from UTC it is by the clocks of `zone`. Without that they are this machine's,
+    unless they show `like` at another offset: then it is that one. Raises UsageError.
     """
     try:
         utc = "+00:00" if text.endswith("Z") else ""  # as Python 3.10 reads it
@@ -324,7 +336,10 @@ def moment(text: str, like: datetime | None = None) -> datetime:
         found = datetime.combine(found.date(), time(23, 59, 59))
     if found.utcoffset() is not None:
         return found
-    return found.astimezone() if like is None else found.replace(tzinfo=like.tzinfo)
+    if zone is not None:
+        return found.replace(tzinfo=zone)
+    is_elsewhere = like is not None and like.astimezone().utcoffset() != like.utcoffset()
+    return found.replace(tzinfo=like.tzinfo) if like and is_elsewhere else found.astimezone()
 
 
 def whoever() -> str:

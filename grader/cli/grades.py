@@ -286,7 +286,9 @@ def extend(
 
     def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
         del grade
-        until = None if due is None else moment(due, account.rules.due)
+        policy = account.rules.late
+        zone = None if policy is None else policy.zone
+        until = None if due is None else moment(due, account.rules.due, zone)
         if until is None and account.extension is None:
             raise UsageError(
                 say("There is no extension to take back."), say("See: grader grades show STUDENT")

@@ -124,6 +124,7 @@ def _observed(
         person = replace(person, page=pages.page_of(work, called))
     if work.report is None:
         return unobserved(person, work.why, work.attempts)
+    parts = () if work.final is None else work.final.parts
     return observe(
         work.report,
         person,
@@ -131,6 +132,7 @@ def _observed(
         possible=work.possible,
         attempts=work.attempts,
         passing=passing,
+        marked={each.id for each in parts if each.is_marked},
     )
 
 

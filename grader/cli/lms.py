@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -39,7 +40,9 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.roster import keys_of, read_roster
+from grader.lms.times import zone_of
 from grader.progress import Progress, Silent
+from grader.reading.member_names import ENCODINGS
 from grader.render.audience import utc_now
 from grader.tables import read_table
 
@@ -59,6 +62,7 @@ _REASONS: dict[Reason, Text] = {
     "encrypted": say("it is encrypted"),
     "unsupported": say("it is packed in a way that cannot be read here"),
     "damaged": say("it is damaged"),
+    "foreign": say("an archive of a kind that is not unpacked here: unpack it by hand"),
     "nested": say("it is packed more than twice"),
     "budget": say("the student's archives are too large together"),
     "missing": say("its files are not in the archive"),
@@ -76,6 +80,8 @@ class CollectOptions(msgspec.Struct, frozen=True):
     roster: Path | None = None
     assignment: str | None = None
     json: bool = False
+    timezone: str | None = None
+    encoding: str | None = None
 
 
 def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes], None]) -> bool:
@@ -84,8 +90,14 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     Raises GraderError when a source cannot be read.
     """
     roster = None if options.roster is None else read_roster(options.roster)
+    zone = None if options.timezone is None else zone_of(options.timezone)
     wanted = CollectRequest(
-        options.sources, options.output, _layout(options.layout), options.assignment
+        options.sources,
+        options.output,
+        _layout(options.layout),
+        options.assignment,
+        zone,
+        _encoding(options.encoding),
     )
     with _progress(options.sources) as progress:
         outcome = collect_class(wanted, roster, progress)
@@ -93,7 +105,8 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
         write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
     else:
         _print(outcome, options.output, output)
-    return not (outcome.unmatched or outcome.contested or _left_out(outcome.collected))
+    doubtful = outcome.unmatched or outcome.contested or outcome.undated
+    return not (doubtful or _left_out(outcome.collected))
 
 
 @contextmanager
@@ -106,6 +119,22 @@ def _progress(sources: Iterable[Path]) -> Iterator[Progress]:
         return
     with LiveProgress(console) as live:
         yield live
+
+
+def _encoding(name: str | None) -> str:
+    """Return an encoding as the reader knows it, empty for none."""
+    if name is None:
+        return ""
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        known = ""
+    if known not in ENCODINGS:
+        raise UsageError(
+            say("--encoding {name} is unknown.", name=name),
+            say("One of: {names}.", names=in_a_row(ENCODINGS)),
+        )
+    return known
 
 
 def _layout(name: str | None) -> Layout | None:
@@ -122,11 +151,27 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
     tell(output, say("Laid out as by {layouts}: {students}.", layouts=layouts, students=count))
+    for source, encoding in outcome.encodings.items():
+        read = say(
+            "Names in {source} were read as {encoding}. If they are wrong, name another with"
+            " --encoding.",
+            source=source,
+            encoding=encoding,
+        )
+        tell(output, read)
     _list_some(output, say("New ({count}): {names}."), outcome.new)
     _list_some(output, say("Handed in once more ({count}): {names}."), outcome.replaced)
     if outcome.unchanged:
         tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
     _list_some(output, say("Late ({count}): {names}."), late)
+    _list_some(
+        output,
+        say("Times without a time zone, read as this machine's ({count}): {names}."),
+        outcome.zoneless,
+    )
+    _list_some(output, say("Unreadable times ({count}): {names}."), outcome.undated)
+    if outcome.zoneless or outcome.undated:
+        tell(output, say("Name the zone of the LMS: {option}", option="--timezone Europe/Berlin"))
     _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
     if outcome.unmatched:
         tell(output, say("Name the folders by the ids of the roster, or bring it up to date."))
@@ -252,6 +297,11 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         messages,
         say("Without a grade, and left as they were ({count}): {names}."),
         exported.ungraded,
+    )
+    _list(
+        messages,
+        say("Excused there or not given the assignment, and left as they were ({count}): {names}."),
+        exported.exempt,
     )
     _list(messages, say("Could not be graded ({count}): {names}."), found.ungraded)
     _list(

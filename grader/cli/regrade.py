@@ -18,7 +18,7 @@ from rich.text import Text as Styled
 from grader.api import open_batch
 from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
-from grader.batch.regrading import Plan, Reason, Rerun, Way, count_anew, make_plan
+from grader.batch.regrading import Change, Plan, Reason, Rerun, Way, count_anew, make_plan
 from grader.cli.gradebook import CommandOutput, course_here, open_book, secret_files
 from grader.cli.telling import LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
@@ -44,6 +44,14 @@ _REASONS: Mapping[Reason, Text] = {
     "same": say("nothing has changed"),
     "points": say("points, titles, visibility or the due date have changed"),
     "unknown": say("the course has no such assignment, or its data are missing"),
+}
+
+_CHANGES: Mapping[Change, Text] = {
+    "grader": say("the grader or its packages"),
+    "data": say("the data"),
+    "assignment": say("checks and options in assignment.toml"),
+    "files": say("the assignment's other files"),
+    "options": say("isolation, seed or dialect"),
 }
 
 _HEADS: Mapping[str, Text] = {"run": say("run again"), "rescored": say("counted anew")}
@@ -255,6 +263,7 @@ def _plan_told(plan: Plan, jobs: int) -> dict[str, Any]:
         "kept": len(plan.of("kept")),
         "left": len(plan.of("left")),
         "reasons": Counter(each.reason for each in plan.attempts),
+        "changes": Counter(change for each in plan.attempts for change in each.changes),
     }
 
 
@@ -264,9 +273,9 @@ def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
     for way, sentence in _GROUPS.items():
         chosen = plan.of(way)
         if chosen:
-            reasons = Counter(each.reason for each in chosen)
+            reasons = Counter((each.reason, each.changes) for each in chosen)
             why = in_clauses(
-                say("{reason} ({count})", reason=_REASONS[reason], count=number)
+                say("{reason} ({count})", reason=_reason(*reason), count=number)
                 for reason, number in reasons.items()
             )
             facts: dict[str, Value] = {"some": len(chosen), "all": len(plan.attempts), "why": why}
@@ -281,6 +290,12 @@ def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
         told = say("Left are {names}: bring their folders back, or name their data with --data.")
         lines.append(say(told, names=in_a_row(slugs)))
     return lines or [say("The gradebook has no attempts at it.")]
+
+
+def _reason(reason: Reason, changes: tuple[Change, ...]) -> Text:
+    if not changes:
+        return _REASONS[reason]
+    return say("changed: {what}", what=in_a_row(_CHANGES[each] for each in changes))
 
 
 def _files(number: int) -> Text:

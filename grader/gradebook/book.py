@@ -24,7 +24,10 @@ from grader.report import Report, decode_report
 
 
 class HandedIn(Value, frozen=True):
-    """A file as it was handed in, by whom and for what; `handed_in` is None if nobody says when."""
+    """A file as it was handed in, by whom and for what; `handed_in` is None if nobody says when.
+
+    `told_late` and `together` are as of an attempt.
+    """
 
     student: int
     slug: str
@@ -32,6 +35,8 @@ class HandedIn(Value, frozen=True):
     content: bytes
     handed_in: datetime | None = None
     source: str = "folder"
+    told_late: bool = False
+    together: str = ""
 
 
 class OvertakenError(GraderError):
@@ -366,10 +371,13 @@ def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: by
             "source": given.source,
             "content": packed,
             "handed_in": given.handed_in,
+            "told_late": given.told_late,
+            "together": given.together,
             "recorded": utc_now(),
         }
         return rows.insert(connection, schema.attempt, row)
-    if found.handed_in is None and given.handed_in is not None:
+    if found.handed_in is None and (given.handed_in is not None or given.told_late):
         change = sa.update(schema.attempt).where(schema.attempt.c.id == found.id)
-        connection.execute(change.values(handed_in=given.handed_in))
+        late = found.told_late or given.told_late
+        connection.execute(change.values(handed_in=given.handed_in, told_late=late))
     return int(found.id)

@@ -14,6 +14,7 @@ import msgspec
 from grader.errors import UsageError
 from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lateness import NONE
+from grader.moodle_worksheet import english_header
 from grader.render.wording import one_line
 from grader.tables import read_table
 
@@ -103,7 +104,9 @@ class Adjustment(Value, frozen=True):
 class Attempt(Value, frozen=True):
     """One file that was handed in. `number` counts a student's attempts at an assignment from 1.
 
-    `handed_in` is None where nobody has said when that was; `gradings` are in order.
+    `handed_in` is None where nobody has said when that was; `gradings` are in order. `told_late`
+    says that the LMS calls it late, which Canvas does without a time. Attempts that were handed in
+    `together` have the same word there, others an empty one or their own.
     """
 
     id: int
@@ -114,6 +117,8 @@ class Attempt(Value, frozen=True):
     recorded: datetime
     gradings: tuple[Grading, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
+    told_late: bool = False
+    together: str = ""
 
     def given(self, part: str) -> tuple[Adjustment, ...]:
         """Return the entries that give a part points, in order; () where it is not marked."""
@@ -149,8 +154,11 @@ def show(points: Decimal) -> str:
 
 
 def signed(points: Decimal) -> str:
-    """Return points with their sign: +3, -0.5."""
-    return f"{'+' if points >= 0 else ''}{show(points)}"
+    """Return points with their sign and all of their digits: +3, -0.5, -0.005.
+
+    Rounded, an adjustment of -0.005 read as -0.01, and two of them took 0.01 in all.
+    """
+    return f"{points.normalize() + NONE:+f}"
 
 
 def rounded(points: Decimal) -> Decimal:
@@ -172,14 +180,17 @@ _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
         "id",
     ),
     "name": ("name", "full name", "student name", "student"),
-    "first": ("first name", "given name"),
-    "last": ("last name", "surname", "family name"),
+    "first": ("first name", "firstname", "given name"),
+    "last": ("last name", "lastname", "surname", "family name"),
     "email": ("email", "email address", "mail"),
     "section": ("section", "sections", "group", "groups"),
     "github": ("github", "github username", "github login"),
 }
 """What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom and Brightspace. Of
 several that would do, the first in this list is taken."""
+
+_OTHER_IDS = ("canvas id", "canvas user id")
+"""Columns that identify students elsewhere, and by which nobody is called here."""
 
 _NOBODY = frozenset({"points possible", "student, test"})
 """Names in rows of Canvas that are no student's: points of assignments, and its trial student."""
@@ -266,6 +277,8 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
     """Read a table with recognised headers. Raises UsageError that names the line."""
     table = read_table(path)
     header = [one_line(cell) for cell in table.header]
+    if not _named(header):  # Moodle's grading worksheet in another language than English?
+        header = [one_line(cell) for cell in english_header(table)]
     columns = _columns(path, header)
     found: dict[str, tuple[int, RosterEntry]] = {}
     for number, row in zip(table.lines, table.rows, strict=True):
@@ -318,17 +331,22 @@ def _row(login: str, entry: RosterEntry, lms: Mapping[str, str]) -> dict[str, ob
     return {"login": login, **entry.fields, "lms": {**lms, **entry.lms}}
 
 
-def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
-    """Return which column has which field. Raises UsageError where nothing identifies students."""
+def _named(header: Sequence[str]) -> dict[str, int]:
+    """Return which column has which field, by its name."""
     places = {
         folded(name.replace("_", " ").replace("-", " ")): at for at, name in enumerate(header)
     }
     places = {name.replace("e mail", "email"): at for name, at in places.items()}
-    found = {
+    return {
         field: next(places[name] for name in names if name in places)
         for field, names in _HEADERS.items()
         if any(name in places for name in names)
     }
+
+
+def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
+    """Return which column has which field. Raises UsageError where nothing identifies students."""
+    found = _named(header)
     if "email" in found and _is_no_login(header, found.get(_LOGIN)):
         found[_LOGIN] = found["email"]
     if _LOGIN not in found:
@@ -367,7 +385,8 @@ def _entry(
     if not any(told.values()):
         return None
     login = unicodedata.normalize("NFC", told.pop(_LOGIN))
-    if folded(told.get("name", "")) in _NOBODY:
+    last_first = ", ".join(filter(None, (told.get("last"), told.get("first"))))
+    if {folded(told.get("name", "")), folded(last_first)} & _NOBODY:
         return None
     if not login:
         raise UsageError(
@@ -377,7 +396,7 @@ def _entry(
     names = told.pop("first", ""), told.pop("last", "")
     if any(names):
         told["name"] = told.get("name") or " ".join(filter(None, names))
-    ids = {folded(name) for name in _HEADERS[_LOGIN]}
+    ids = {folded(name) for name in (*_HEADERS[_LOGIN], *_OTHER_IDS)}
     lms = {
         name: cells[at]
         for at, name in enumerate(header)

@@ -6,7 +6,7 @@ were made, less what lateness costs, for the attempt that counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -140,7 +140,9 @@ def derive(account: Account, free_days: int = 0) -> Grade:
     if not totals:
         lines = (*heads, *listed, say("There is no grade: nothing has been graded."))
         return Grade(None, account.rules.points, None, IN_TIME, True, (), lines)
-    chosen = _chosen(totals, account.rules.counts)
+    candidates = ending([each.attempt for each in totals], account.rules.counts)
+    compared, others = _comparable([each for each in totals if each.attempt in candidates])
+    chosen = max(compared, key=lambda each: each.points)
     possible = chosen.possible
     end = say("The grade: {points} of {possible}.", **_of(chosen.points, possible))
     if chosen.open:
@@ -149,25 +151,43 @@ def derive(account: Account, free_days: int = 0) -> Grade:
             **_of(chosen.points, possible),
             open=show(chosen.open),
         )
-    why = _choice_line(chosen, len(totals), account.rules.counts)
+    why = _choice_line(chosen, len(totals), len(compared), account.rules.counts)
     return Grade(
         chosen.points,
         possible,
         chosen.attempt.number,
         chosen.lateness,
-        chosen.grading.settled,
+        chosen.grading.settled and not others,
         chosen.parts,
-        (*heads, *listed, why, *chosen.lines, end),
+        (*heads, *listed, *map(_other_rubric_line, others), why, *chosen.lines, end),
         chosen.open,
         decided_parts(chosen.attempt, chosen.parts),
     )
 
 
-def _chosen(totals: list[_Total], counts: Counting) -> _Total:
-    """Return the attempt that counts: of equal ones the first."""
-    if counts == "best":
-        return max(totals, key=lambda each: each.points)
-    return totals[0] if counts == "first" else totals[-1]
+def _comparable(totals: list[_Total]) -> tuple[list[_Total], list[_Total]]:
+    """Return the attempts that were graded by the newest rubric, and the others.
+
+    An attempt with 40 points of an earlier rubric would else beat one with 30 of today's 35.
+    """
+    newest = max(totals, key=lambda each: each.grading.id).grading.rubric
+    compared = [each for each in totals if each.grading.rubric == newest]
+    return compared, [each for each in totals if each not in compared]
+
+
+def ending(attempts: Sequence[Attempt], counts: Counting) -> tuple[Attempt, ...]:
+    """Return of which attempts the best is the grade.
+
+    That is one alone where the last or the first counts, but for those handed in together with it.
+    """
+    if counts == "best" or not attempts:
+        return tuple(attempts)
+    last = attempts[0 if counts == "first" else -1]
+    return tuple(
+        each
+        for each in attempts
+        if each == last or (each.together and each.together == last.together)
+    )
 
 
 def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
@@ -295,12 +315,26 @@ def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
     return say("Attempt {number}, {file}, handed in {time}: not graded.", **named)
 
 
-def _choice_line(chosen: _Total, count: int, counts: Counting) -> Text:
+def _other_rubric_line(other: _Total) -> Text:
+    return say(
+        "Attempt {number} was graded by another rubric and is not compared: grader regrade"
+        " --changed counts it anew.",
+        number=other.attempt.number,
+    )
+
+
+def _choice_line(chosen: _Total, count: int, compared: int, counts: Counting) -> Text:
     number = chosen.attempt.number
     if count == 1:
         return say("Attempt {number} counts: no other one is graded.", number=number)
     if counts == "best":
-        return say("Attempt {number} counts: the best of {count}.", number=number, count=count)
+        return say("Attempt {number} counts: the best of {count}.", number=number, count=compared)
+    if compared > 1:
+        return say(
+            "Attempt {number} counts: the best of {count} that were handed in together.",
+            number=number,
+            count=compared,
+        )
     if counts == "first":
         return say("Attempt {number} counts: the first of {count}.", number=number, count=count)
     return say("Attempt {number} counts: the last of {count}.", number=number, count=count)
@@ -329,6 +363,11 @@ def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal
     policy = account.rules.late
     if account.due is None:
         return NOTHING
+    if attempt.handed_in is None and attempt.told_late:
+        return say(
+            "The LMS calls it late and does not say by how much, so nothing is lost yet: say when"
+            " it was handed in, with grader batch --handed-in TIME."
+        )
     if attempt.handed_in is None:
         return say("Nobody has said when it was handed in, so it counts as in time.")
     if not late.late_by:

@@ -156,7 +156,7 @@ def insert(connection: Connection, table: sa.Table, row: dict[str, Any]) -> int:
 def attempt_of(connection: Connection, student: int, assignment: int, sha256: str) -> Any:
     """Return the row of the attempt that a file is, None where it is none yet."""
     table = schema.attempt
-    query = sa.select(table.c.id, table.c.handed_in).where(
+    query = sa.select(table.c.id, table.c.handed_in, table.c.told_late).where(
         table.c.student == student, table.c.assignment == assignment, table.c.sha256 == sha256
     )
     return connection.execute(query).first()
@@ -234,6 +234,8 @@ def read_attempts(connection: Connection, student: int | None) -> dict[Pair, lis
                 row.recorded,
                 tuple(gradings.get(row.id, ())),
                 tuple(adjustments.get(row.id, ())),
+                row.told_late,
+                row.together,
             )
         )
     return found

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -97,6 +97,21 @@ _TELLING = frozenset({"authoring", "ci", "cli", "gradebook", "lms", "locale", "r
 """Packages of the grader that say how a grade is told, and not what it is."""
 
 
+BasisPart = Literal["grader", "data", "assignment", "files"]
+"""What decides: the grader with its packages and options, the data, `assignment.toml` but for what
+is told or worth, and the files beside it."""
+
+_PARTS: tuple[BasisPart, ...] = get_args(BasisPart)
+_PART_LENGTH = 16
+
+
+def changed_parts(before: str, after: str) -> tuple[BasisPart, ...]:
+    """Return in what two digests of `grading_basis` differ."""
+    places = (slice(at * _PART_LENGTH, (at + 1) * _PART_LENGTH) for at in range(len(_PARTS)))
+    differs = (before[place] != after[place] for place in places)
+    return tuple(part for part, is_other in zip(_PARTS, differs, strict=True) if is_other)
+
+
 def grading_basis(
     chosen: CourseAssignment, data: DataSet, environment: Environment, *, preamble: bool = False
 ) -> str:
@@ -104,19 +119,28 @@ def grading_basis(
 
     It takes the contents of files and not their dates, so it is the same on a copy of a course. A
     course that is worked on without a new version still has another digest, but for its titles,
-    points, visibility and due date. The isolation is not in it: a report says which it had.
+    points, visibility and due date. The isolation is not in it: a report says which it had. Each
+    of its quarters is of one thing, so that two of them tell what has changed.
     """
-    digest = hashlib.sha256(common_basis(data, environment, preamble=preamble).encode())
-    digest.update(decided(chosen.assignment).encode())
-    digest.update(_files(chosen.folder, _deciding(chosen)).encode())
-    return digest.hexdigest()
+    texts: dict[BasisPart, str] = {
+        "grader": _of_grader(environment, preamble=preamble),
+        "data": _data(data),
+        "assignment": decided(chosen.assignment),
+        "files": _files(chosen.folder, _deciding(chosen)),
+    }
+    digests = (hashlib.sha256(texts[part].encode()).hexdigest() for part in _PARTS)
+    return "".join(digest[:_PART_LENGTH] for digest in digests)
 
 
 def common_basis(data: DataSet, environment: Environment, *, preamble: bool = False) -> str:
     """Return what of that is no assignment's: grader, packages, data; as lines of text."""
+    return f"{_of_grader(environment, preamble=preamble)}{_data(data)}\n"
+
+
+def _of_grader(environment: Environment, *, preamble: bool) -> str:
     versions = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
     how = "with preamble" if preamble else ""
-    found = (__version__, environment.python, *versions, how, source_digest(), _data(data))
+    found = (__version__, environment.python, *versions, how, source_digest())
     return "".join(f"{text}\n" for text in found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Literal
@@ -166,8 +166,9 @@ def observe(
     possible: float | None = None,
     attempts: tuple[ReportedAttempt, ...] = (),
     passing: float | None = None,
+    marked: Collection[str] = (),
 ) -> Observation:
-    """Return what counts of a report.
+    """Return what counts of a report. `marked` are the parts that a person has marked since.
 
     `points` of `possible` are the grade, where a gradebook makes one of the report; `passing` are
     the points that one needs, near which somebody should look.
@@ -185,7 +186,7 @@ def observe(
         speed=speed_of(report),
         stages=dict(report.duration.stages),
         attempts=attempts,
-        concerns=(*_concerns(report), *_of_points(reached, most, attempts, passing)),
+        concerns=(*_concerns(report, marked), *_of_points(reached, most, attempts, passing)),
     )
 
 
@@ -242,7 +243,7 @@ def speed_of(report: Report) -> Speed | None:
     return Speed(machine_of(report), timing.workload, *numbers)
 
 
-def _concerns(report: Report) -> Iterator[Concern]:
+def _concerns(report: Report, marked: Collection[str]) -> Iterator[Concern]:
     """Yield what the report itself asks somebody to look at."""
     for part in report.parts:
         for check in part.checks:
@@ -250,7 +251,7 @@ def _concerns(report: Report) -> Iterator[Concern]:
         if part.contested:
             why = say("Another candidate of {part} is better in some check.", part=part.title)
             yield Concern("contested", why)
-        if part.open:
+        if part.open and part.id not in marked:
             yield Concern("unmarked", say("{part} is not marked yet.", part=part.title))
 
 

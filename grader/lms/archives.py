@@ -22,6 +22,7 @@ from grader.reading.messages import (
     Began,
     FolderTold,
     LeaveReason,
+    NamesRead,
     Piece,
     ReaderBounds,
     Skipped,
@@ -31,7 +32,8 @@ from grader.reading.messages import (
 from grader.reading.reader import SubmissionReader
 
 Reason = (
-    LeaveReason | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted"]
+    LeaveReason
+    | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted", "foreign"]
 )
 """Why something is left out."""
 
@@ -58,7 +60,7 @@ class ArchiveLimits(msgspec.Struct, frozen=True):
     """What an archive may hold and take: bytes in one file and in all, files, folders in one
 
     another, bytes of an index, seconds of a processor. `shared` is a class's, which each of its
-    students has a part of.
+    students has a part of. `encoding` is that of names, found from them where it is empty.
     """
 
     file_size: int = 512 * 2**20
@@ -68,13 +70,15 @@ class ArchiveLimits(msgspec.Struct, frozen=True):
     index: int = 8 * 2**20
     seconds: int = 10
     shared: bool = False
+    encoding: str = ""
 
 
-def limits_of_class(size: int) -> ArchiveLimits:
+def limits_of_class(size: int, encoding: str = "") -> ArchiveLimits:
     """Return the limits of an archive of `size` bytes that a system has made."""
     most = max(_LARGE, 2 * size)
     room = min(max(_SMALL, _RATIO * size), most)
-    return ArchiveLimits(size=room, seconds=6 + size // _BYTES_A_SECOND, shared=True)
+    seconds = 6 + size // _BYTES_A_SECOND
+    return ArchiveLimits(size=room, seconds=seconds, shared=True, encoding=encoding)
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -86,12 +90,16 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class UnpackOutcome(NamedTuple):
-    """What an unpacking left out, and what it took: files, bytes, seconds of a processor."""
+    """What an unpacking left out, and what it took: files, bytes, seconds of a processor.
+
+    `encoding` is how names were read that do not say it themselves.
+    """
 
     left_out: tuple[LeftOut, ...]
     files: int
     size: int
     seconds: float
+    encoding: str = ""
 
 
 class ArchiveError(UsageError):
@@ -128,9 +136,16 @@ def unpack(
     """
     limits = ArchiveLimits() if limits is None else limits
     writer = _Writer(folder, limits)
-    request = UnpackLimits(limits.file_size, limits.size, limits.files, limits.index, limits.shared)
+    request = UnpackLimits(
+        limits.file_size,
+        limits.size,
+        limits.files,
+        limits.index,
+        limits.shared,
+        limits.encoding,
+    )
     bounds = ReaderBounds(_MEMORY, limits.seconds)
-    end, seconds = "large", float(limits.seconds)
+    end, seconds, encoding = "large", float(limits.seconds), ""
     with archive.open("rb") as file, contextlib.closing(writer):
         told = reader.unpack(file.fileno(), request, bounds)
         with contextlib.closing(told):
@@ -138,9 +153,11 @@ def unpack(
                 if isinstance(message, Unpacked):
                     end, seconds = message.end, message.seconds
                     break
-                if not writer.take(message):
+                if isinstance(message, NamesRead):
+                    encoding = message.encoding
+                elif not writer.take(message):
                     break
-    outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds)
+    outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds, encoding)
     if end == "damaged":
         hint = say("Download it anew; what is unpacked by hand can be named as a folder.")
         damaged = say("{name} is no archive, or a damaged one.", name=archive.name)

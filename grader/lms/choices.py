@@ -9,7 +9,7 @@ Layout = Literal[
 ]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
-Form = Literal["csv", "json", "canvas", "moodle", "gradescope", "classroom"]
+Form = Literal["csv", "json", "canvas", "moodle", "brightspace", "gradescope", "classroom"]
 """How grades are written."""
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -18,6 +18,16 @@ Packed = Literal["moodle", "canvas"]
 PACKED: tuple[Packed, ...] = get_args(Packed)
 
 Key = Literal[
-    "canvas", "moodle", "gradescope", "brightspace", "sid", "email", "user", "login", "folder"
+    "canvas",
+    "moodle",
+    "gradescope",
+    "brightspace",
+    "sid",
+    "email",
+    "user",
+    "login",
+    "folder",
+    "number",
 ]
-"""What a student can be known by, beside a name. `folder` may be any of the others."""
+"""What a student can be known by, beside a name. `folder` may be any of the others, and `number`
+one of Canvas: it is from a roster's column ID, which may as well hold numbers of the university."""

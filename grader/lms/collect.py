@@ -25,6 +25,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -33,12 +34,13 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import OwnFolder, unwritable, write_whole
 from grader.language import say
-from grader.lms.archives import LeftOut, LeftOutList, limits_of_class, unpack
+from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
 from grader.lms.placing import ClassRoom, StudentRoom, place_files
 from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
+from grader.lms.times import moment_of, settled
 from grader.progress import Progress, Silent
 from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute
@@ -101,7 +103,12 @@ class Collected(msgspec.Struct, frozen=True):
 
 
 class CollectOutcome(msgspec.Struct, frozen=True):
-    """What a call has done: folders of students by what became of them, and all that is there."""
+    """What a call has done: folders of students by what became of them, and all that is there.
+
+    `zoneless` are handed in by a clock of which nobody says where it stands: it is taken for this
+    machine's. Of the `undated` something says when, in words that are not understood. `encodings`
+    are those in which names were read that do not say theirs, by archive.
+    """
 
     layouts: tuple[Layout, ...]
     new: tuple[str, ...]
@@ -111,6 +118,9 @@ class CollectOutcome(msgspec.Struct, frozen=True):
     contested: tuple[str, ...]
     absent: tuple[str, ...]
     collected: Collected
+    zoneless: tuple[str, ...] = ()
+    undated: tuple[str, ...] = ()
+    encodings: dict[str, str] = {}
 
 
 class CollectRequest(msgspec.Struct, frozen=True):
@@ -120,6 +130,8 @@ class CollectRequest(msgspec.Struct, frozen=True):
     output: Path
     layout: Layout | None = None
     assignment: str | None = None
+    zone: ZoneInfo | None = None
+    encoding: str = ""
 
 
 def collect_class(
@@ -130,19 +142,22 @@ def collect_class(
 ) -> CollectOutcome:
     """Collect archives and folders into a folder. Raises UsageError where one cannot be read.
 
-    The `reader` unpacks archives; without one a process is started for that and ended.
+    Times without a zone are in that of the request. The `reader` unpacks archives; without one a
+    process is started for that and ended.
     """
     _refuse_within(wanted)
     known = read_manifest(wanted.output)
     progress = Silent() if progress is None else progress
     with _started(reader) as unpacker:
-        work = _Work(wanted.output, known, roster, unpacker, progress)
+        work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
         try:
             for source in wanted.sources:
                 progress.stage(say("unpacking {name}", name=source.name))
-                with _opened(source, unpacker, wanted.output) as (folder, left_out):
+                with _opened(source, unpacker, wanted) as (folder, taken):
                     found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
-                    work.note(found, left_out)
+                    work.note(found, taken.left_out)
+                    if taken.encoding:
+                        work.encodings[source.name] = taken.encoding
                     progress.stage(say("collecting {name}", name=source.name))
                     size = source.stat().st_size if source.is_file() else None
                     work.take_all(found, source.name, size)
@@ -224,44 +239,46 @@ class CollectedFolders:
         return self._known[folder]
 
 
-def collected_times(folder: Path) -> dict[Path, datetime]:
+def collected_times(folder: Path) -> dict[Path, datetime | Literal["late"]]:
     """Return when what lies in each student's folder was handed in, where that is known.
 
-    A time without an offset from UTC is this machine's. Raises UsageError as `read_manifest` does.
+    It is "late" where the system says so, and no time. A time without an offset from UTC is this
+    machine's. Raises UsageError as `read_manifest` does.
     """
-    here, times = absolute(folder, Path.cwd()), {}  # as a batch names files: no link is resolved
+    here = absolute(folder, Path.cwd())  # as a batch names files: no link is resolved
+    times: dict[Path, datetime | Literal["late"]] = {}
     students = read_manifest(folder).students
     for attempt in (each for student in students for each in student.attempts):
-        try:
-            at = datetime.fromisoformat(attempt.at)
-        except ValueError:
-            continue
-        times[here / attempt.folder] = at if at.utcoffset() is not None else at.astimezone()
+        at = moment_of(attempt.at)
+        if at is not None:
+            times[here / attempt.folder] = at
+        elif attempt.late:
+            times[here / attempt.folder] = "late"
     return times
 
 
 @contextmanager
 def _opened(
-    source: Path, reader: Callable[[], SubmissionReader], output: Path
-) -> Iterator[tuple[Path, tuple[LeftOut, ...]]]:
-    """Yield the folder of a source, unpacked where it is an archive, and what is left out of it.
+    source: Path, reader: Callable[[], SubmissionReader], wanted: CollectRequest
+) -> Iterator[tuple[Path, UnpackOutcome]]:
+    """Yield the folder of a source, unpacked where it is an archive, and what became of that.
 
-    An archive is unpacked within the `output`, so that its files can be moved from there.
+    An archive is unpacked within the output, so that its files can be moved from there.
     """
     if source.is_dir():
-        yield source, tuple(_not_plain(source))
+        yield source, UnpackOutcome(tuple(_not_plain(source)), 0, 0, 0.0)
         return
     if not source.is_file():
         raise UsageError(
             say("There is no file or folder {source}.", source=str(source)), say("Check the name.")
         )
-    with _incoming_folder(output) as place:
+    with _incoming_folder(wanted.output) as place:
         own = OwnFolder(place=str(place))
         try:
             inside = own.path / source.name.partition(".")[0]
             inside.mkdir()
-            limits = limits_of_class(source.stat().st_size)
-            yield inside, unpack(source, inside, reader(), limits).left_out
+            limits = limits_of_class(source.stat().st_size, wanted.encoding)
+            yield inside, unpack(source, inside, reader(), limits)
         finally:
             own.remove()
 
@@ -311,8 +328,13 @@ class _Work:
         roster: Roster | None,
         reader: Callable[[], SubmissionReader],
         progress: Progress,
+        zone: ZoneInfo | None = None,
     ) -> None:
+        self._zone = zone
+        self._zoneless: set[str] = set()
+        self._undated: set[str] = set()
         self.layouts: list[Layout] = []
+        self.encodings: dict[str, str] = {}
         self.left_out, self.strangers = known.left_out, known.strangers
         self._output = output
         self._roster = roster
@@ -364,12 +386,12 @@ class _Work:
 
         `size` is the archive's, None of a folder.
         """
-        handed_in = found.handed_in
+        handed_in = tuple(_dated(each, self._zone) for each in found.handed_in)
         if found.layout == "classroom":
             handed_in = with_logins(handed_in, self._owners.logins)
         claims = self._claims(handed_in)
         rooms = ClassRoom(handed_in, size)
-        rows = sorted(zip(handed_in, claims, strict=True), key=lambda row: row[0].at)
+        rows = sorted(zip(handed_in, claims, strict=True), key=lambda row: _stamp(row[0].at))
         for done, (each, (owner, doubt)) in enumerate(rooms.in_turn(rows)):
             name = self._folder_of(each, owner, doubt)
             self._progress.step(done, len(rows))
@@ -427,11 +449,13 @@ class _Work:
         incoming.mkdir(parents=True)
         left_out = place_files(handed_in, incoming, self._reader, room)
         digest = _digest(incoming)
+        self._note_time(name, handed_in)
         before = self._students.get(name)
         if before is not None and _is_known(before, digest, handed_in.at):
+            self._students[name] = _with_zone(before, digest, handed_in.at)
             self._note("unchanged", name)
             return
-        is_last = before is None or not handed_in.at or handed_in.at >= before.attempts[-1].at
+        is_last = before is None or not handed_in.at or _is_later(handed_in, before)
         moved = ""
         if is_last:
             place, moved = self._put(incoming, name, digest)
@@ -466,6 +490,13 @@ class _Work:
         folder.rename(earlier / str(number))
         return f"{EARLIER}/{name}/{number}"
 
+    def _note_time(self, name: str, handed_in: Delivery) -> None:
+        """Note whose time has no zone, or is none."""
+        if handed_in.said and not handed_in.at:
+            self._undated.add(name)
+        elif handed_in.at and not _has_zone(handed_in.at):
+            self._zoneless.add(name)
+
     def _note(self, what: str, name: str) -> None:
         for names in self._seen.values():
             names.discard(name)
@@ -494,6 +525,9 @@ class _Work:
             contested=self._doubtful("contested"),
             absent=tuple(person.id for person in people if person.id not in matched),
             collected=self._collected(),
+            zoneless=tuple(sorted(self._zoneless)),
+            undated=tuple(sorted(self._undated)),
+            encodings=self.encodings,
             **seen,
         )
 
@@ -508,7 +542,66 @@ def _of_person(each: CollectedStudent, person: RosterPerson) -> CollectedStudent
 
 def _is_known(before: CollectedStudent, digest: str, at: str) -> bool:
     """Say whether it was collected before; the same at another time was handed in once more."""
-    return any(each.sha256 == digest and each.at in ("", at) for each in before.attempts)
+    return any(each.sha256 == digest and _is_same_time(each.at, at) for each in before.attempts)
+
+
+def _is_same_time(before: str, at: str) -> bool:
+    """Say whether two times are one, or only one of them has no zone yet, or none is known."""
+    if not before or _stamp(before) == _stamp(at):
+        return True
+    return _has_zone(before) < _has_zone(at) and _clock(before) == _clock(at)
+
+
+def _with_zone(before: CollectedStudent, digest: str, at: str) -> CollectedStudent:
+    """Return a student whose attempt of before has the zone that is known by now."""
+    attempts = tuple(
+        msgspec.structs.replace(each, at=at)
+        if each.sha256 == digest and _has_zone(each.at) < _has_zone(at) and each.at
+        else each
+        for each in before.attempts
+    )
+    return msgspec.structs.replace(before, attempts=attempts)
+
+
+def _is_later(handed_in: Delivery, before: CollectedStudent) -> bool:
+    return _stamp(handed_in.at) >= _stamp(before.attempts[-1].at)
+
+
+def _dated(each: Delivery, zone: ZoneInfo | None) -> Delivery:
+    """Return what was handed in with its time in a zone, as far as one is known.
+
+    A time in CST, which is America's and China's, is none until somebody names the zone.
+    """
+    if not each.at or _has_zone(each.at):
+        return each
+    if zone is None:
+        return msgspec.structs.replace(each, at="") if each.zone else each
+    at = settled(datetime.fromisoformat(each.at), each.zone, zone)
+    return msgspec.structs.replace(each, at="" if at is None else at.isoformat())
+
+
+def _stamp(at: str) -> float:
+    """Return what times are compared by: texts of two zones are in no order."""
+    moment = moment_of(at)
+    return float("-inf") if moment is None else moment.timestamp()
+
+
+def _has_zone(at: str) -> bool:
+    clock = _parsed(at)
+    return clock is not None and clock.utcoffset() is not None
+
+
+def _clock(at: str) -> datetime | None:
+    clock = _parsed(at)
+    return None if clock is None else clock.replace(tzinfo=None)
+
+
+def _parsed(at: str) -> datetime | None:
+    """Return a time; None for words, which earlier manifests have there."""
+    try:
+        return datetime.fromisoformat(at)
+    except ValueError:
+        return None
 
 
 def _with_attempt(

@@ -16,8 +16,10 @@ class Delivery(msgspec.Struct, frozen=True):
 
     `name` is the student's as the layout spells it, empty where it says none. `files` are paths and
     the names that they had when they were handed in. `at` is ISO 8601, with an offset where it is
-    known; `late` is None where nothing says so. `given` is a name that the system itself has given:
-    it knows by it whose feedback is. `entry` tells two apart that have the same keys.
+    known, empty where it is not. `said` are the words that say it, and `zone` is an abbreviation in
+    them that several zones have. `late` is None where nothing says so. `given` is a name that the
+    system itself has given: it knows by it whose feedback is. `entry` tells two apart that have the
+    same keys.
     """
 
     name: str
@@ -25,6 +27,8 @@ class Delivery(msgspec.Struct, frozen=True):
     files: tuple[tuple[Path, str], ...]
     late: bool | None = None
     at: str = ""
+    said: str = ""
+    zone: str = ""
     given: str = ""
     entry: str = ""
 

@@ -7,6 +7,7 @@ what the others need to know whose a grade is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
@@ -18,9 +19,10 @@ from grader.language import in_a_row, say
 from grader.lms.choices import Form, Key
 from grader.lms.delivery import Delivery
 from grader.lms.roster import Roster, RosterPerson
+from grader.moodle_worksheet import Worksheet, find_columns, participant_of
 from grader.tables import ReadTable, harmless, write_table
 
-FILLED_IN = frozenset({"canvas", "moodle"})
+FILLED_IN = frozenset({"canvas", "moodle", "brightspace"})
 """Those that a file of the system's own is needed for."""
 
 
@@ -46,13 +48,14 @@ class Scaled(NamedTuple):
 class Exported(msgspec.Struct, frozen=True):
     """A file, and what is not in it: students with a grade whom the system does not know, and its
     students who have none, whose cells stay as they were. `scaled` are the maxima of the system
-    that are others than ours.
+    that are others than ours; `exempt` have a grade here, and are excused there.
     """
 
     content: bytes
     unknown: tuple[str, ...] = ()
     ungraded: tuple[str, ...] = ()
     scaled: tuple[Scaled, ...] = ()
+    exempt: tuple[str, ...] = ()
 
 
 def export_grades(
@@ -64,8 +67,8 @@ def export_grades(
     """Return the file of a form.
 
     `own` is the file that the system has written, for Canvas its gradebook and for Moodle the
-    grading worksheet; `column` is the assignment's in Canvas' gradebook. Raises UsageError where
-    one of them is needed, or is not what it should be.
+    grading worksheet; `column` is the assignment's in the gradebook of Canvas or Brightspace.
+    Raises UsageError where one of them is needed, or is not what it should be.
     """
     grades = sorted(grades, key=lambda grade: grade.student)
     if form in FILLED_IN:
@@ -78,54 +81,92 @@ def export_grades(
                     "Export its gradebook, or the grading worksheet, and name it with --into FILE."
                 ),
             )
-        return _canvas(grades, own, column) if form == "canvas" else _moodle(grades, own)
+        if form == "moodle":
+            return _moodle(grades, own)
+        return (_canvas if form == "canvas" else _brightspace)(grades, own, column)
     return Exported(_WRITTEN_ANEW[form](grades))
 
 
 # --- Canvas ---------------------------------------------------------------------------------------
 
-_IDENTIFYING = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-_POINTS_ROW = "points possible"
+_IDENTIFYING = (
+    *("Student", "LastName", "FirstName", "ID"),
+    *("SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section"),
+)
+_TRIAL_STUDENT = "student, test"
+_NOT_GRADED = frozenset({"ex", "n/a"})
+"""What Canvas writes of who is excused, and of who has not been given the assignment."""
 
 
 def _canvas(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> Exported:
     """Fill in Canvas' gradebook: the columns that say who it is, and the assignment's.
 
-    All else is left out: Canvas leaves alone what is not in the file, and grades of others might
-    have changed since. The row of points possible stays, as Canvas finds its columns by it.
+    Columns of other assignments are left out: Canvas leaves alone what is not in the file, and
+    somebody may have changed grades there since it was exported. Of the others, only cells of
+    students who were graded here change.
     """
     header = [each.strip() for each in own.header]
-    if "Student" not in header or "ID" not in header:
+    if "ID" not in header or not ("Student" in header or {"LastName", "FirstName"} <= {*header}):
         raise UsageError(
             say("That is no gradebook of Canvas: it has no columns Student and ID."),
             say("Choose Export in Canvas' gradebook, and name the file."),
         )
     at = header.index(_canvas_column(header, column))
     kept = [header.index(each) for each in _IDENTIFYING if each in header]
-    name = header.index("Student")
-    points_row = next((r for r in own.rows if r[name].strip().casefold() == _POINTS_ROW), None)
-    rows = [row for row in own.rows if _is_student_of_canvas(row[name])]
-    by_row, unknown = _matched(grades, rows, lambda row: _keys_of_canvas(header, row), name)
-    scale = _Scale()
-    maximum = points_row[at] if points_row is not None else ""
-    filled = [
-        [*_identifying(row, kept, name), scale(by_row[n], maximum) if n in by_row else ""]
-        for n, row in enumerate(rows)
-    ]
-    if points_row is not None:
-        filled.insert(0, [*(points_row[each] for each in kept), points_row[at]])
-    content = write_table([*(own.header[each] for each in kept), own.header[at]], filled)
-    ungraded = tuple(row[name] for n, row in enumerate(rows) if n not in by_row)
-    return Exported(content, unknown, ungraded, scale.scaled)
+    rows = _CanvasRows(header, own.rows, at)
+    by_row, unknown = _matched(grades, [rows.person(n) for n in rows.students])
+    scale = _Scale(rows.maximum)
+    cells: dict[tuple[int, int], str] = {}
+    ungraded, exempt = [], []
+    for n in rows.students:
+        cell = own.rows[n][at].strip()
+        if n not in by_row:
+            ungraded.append(rows.name(n))
+        elif cell.casefold() in _NOT_GRADED:
+            exempt.append(rows.name(n))
+        elif _number(cell) != _number(points := scale(by_row[n])):
+            cells[n, at] = points
+        cells |= _harmless_names(n, own.rows[n], rows.names)
+    content = own.raw.replaced(cells, sorted({*kept, at}))
+    return Exported(content, unknown, tuple(ungraded), scale.scaled, tuple(exempt))
 
 
-def _identifying(row: list[str], kept: list[int], name: int) -> list[str]:
-    """Return the cells that say who it is: Canvas knows a student by the number, not the name."""
-    return [harmless(row[each]) if each == name else row[each] for each in kept]
+class _CanvasRows:
+    """The rows of Canvas' gradebook: students, and above them points and how they are posted."""
+
+    def __init__(self, header: list[str], rows: list[list[str]], at: int) -> None:
+        """`at` is the column of the assignment."""
+        self._header, self._rows = header, rows
+        whole = [header.index("Student")] if "Student" in header else []
+        self.names = whole or [header.index("LastName"), header.index("FirstName")]
+        numbers = [row[header.index("ID")].strip() for row in rows]
+        self.students = [
+            n for n, number in enumerate(numbers) if number and not self._is_on_trial(n)
+        ]
+        above = (row[at] for row, number in zip(rows, numbers, strict=True) if not number)
+        self.maximum = next((cell for cell in above if _number(cell) is not None), "")
+
+    def name(self, number: int) -> str:
+        """Return how Canvas calls a student: "Lovelace, Ada"."""
+        cells = (self._rows[number][each].strip() for each in self.names)
+        return ", ".join(filter(None, cells))
+
+    def person(self, number: int) -> RosterPerson:
+        """Return who a row is."""
+        keys = _keys_of_canvas(self._header, self._rows[number])
+        return RosterPerson(str(number), self.name(number), keys)
+
+    def _is_on_trial(self, number: int) -> bool:
+        return self.name(number).casefold() == _TRIAL_STUDENT
 
 
-def _is_student_of_canvas(name: str) -> bool:
-    return name.strip().casefold() not in (_POINTS_ROW, "student, test", "")
+def _harmless_names(number: int, row: list[str], names: list[int]) -> dict[tuple[int, int], str]:
+    """Return the cells of names that a spreadsheet would take for formulas, as text.
+
+    Canvas and Moodle know students by numbers, and pass over the name.
+    """
+    changed = ((each, harmless(row[each])) for each in names)
+    return {(number, each): text for each, text in changed if text != row[each]}
 
 
 def _canvas_column(header: list[str], wanted: str | None) -> str:
@@ -134,7 +175,7 @@ def _canvas_column(header: list[str], wanted: str | None) -> str:
     found = [each for each in others if wanted in (each, each.rpartition(" (")[0])]
     if len(found) == 1:
         return found[0]
-    names = in_a_row(each for each in others if each.endswith(")") and each != "Root Account")
+    names = in_a_row(each for each in others if each.endswith(")"))
     raise UsageError(
         say('Canvas\' gradebook has no column "{wanted}".', wanted=wanted)
         if wanted
@@ -149,53 +190,103 @@ def _keys_of_canvas(header: list[str], row: list[str]) -> dict[Key, str]:
     return {key: value for key, value in found.items() if value}
 
 
-# --- Moodle ---------------------------------------------------------------------------------------
+# --- Brightspace ----------------------------------------------------------------------------------
 
-_FROZEN = "no"
+_BRIGHTSPACE_KEYS: Mapping[str, Key] = {
+    "OrgDefinedId": "sid",
+    "Username": "user",
+    "Email": "email",
+}
+_BRIGHTSPACE_NAMES = ("First Name", "Last Name")
+_END_OF_LINE = "End-of-Line Indicator"
+_POINTS_GRADE = " Points Grade"
+_MAX_POINTS = re.compile(r"MaxPoints:(?P<most>[0-9.,]+)")
+
+
+def _brightspace(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> Exported:
+    """Fill in Brightspace's exported grades: who it is, one grade item, and the end of each line.
+
+    Other items are left out, as in Canvas' file.
+    """
+    header = [each.strip() for each in own.header]
+    keys = {key: header.index(name) for name, key in _BRIGHTSPACE_KEYS.items() if name in header}
+    if _END_OF_LINE not in header or not keys.keys() & {"sid", "user"}:
+        raise UsageError(
+            say(
+                "That is no export of Brightspace's grades: it has no column {name}.",
+                name=_END_OF_LINE,
+            ),
+            say("Export grades with both keys and points grades, and name the file."),
+        )
+    at = header.index(_brightspace_column(header, column))
+    names = [header.index(each) for each in _BRIGHTSPACE_NAMES if each in header]
+    people = [_person_of_brightspace(n, row, keys, names) for n, row in enumerate(own.rows)]
+    by_row, unknown = _matched(grades, people)
+    most = _MAX_POINTS.search(header[at])
+    scale = _Scale("" if most is None else most["most"])
+    cells: dict[tuple[int, int], str] = {}
+    for n, row in enumerate(own.rows):
+        if n in by_row and _number(row[at]) != _number(points := scale(by_row[n])):
+            cells[n, at] = points
+        cells |= _harmless_names(n, row, names)
+    kept = sorted({*keys.values(), *names, at, header.index(_END_OF_LINE)})
+    ungraded = tuple(each.name or str(n + 1) for n, each in enumerate(people) if n not in by_row)
+    return Exported(own.raw.replaced(cells, kept), unknown, ungraded, scale.scaled)
+
+
+def _brightspace_column(header: list[str], wanted: str | None) -> str:
+    """Return the header of a grade item: the whole text, or the item's name."""
+    items = [each for each in header if _POINTS_GRADE in each]
+    found = [each for each in items if wanted in (each, each.partition(_POINTS_GRADE)[0])]
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(
+        say('Brightspace\'s export has no grade item "{wanted}".', wanted=wanted)
+        if wanted
+        else say("Brightspace's export has grade items, and none was named."),
+        say(
+            "Name the assignment's with --column: {names}.",
+            names=in_a_row(each.partition(_POINTS_GRADE)[0] for each in items),
+        ),
+    )
+
+
+def _person_of_brightspace(
+    number: int, row: list[str], keys: Mapping[Key, int], names: list[int]
+) -> RosterPerson:
+    found: dict[Key, str] = {key: row[at].strip() for key, at in keys.items() if row[at].strip()}
+    return RosterPerson(str(number), " ".join(row[at].strip() for at in names), found)
+
+
+# --- Moodle ---------------------------------------------------------------------------------------
 
 
 def _moodle(grades: list[ExportedGrade], own: ReadTable) -> Exported:
     """Fill in Moodle's grading worksheet, whole: it is refused without one of its columns."""
-    header = [each.strip() for each in own.header]
-    missing = [each for each in ("Identifier", "Grade") if each not in header]
-    if missing:
-        raise UsageError(
-            say(
-                "That is no grading worksheet of Moodle: it has no column {names}.",
-                names=in_a_row(missing),
-            ),
-            say("Switch Moodle to English, download the grading worksheet, and name the file."),
-        )
-    at, name = header.index("Grade"), _place(header, "Full name")
-    maximum, frozen = _place(header, "Maximum Grade"), _place(header, "Grade can be changed")
-    comments = _place(header, "Feedback comments")
-    by_row, unknown = _matched(grades, own.rows, lambda row: _keys_of_moodle(header, row), name)
-    filled, ungraded, scale = [], [], _Scale()
-    for number, row in enumerate(own.rows):
-        grade, cells = by_row.get(number), list(row)
-        label = row[name] if name is not None else row[header.index("Identifier")]
-        if grade is None or (frozen is not None and row[frozen].strip().casefold() == _FROZEN):
-            ungraded.append(label)
+    sheet = find_columns(own)
+    rows = range(len(own.rows))
+    by_row, unknown = _matched(grades, [_person_of_moodle(n, own.rows[n], sheet) for n in rows])
+    cells: dict[tuple[int, int], str] = {}
+    ungraded, scale = [], _Scale(sheet.maximum(own.rows))
+    for n, row in enumerate(own.rows):
+        grade = by_row.get(n)
+        names = [] if sheet.name is None else [sheet.name]
+        if grade is None or sheet.is_locked(row):
+            ungraded.append(row[sheet.identifier if sheet.name is None else sheet.name])
         else:
-            cells[at] = scale(grade, row[maximum] if maximum is not None else "")
-            if comments is not None and grade.comment:
-                cells[comments] = harmless(grade.comment)
-        if name is not None:
-            cells[name] = harmless(row[name])
-        filled.append(cells)
-    return Exported(write_table(own.header, filled), unknown, tuple(ungraded), scale.scaled)
+            if _number(row[sheet.grade]) != _number(points := scale(grade)):
+                cells[n, sheet.grade] = points
+            if sheet.comments is not None and grade.comment:
+                cells[n, sheet.comments] = harmless(grade.comment)
+        cells |= _harmless_names(n, row, names)
+    return Exported(own.raw.replaced(cells), unknown, tuple(ungraded), scale.scaled)
 
 
-def _place(header: list[str], name: str) -> int | None:
-    return header.index(name) if name in header else None
-
-
-def _keys_of_moodle(header: list[str], row: list[str]) -> dict[Key, str]:
-    digits = "".join(each for each in row[header.index("Identifier")] if each.isdecimal())
-    found: dict[Key, str] = {"moodle": digits}
-    named: Mapping[str, Key] = {"Email address": "email", "ID number": "sid"}
-    found |= {key: row[header.index(n)].strip() for n, key in named.items() if n in header}
-    return {key: value for key, value in found.items() if value}
+def _person_of_moodle(number: int, row: list[str], sheet: Worksheet) -> RosterPerson:
+    found: dict[Key, str] = {"moodle": participant_of(row[sheet.identifier])}
+    found |= {key: row[at].strip() for key, at in sheet.keys.items()}
+    keys: dict[Key, str] = {key: value for key, value in found.items() if value}
+    return RosterPerson(str(number), "" if sheet.name is None else row[sheet.name], keys)
 
 
 # --- those that are written anew ------------------------------------------------------------------
@@ -262,16 +353,9 @@ _WRITTEN_ANEW: Mapping[Form, Callable[[list[ExportedGrade]], bytes]] = {
 
 
 def _matched(
-    grades: list[ExportedGrade],
-    rows: list[list[str]],
-    keys_of: Callable[[list[str]], dict[Key, str]],
-    name: int | None,
+    grades: list[ExportedGrade], people: list[RosterPerson]
 ) -> tuple[dict[int, ExportedGrade], tuple[str, ...]]:
-    """Return the grade of each row, by its number, and the students who have none."""
-    people = [
-        RosterPerson(str(number), row[name] if name is not None else "", keys_of(row))
-        for number, row in enumerate(rows)
-    ]
+    """Return the grade of each row, by the number that is its id, and who is in none."""
     roster = Roster(people)
     by_row: dict[int, ExportedGrade] = {}
     unknown = []
@@ -286,27 +370,51 @@ def _matched(
 
 
 class _Scale:
-    """Writes points as they are where the system has another maximum than we, and knows which."""
+    """Writes points out of the system's maximum where that is another than ours."""
 
-    def __init__(self) -> None:
+    def __init__(self, maximum: str) -> None:
+        """Raises UsageError for a maximum that is no number; without one, points stay."""
+        self._theirs = _number(maximum)
         self._met: dict[Scaled, None] = {}
+        if maximum.strip() and self._theirs is None:
+            raise UsageError(
+                say("The maximum {text} is no number.", text=repr(maximum.strip())),
+                say("Correct it in the file: points would be out of another maximum."),
+            )
 
     @property
     def scaled(self) -> tuple[Scaled, ...]:
         """The maxima that were met and are not ours."""
         return tuple(self._met)
 
-    def __call__(self, grade: ExportedGrade, maximum: str) -> str:
+    def __call__(self, grade: ExportedGrade) -> str:
         """Return a grade's points out of the maximum; without one, out of our own."""
-        try:
-            theirs = Decimal(maximum.strip().replace(",", "."))
-        except ArithmeticError:
-            return _points(grade.points)
-        ours = grade.max_points
-        if not (ours > 0 and theirs > 0 and ours != theirs):
+        ours, theirs = grade.max_points, self._theirs
+        if theirs is None or not (ours > 0 and theirs > 0 and ours != theirs):
             return _points(grade.points)
         self._met[Scaled(_points(ours), _points(theirs))] = None
         return _points(grade.points * theirs / ours)
+
+
+_GROUPED = re.compile(r"[+-]?\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+
+
+def _number(text: str) -> Decimal | None:
+    """Return a number as a system writes it in its language: 1000, "1,000.00", "1 000,00".
+
+    Of points and commas the last one divides whole from parts; one comma before three digits does
+    not, as points have two decimals: Canvas writes "1,000".
+    """
+    plain = "".join(each for each in text if each not in "'’" and not each.isspace())
+    grouped = _GROUPED.fullmatch(plain)
+    if grouped is not None and (grouped[1] == "," or plain.count(".") > 1):
+        plain = plain.replace(grouped[1], "")
+    whole, mark, parts = plain.replace(",", ".").rpartition(".")
+    try:
+        value = Decimal(whole.replace(".", "") + mark + parts)
+    except ArithmeticError:
+        return None
+    return value if value.is_finite() else None
 
 
 def _points(points: Decimal) -> str:

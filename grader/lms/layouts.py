@@ -22,23 +22,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TypedDict, cast
 
 import msgspec
+import yaml
 
+from grader.batch.collect import FOREIGN_ARCHIVES
+from grader.batch.collect import SUFFIXES as NOTEBOOKS
 from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
+from grader.lms.archives import SUFFIXES as ARCHIVES
 from grader.lms.archives import LeftOut, is_archive
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
+from grader.lms.times import ToldTime, read_timestamp, read_words
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML has none of: colours of a terminal, say, in a student's output."""
+
+_TextsOnly = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # where libyaml is, it is quick
 _TIMESTAMP = "timestamp.txt"
-_NOTEBOOK = ".ipynb"
 _TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
 
 
@@ -236,13 +243,13 @@ def _moodle(folder: Path, _: str | None) -> FolderContents:
 
 class _Submitter(msgspec.Struct, rename=lambda name: f":{name}"):
     name: str | None = None
-    sid: str | int | None = None
+    sid: str | None = None
     email: str | None = None
 
 
 class _Metadata(msgspec.Struct, rename=lambda name: f":{name}"):
     submitters: list[_Submitter] = []
-    created_at: Any = None
+    created_at: str | None = None
 
 
 def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
@@ -272,13 +279,20 @@ def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
 
 
 def _read_metadata(path: Path) -> dict[str, _Metadata]:
+    """Return what is said of submissions. Raises UsageError where it is not what is expected.
+
+    All scalars are texts: a tag of Ruby's or a 30th of February in a field that is not needed here
+    does no harm, and the number 0012 keeps its zeros.
+    """
     with path.open("rb") as file:
         content = file.read(_METADATA_LIMIT + 1)
     try:
         if len(content) > _METADATA_LIMIT:
             raise msgspec.ValidationError("it is too large")
-        return msgspec.yaml.decode(content, type=prepared(dict[str, _Metadata]))
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):  # a date that is none
+        text = _UNPRINTABLE.sub("\ufffd", content.decode(errors="replace"))
+        found = yaml.load(text, Loader=_TextsOnly)  # noqa: S506  it makes texts alone
+        return msgspec.convert(found, type=prepared(dict[str, _Metadata]))
+    except (msgspec.MsgspecError, yaml.YAMLError, ValueError, TypeError, RecursionError):
         raise UsageError(
             say("{file} is not what Gradescope writes.", file=_METADATA),
             say("Export the submissions anew."),
@@ -288,18 +302,38 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
 def _of_submitter(
     submitter: _Submitter,
     files: tuple[tuple[Path, str], ...],
-    created_at: object,
+    created_at: str | None,
     submission: str,
 ) -> Delivery:
     given = {"sid": submitter.sid, "email": submitter.email, "gradescope": submission}
     keys = {key: str(value) for key, value in given.items() if value not in (None, "")}
-    at = created_at.isoformat() if isinstance(created_at, datetime) else ""
-    return Delivery(submitter.name or "", cast("Mapping[Key, str]", keys), files, at=at)
+    at = _told(created_at or "", read_timestamp)
+    return Delivery(submitter.name or "", cast("Mapping[Key, str]", keys), files, **at)
+
+
+class _When(TypedDict):
+    at: str
+    said: str
+    zone: str
+
+
+def _told(words: str, read: Callable[[str], ToldTime]) -> _When:
+    """Return when something was handed in, by words that are one, or none."""
+    found = read(words)
+    return {"at": found.iso, "said": words, "zone": found.zone}
 
 
 # --- Brightspace ----------------------------------------------------------------------------------
 
-_BRIGHTSPACE_TIME = r" - (?P<at>[^0-9\s]\S* [0-9]{1,2}, [0-9]{4} [0-9]{1,4} [AP]M)"
+_WORD = r"[^\W\d_][^\s\d]{0,11}"
+_BRIGHTSPACE_DATE = (
+    rf"(?:(?:{_WORD} [0-9]{{1,2}},?|[0-9]{{1,2}}\.? (?:de )?{_WORD}) (?:de )?[0-9]{{4}}"
+    r"|[0-9]{4} ?[年년] ?[0-9]{1,2} ?[月월] ?[0-9]{1,2} ?[日일])"
+)
+_BRIGHTSPACE_CLOCK = rf"(?:{_WORD} ?)?[0-9]{{1,2}}(?:(?: ?h ?|\.)?[0-9]{{2}})?(?: {_WORD})?"
+_BRIGHTSPACE_TIME = rf" - (?P<at>{_BRIGHTSPACE_DATE},? {_BRIGHTSPACE_CLOCK})"
+"""Dates of the site's language, as "Mar 29, 2018 1205 PM" and "29 mars 2018 12 h 05"."""
+
 _BRIGHTSPACE_TIMES = re.compile(_BRIGHTSPACE_TIME)
 _BRIGHTSPACE_WHO = r"(?P<user>[0-9]+)-(?P<folder>[0-9]+) - (?P<name>.+"
 _BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}")
@@ -326,23 +360,12 @@ def _brightspace(folder: Path, _: str | None) -> FolderContents:
             continue
         files = _all_files(path) if is_folder else ((path, match["rest"]),)
         names.setdefault(match["user"], match["name"])
-        found.setdefault((match["user"], _brightspace_time(match["at"])), []).extend(files)
+        found.setdefault((match["user"], match["at"]), []).extend(files)
     handed_in = tuple(
-        Delivery(names[user], {"brightspace": user}, tuple(files), at=at)
-        for (user, at), files in found.items()
+        Delivery(names[user], {"brightspace": user}, tuple(files), **_told(words, read_words))
+        for (user, words), files in found.items()
     )
     return FolderContents("brightspace", handed_in, tuple(strangers), tuple(unclear))
-
-
-def _brightspace_time(written: str) -> str:
-    """Return a time such as "Mar 29, 2018 1205 PM" in ISO 8601; the words where it is none."""
-    date, _, clock = written.rpartition(", ")
-    year, digits, half = clock.split()
-    try:
-        at = datetime.strptime(f"{date} {year} {digits.zfill(4)} {half}", "%b %d %Y %I%M %p")
-    except ValueError:  # a month in another language
-        return written
-    return at.isoformat(timespec="minutes")
 
 
 # --- GitHub Classroom -----------------------------------------------------------------------------
@@ -396,7 +419,12 @@ def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
     known = sorted({inner.name for inners in works.values() for inner in inners})
     wanted = _assignment_of(known, assignment)
     handed_in = tuple(
-        Delivery("", {"folder": student.name}, _without_timestamp(inner), at=_read_timestamp(inner))
+        Delivery(
+            "",
+            {"folder": student.name},
+            _without_timestamp(inner),
+            **_told(_read_timestamp(inner), read_timestamp),
+        )
         for student, inners in works.items()
         for inner in inners
         if inner.name == wanted
@@ -435,17 +463,12 @@ def _without_timestamp(folder: Path) -> tuple[tuple[Path, str], ...]:
 
 
 def _read_timestamp(folder: Path) -> str:
-    """Return when something was handed in; empty where the file does not say so."""
+    """Return what nbgrader has written of when something was handed in."""
     path = folder / _TIMESTAMP
     if not path.is_file() or path.is_symlink():
         return ""
     with path.open("rb") as file:
-        words = file.read(100).decode(errors="replace").split()
-    try:
-        at = datetime.strptime(" ".join(words[:2])[:26], "%Y-%m-%d %H:%M:%S.%f")
-    except ValueError:
-        return ""
-    return at.isoformat() + ("+00:00" if words[2:] == ["UTC"] else "")
+        return " ".join(file.read(100).decode(errors="replace").split())
 
 
 # --- folders --------------------------------------------------------------------------------------
@@ -460,7 +483,7 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
         tuple(
             Delivery(
                 "",
-                {"folder": each.name if each.is_dir() else each.stem},
+                {"folder": each.name if each.is_dir() else _stem(each.name)},
                 _all_files(each) if each.is_dir() else ((each, each.name),),
                 entry=each.name,
             )
@@ -471,7 +494,14 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
 
 
 def _is_handed_in(name: str) -> bool:
-    return name.lower().endswith(_NOTEBOOK) or is_archive(name)
+    return name.lower().endswith((*NOTEBOOKS, *FOREIGN_ARCHIVES)) or is_archive(name)
+
+
+def _stem(name: str) -> str:
+    """Return a file's name without what says that it is a notebook or an archive."""
+    ends = sorted((*NOTEBOOKS, *FOREIGN_ARCHIVES, *ARCHIVES), key=len, reverse=True)
+    end = next((each for each in ends if name.lower().endswith(each)), "")
+    return name[: len(name) - len(end)]
 
 
 _READERS: Mapping[Layout, Callable[[Path, str | None], FolderContents | None]] = {

@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from grader.batch.collect import FOREIGN_ARCHIVES
 from grader.lms.archives import (
     LONGEST_PATH,
     ArchiveError,
@@ -164,6 +165,9 @@ def place_files(
             whole.add(archive)
     for archive in _packed_in(folder, whole):
         left_out.add(archive.relative_to(folder).as_posix(), "nested")
+    for path in sorted(folder.rglob("*")):
+        if path.name.lower().endswith(FOREIGN_ARCHIVES) and path.is_file():
+            left_out.add(path.relative_to(folder).as_posix(), "foreign")
     return left_out.all
 
 

@@ -31,10 +31,15 @@ _KEYS: Mapping[str, Key] = {
     "org defined id": "sid",
     "orgdefinedid": "sid",
     "sid": "sid",
+    "canvas id": "canvas",
+    "canvas user id": "canvas",
 }
 """What the numbers and words in a column of a roster are, by its header."""
 
-_OF_CANVAS = "sis login id"
+_OF_CANVAS = frozenset({"sis login id", "sis user id"})
+"""Columns of Canvas alone: the column ID beside them has its own numbers."""
+
+_DIGITS = re.compile(r"[0-9]+")
 _PARTICIPANT = re.compile(r"\D+(\d+)")
 """Of Moodle's grading worksheet: "Participant 1234", in the site's language."""
 
@@ -75,15 +80,49 @@ class Roster:
 
     def find(self, handed_in: Delivery) -> RosterPerson | None:
         """Return whose it is; None where nothing says so, or it might be two people's."""
+        found = self._by_keys(handed_in)
+        if not found:
+            named = self._of_name(handed_in)
+            found = {} if named is None or _is_another(named, handed_in) else {named.id: named}
+        return _only(found)
+
+    def _by_keys(self, handed_in: Delivery) -> dict[str, RosterPerson]:
+        """Return by their ids all of whom something that identifies students says it."""
         found = {
             person.id: person
             for key, value in handed_in.keys.items()
             if (person := self._of_key(key, _plain(value))) is not None
         }
-        if not found and handed_in.name:
-            named = self._by_name.get(_squeezed(handed_in.name))
-            found = {} if named is None or _is_another(named, handed_in) else {named.id: named}
-        return next(iter(found.values())) if len(found) == 1 else None
+        numbered = (self._of_number(key, handed_in) for key in ("canvas", "number"))
+        return found or {person.id: person for person in numbered if person is not None}
+
+    def _of_number(self, key: Key, handed_in: Delivery) -> RosterPerson | None:
+        """Return who has a number that may be Canvas', and the name as well.
+
+        A number of the university alone would be another student's number of Canvas.
+        """
+        other = "number" if key == "canvas" else "canvas"
+        person = self._by_key.get((other, _plain(handed_in.keys.get(key, ""))))
+        is_named = person is not None and _squeezed(handed_in.name) in _forms(person.name)
+        return person if is_named else None
+
+    def _of_name(self, handed_in: Delivery) -> RosterPerson | None:
+        """Return who alone has a name: the one that is told, or that of a folder."""
+        name = handed_in.name or handed_in.keys.get("folder", "")
+        person = self._by_name.get(_squeezed(name))
+        return person if person or "moodle" not in handed_in.keys else self._of_group(name)
+
+    def _of_group(self, name: str) -> RosterPerson | None:
+        """Return who is meant by "Team A-Ada Lovelace", as Moodle names works of groups.
+
+        The group has to be the student's: "Jean-Luc Picard" is not Luc Picard.
+        """
+        found = {}
+        for at, letter in enumerate(name):
+            person = self._by_name.get(_squeezed(name[at + 1 :])) if letter == "-" else None
+            if person is not None and _squeezed(name[:at]) in _groups(person):
+                found[person.id] = person
+        return _only(found)
 
     def _of_key(self, key: Key, value: str) -> RosterPerson | None:
         if key != "folder":
@@ -91,6 +130,14 @@ class Roster:
         keys = ("id", "sid", "email", "user", "login", "canvas", "folder")
         people = {p.id: p for each in keys if (p := self._by_key.get((each, value))) is not None}
         return next(iter(people.values())) if len(people) == 1 else None
+
+
+def _only(found: Mapping[str, RosterPerson]) -> RosterPerson | None:
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _groups(person: RosterPerson) -> set[str]:
+    return {_squeezed(each) for each in re.split(r"[,;]", person.section)} - {""}
 
 
 def _is_another(person: RosterPerson, handed_in: Delivery) -> bool:
@@ -135,7 +182,7 @@ class Acquainted(Roster):
 
     def find(self, handed_in: Delivery) -> RosterPerson | None:
         """Return whose it is; None where no number, address or login says so."""
-        return super().find(replace(handed_in, name=""))
+        return _only(self._by_keys(replace(handed_in, name="")))
 
 
 def read_roster(path: Path) -> Roster:
@@ -158,8 +205,8 @@ def keys_of(entry: RosterEntry) -> dict[Key, str]:
     keys = {_KEYS[name]: value for name, value in ids.items() if name in _KEYS}
     named: Mapping[str, Key] = {"email": "email", "github": "login"}
     keys |= {key: entry.fields[name] for name, key in named.items() if entry.fields.get(name)}
-    if _OF_CANVAS in ids and "id" in ids:
-        keys["canvas"] = ids["id"]
+    if "id" in ids and (ids.keys() & _OF_CANVAS or _DIGITS.fullmatch(ids["id"])):
+        keys["canvas" if ids.keys() & _OF_CANVAS else "number"] = ids["id"]
     participant = _PARTICIPANT.fullmatch(ids.get("identifier", ""))
     if participant is not None:
         keys["moodle"] = participant[1]
@@ -171,7 +218,8 @@ def _all_keys(person: RosterPerson) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip().casefold()
+    """Return a text as it is compared. Brightspace puts `#` before numbers, for spreadsheets."""
+    return unicodedata.normalize("NFKC", text).strip().removeprefix("#").casefold()
 
 
 def _squeezed(name: str) -> str:

@@ -17,7 +17,7 @@ from grader.assignment import Assignment
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import Adjustment, Attempt, Chosen, Marking, Student
-from grader.gradebook.grades import Account, derive
+from grader.gradebook.grades import Account, derive, ending
 from grader.language import say
 from grader.rubric import ManualTable
 
@@ -136,8 +136,9 @@ def attempts_that_may_count(account: Account) -> tuple[Attempt, ...]:
     could still come to more.
     """
     graded = [each for each in account.attempts if each.gradings]
-    if not graded or account.rules.counts != "best":
-        return tuple(graded[:1] if account.rules.counts == "first" else graded[-1:])
+    graded = [*ending(graded, account.rules.counts)]
+    if len(graded) < 2:
+        return tuple(graded)
     grades = [derive(replace(account, attempts=(each,))) for each in graded]
     points = [each.points or _NOTHING for each in grades]
     best = points.index(max(points))

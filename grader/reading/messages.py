@@ -54,7 +54,8 @@ class ReadRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=T
 class UnpackLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an archive may hold: bytes in one file and in all, files, bytes of a zip's index.
 
-    `shared` says that it is a class's, so that each student in it has a part of that.
+    `shared` says that it is a class's, so that each student in it has a part of that. `encoding` is
+    that of a zip's names, where it is not to be found from them.
     """
 
     file_size: int
@@ -62,6 +63,7 @@ class UnpackLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: int
     index: int
     shared: bool = False
+    encoding: str = ""
 
 
 class UnpackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -196,6 +198,12 @@ class Skipped(ReaderMessage, frozen=True):
     begun: bool = False
 
 
+class NamesRead(ReaderMessage, frozen=True):
+    """In which encoding names of a zip were read that do not say theirs."""
+
+    encoding: Annotated[str, msgspec.Meta(max_length=20)]
+
+
 class Unpacked(ReaderMessage, frozen=True):
     """There are no more members: how it ended, and the processor time that it took, in seconds."""
 
@@ -203,7 +211,7 @@ class Unpacked(ReaderMessage, frozen=True):
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
-FromUnpacker = Began | FolderTold | Piece | Skipped | Unpacked
+FromUnpacker = Began | FolderTold | Piece | Skipped | NamesRead | Unpacked
 
 
 _HEADER = struct.Struct("<Q")

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, cast
 
+from grader.reading.member_names import read_names
 from grader.reading.messages import (
     ARCHIVE_NAME,
     PIECE,
@@ -25,13 +26,13 @@ from grader.reading.messages import (
     FolderTold,
     FromUnpacker,
     LeaveReason,
+    NamesRead,
     Piece,
     Skipped,
     UnpackEnd,
     UnpackLimits,
 )
 
-_UNICODE_NAME = 0x800
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Others are unpacked before they can be counted: 775 bytes of bzip2 were 887 MB of memory."""
@@ -111,6 +112,10 @@ class _Telling:
         """Tell a folder, which may be all that there is of a student."""
         self._tell(FolderTold(_sent(name)))
 
+    def names_read(self, encoding: str) -> None:
+        """Tell in which encoding names are read that do not say theirs."""
+        self._tell(NamesRead(encoding))
+
     def room(self, left: int) -> int:
         """Return how large a member may be of which `left` bytes are left."""
         return min(self._limits.file_size, left)
@@ -182,10 +187,12 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
             raise _TooLargeError
         if sum(entry.compress_size for entry in entries) > length:
             raise zipfile.BadZipFile("members overlap")
-        for group, room in _fair(entries, limits):
+        names, encoding = read_names(entries, limits.encoding)
+        if encoding:
+            out.names_read(encoding)
+        for group, room in _fair(entries, names, limits):
             left = room
-            for entry in group:
-                name = _zip_name(entry)
+            for entry, name in group:
                 with out.member(name):
                     if entry.is_dir():
                         out.folder(name)
@@ -195,35 +202,30 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
                         left -= out.content(name, content, out.room(left))
 
 
-def _fair(
-    entries: Sequence[zipfile.ZipInfo], limits: UnpackLimits
-) -> list[tuple[list[zipfile.ZipInfo], int]]:
-    """Return members by the folder or file in the archive that they belong to, with its room.
+_Member = tuple[zipfile.ZipInfo, str]
 
+
+def _fair(
+    entries: Sequence[zipfile.ZipInfo], names: Sequence[str], limits: UnpackLimits
+) -> list[tuple[list[_Member], int]]:
+    """Return members and their names by the folder or file in the archive that they belong to.
+
+    Each of these comes with its room.
     Each has an equal share, or 12 times what it is packed to: a bomb takes nobody else's room.
     Those that claim to be small come first.
     """
-    groups: dict[str, list[zipfile.ZipInfo]] = defaultdict(list)
-    names = [_zip_name(entry).replace("\\", "/").strip("/").split("/") for entry in entries]
-    tops = Counter(name[0] for name in names)
+    groups: dict[str, list[_Member]] = defaultdict(list)
+    paths = [name.replace("\\", "/").strip("/").split("/") for name in names]
+    tops = Counter(path[0] for path in paths)
     depth = 2 if len(tops) == 1 and limits.shared else 1
-    for entry, name in zip(entries, names, strict=True):
-        groups["/".join(name[:depth]) if limits.shared else ""].append(entry)
+    for entry, name, path in zip(entries, names, paths, strict=True):
+        groups["/".join(path[:depth]) if limits.shared else ""].append((entry, name))
     share = limits.size // max(2 * len(groups), 1) if limits.shared else limits.size
-    ordered = sorted(groups.values(), key=lambda group: sum(each.file_size for each in group))
+    ordered = sorted(groups.values(), key=lambda group: sum(each.file_size for each, _ in group))
     return [
-        (group, max(share, _RATIO * sum(each.compress_size for each in group))) for group in ordered
+        (group, max(share, _RATIO * sum(each.compress_size for each, _ in group)))
+        for group in ordered
     ]
-
-
-def _zip_name(entry: zipfile.ZipInfo) -> str:
-    """Return a member's name. Many programs write UTF-8 and do not say so, as macOS does."""
-    if entry.flag_bits & _UNICODE_NAME:
-        return entry.filename
-    try:
-        return entry.filename.encode("cp437").decode()
-    except UnicodeError:
-        return entry.filename
 
 
 def _check_zip_entry(entry: zipfile.ZipInfo, most: int) -> None:

@@ -195,6 +195,19 @@ class TestEverybodyCounts:
         ]
         assert entries[2].hint.english.endswith("when they are named: cem/hw.py.")
 
+    def test_an_archive_that_nobody_has_unpacked_is_named(self, tmp_path: Path) -> None:
+        write(tmp_path, "ada/hw.ipynb", "ben/a.txt", "ben/hw.7z", "cem/hw.pdf")
+        _, ben, cem = (each.hint.english for each in collect([tmp_path]))
+        assert "Unpack hw.7z, and run the same command again." == ben
+        assert cem.startswith("hw.pdf is no notebook. ")
+
+    @pytest.mark.parametrize("name", ["hw.ipynb.json", "hw.ipynb.txt", "hw.IPYNB.TXT"])
+    def test_what_a_browser_puts_behind_a_notebooks_name_makes_no_other_file(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        write(tmp_path, f"ada/{name}", "ben/hw.ipynb")
+        assert {f"ada/{name}": "", "ben/hw": ""} == problems(collect([tmp_path]))
+
     def test_one_with_a_link_alone(self, tmp_path: Path) -> None:
         (tmp_path / "ada").mkdir()
         (tmp_path / "ada/work").symlink_to("/")

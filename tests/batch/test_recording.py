@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from grader.batch.collect import Entry
-from grader.batch.recording import RecordingStore
+from grader.batch.collect import Entry, unknown_attempt
+from grader.batch.companions import companions, words_of_companions
+from grader.batch.recording import FolderTimes, RecordingStore
 from grader.environment import describe_environment
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook
@@ -37,8 +38,8 @@ def book(tmp_path: Path) -> Iterator[Gradebook]:
     found.close()
 
 
-def entry(folder: Path, file: str, content: bytes = CONTENT) -> Entry:
-    path = folder / "class" / file
+def entry(folder: Path, file: str, content: bytes = CONTENT, name: str = "class") -> Entry:
+    path = folder / name / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return Entry(path, file, file.removesuffix(".ipynb"), folder)
@@ -124,6 +125,48 @@ def test_when_a_folder_was_handed_in_may_be_known(book: Gradebook, tmp_path: Pat
         store.write(entry(tmp_path, file), report_of())
     found = attempts(book)
     assert ([when], [None]) == (found["ada"], found["李雷"])
+
+
+def test_what_canvas_calls_late_is_late_at_no_time(book: Gradebook, tmp_path: Path) -> None:
+    late: FolderTimes = {tmp_path / "class" / "ada": "late"}
+    store = RecordingStore(tmp_path / "reports", book, late)
+    store.write(entry(tmp_path, "ada/hw.ipynb"), report_of())
+    ada = find_student(book.students(), "ada")
+    (found,) = book.accounts(ada.id)[ada.id][SLUG].attempts
+    assert (None, True) == (found.handed_in, found.told_late)
+    assert {"ada/hw"} == store.late
+    when = datetime(2026, 12, 2, tzinfo=timezone.utc)
+    RecordingStore(tmp_path / "reports", book, when).write(
+        entry(tmp_path, "ada/hw.ipynb"), report_of()
+    )
+    (found,) = book.accounts(ada.id)[ada.id][SLUG].attempts
+    assert (when, True) == (found.handed_in, found.told_late)
+
+
+def test_a_student_is_known_by_the_folder_that_was_named(book: Gradebook, tmp_path: Path) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    found = store.owner(entry(tmp_path, "hw.ipynb", name="ada"))
+    assert found is not None
+    assert "ada" == found.login
+
+
+def test_a_folder_in_a_students_own_that_is_called_as_another_is_nobodys(
+    book: Gradebook, tmp_path: Path
+) -> None:
+    store = RecordingStore(tmp_path / "reports", book)
+    assert store.owner(entry(tmp_path, "b1/hw.ipynb", name="ada")) is None
+    assert store.owner(entry(tmp_path, "week 1/hw.ipynb", name="ada")) is not None
+
+
+def test_files_of_one_hand_in_are_known_to_be_together(book: Gradebook, tmp_path: Path) -> None:
+    mine = [entry(tmp_path, f"ada/{name}.ipynb", name.encode()) for name in "abc"]
+    groups = companions(mine[:2], unknown_attempt)
+    store = RecordingStore(tmp_path / "reports", book, together=words_of_companions(groups))
+    for each in mine:
+        store.write(each, report_of(each.path.read_bytes()))
+    ada = find_student(book.students(), "ada")
+    words = [each.together for each in book.accounts(ada.id)[ada.id][SLUG].attempts]
+    assert ([*groups] * 2, "") == (words[:2], words[2])
 
 
 def test_a_report_is_in_the_gradebook_and_in_the_folder(book: Gradebook, tmp_path: Path) -> None:

@@ -210,6 +210,20 @@ class TestPlan:
         world.rewrite("= 64", "= 65")
         assert [("run", "changed")] == self.planned(world)
 
+    def test_what_has_changed_is_known(self, world: Class) -> None:
+        world.grade("ada", b"a")
+        world.rewrite("= 64", "= 65")
+        plan = make_plan(world.book, world.keys(), SLUG, changed=True)
+        assert [("assignment",)] == [each.changes for each in plan.attempts]
+        (world.folder / "assignments" / SLUG / "helper.py").write_text("x = 1\n")
+        plan = make_plan(world.book, world.keys(), SLUG, changed=True)
+        assert [("assignment", "files")] == [each.changes for each in plan.attempts]
+
+    def test_another_isolation_is_no_change_of_the_course(self, world: Class) -> None:
+        world.grade("ada", b"a")
+        plan = make_plan(world.book, world.keys(seed=99), SLUG, changed=True)
+        assert [("options",)] == [each.changes for each in plan.attempts]
+
     def test_another_candidate_that_may_count_is_run(self, world: Class) -> None:
         (part,) = world.report(b"a").parts
         world.grade("ada", b"a", world.report(b"a", parts=(replace(part, contested=True),)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from plant_class import make_class
 from rich.console import Console
 
+from grader.cli import comparing
 from grader.cli.class_reports import ClassOptions
 from grader.cli.comparing import SimilarOptions, run_similar
 from grader.cli.insights import InsightsOptions, run_insights
@@ -18,6 +20,7 @@ from grader.errors import UsageError
 from grader.language import foreign
 from grader.lms.collect import MANIFEST, Collected, CollectedStudent
 from grader.report import Cell, encode_report, ungraded_report
+from grader.similarity.pairs import Similarities
 from tests.cli.test_grades import folder as folder
 from tests.cli.test_grades import found, refused, said
 from tests.gradebook.factory import SLUG
@@ -161,3 +164,12 @@ def test_what_is_given_as_a_text_makes_nobody_alike(tmp_path: Path) -> None:
         run_similar(options, Console(quiet=True))
         document = json.loads((tmp_path / "out" / "e2e-conv-similar.json").read_text())
         assert count == len(document["pairs"])
+
+
+def test_it_is_said_how_many_works_could_not_be_compared() -> None:
+    found = Similarities("hw", 3, (), (), ("ada", "ben"))
+    output = Console(file=io.StringIO(), width=200)
+    comparing._tell(output, found, Path("hw.html"))
+    assert isinstance(output.file, io.StringIO)
+    assert "hw: 2 works could not be compared" in output.file.getvalue()
+    assert "ada, ben." in output.file.getvalue()

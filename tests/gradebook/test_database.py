@@ -48,7 +48,13 @@ KEYED = """
 UPDATE grading SET rubric = 'ef', level = 'strong', dialect = 'current', seconds = '1.5',
     noticed = '', chosen_by = 'command';
 """
-ROWS = {"0001": FIRST, "0002": FIRST + MARKED, "0003": FIRST + MARKED + KEYED}
+TOLD = "UPDATE attempt SET told_late = true, together = 'ab';\n"
+ROWS = {
+    "0001": FIRST,
+    "0002": FIRST + MARKED,
+    "0003": FIRST + MARKED + KEYED,
+    "0004": FIRST + MARKED + KEYED + TOLD,
+}
 """What a gradebook of each version holds; a new version gets rows of its own here."""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from grader.errors import UsageError
-from grader.gradebook.entries import Student, find_student, plan, read_roster
+from grader.gradebook.entries import Student, find_student, plan, read_roster, signed
 
 
 def student(id: int, login: str, name: str = "", **fields: str) -> Student:
@@ -156,3 +157,18 @@ class TestFindStudent:
     def test_nobody_is_said(self, word: str) -> None:
         with pytest.raises(UsageError, match="Nobody in the roster"):
             find_student(self.CLASS, word)
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ("3", "+3"),
+        ("-0.5", "-0.5"),
+        ("-0.005", "-0.005"),
+        ("0", "+0"),
+        ("-0", "+0"),
+        ("100", "+100"),
+    ],
+)
+def test_an_adjustment_is_shown_with_all_of_its_digits(points: str, said: str) -> None:
+    assert said == signed(Decimal(points))

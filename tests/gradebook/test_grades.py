@@ -81,6 +81,36 @@ def test_the_attempt_that_counts_is_the_one_that_the_assignment_says(
     assert wanted == (found.attempt, found.points)
 
 
+@pytest.mark.parametrize(("counts", "wanted"), [("last", 3), ("first", 2)])
+def test_of_notebooks_handed_in_together_the_best_counts(counts: str, wanted: int) -> None:
+    """Their names are in no order: a draft may be called `z.ipynb`."""
+    first = [msgspec.structs.replace(attempt(n, s), together="a") for n, s in ((1, "3"), (2, "9"))]
+    last = [msgspec.structs.replace(attempt(n, s), together="b") for n, s in ((3, "8"), (4, "1"))]
+    found = derive(account(*first, *last, counts=counts))
+    assert wanted == found.attempt
+    assert f"Attempt {wanted} counts: the best of 2 that were handed in together." in english(found)
+
+
+def test_points_of_two_rubrics_are_not_compared() -> None:
+    old, new = attempt(1, "50", "50"), attempt(2, "30")
+    of_old = msgspec.structs.replace(old.gradings[0], rubric="a", id=1)
+    of_new = msgspec.structs.replace(new.gradings[0], rubric="b", id=2)
+    old = msgspec.structs.replace(old, gradings=(of_old,))
+    new = msgspec.structs.replace(new, gradings=(of_new,))
+    found = derive(account(old, new))
+    assert (2, Decimal(30), False) == (found.attempt, found.points, found.settled)
+    assert any("Attempt 1 was graded by another rubric" in line for line in english(found))
+    assert derive(account(old, new, counts="last")).settled
+
+
+def test_what_the_lms_calls_late_without_a_time_is_told() -> None:
+    late = msgspec.structs.replace(attempt(1, "30"), told_late=True)
+    told = english(derive(account(late, late=TENTH)))
+    assert any("does not say by how much" in line for line in told)
+    known = msgspec.structs.replace(late, handed_in=DUE + timedelta(hours=1))
+    assert 27 == points(known, late=TENTH)
+
+
 def test_of_equally_good_attempts_the_first_counts() -> None:
     assert 1 == derive(account(attempt(1, "30"), attempt(2, "30"))).attempt
 

@@ -9,10 +9,13 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from grader.cli.class_reports import StudentWork
+from grader.cli.insights import _observed
 from grader.insights import Person, best_of, insights_of, observe, unobserved
 from grader.insights.exports import encode_insights, insights_table
 from grader.insights.figures import Insights
 from grader.language import foreign
+from grader.render.final_grade import DecidedPart, FinalGrade
 from tests import sample_reports
 from tests.insights.classes import made, report, timed
 from tests.render.html.samples import everything
@@ -142,6 +145,26 @@ def test_who_needs_a_look_by_the_report() -> None:
     seen = observe(replace(full, parts=(odd,)), ADA)
     kinds = ["again", "held", "interval", "contested", "unmarked"]
     assert kinds == [each.kind for each in seen.concerns]
+
+
+def test_what_a_person_has_marked_needs_no_look() -> None:
+    full = sample_reports.full_marks()
+    asked = replace(full, parts=(replace(full.parts[0], open=3.0),))
+    assert ["unmarked"] == [each.kind for each in observe(asked, ADA).concerns]
+    assert () == observe(asked, ADA, marked={asked.parts[0].id}).concerns
+
+
+def test_the_class_knows_what_its_gradebook_has_marked() -> None:
+    full = sample_reports.full_marks()
+    asked = replace(full, parts=(replace(full.parts[0], open=3.0),))
+    id = asked.parts[0].id
+    part = DecidedPart(id, 3.0, 3.0, 0.0, True, ())
+    final = FinalGrade(3.0, 3.0, 0.0, (), parts=(part,))
+    work = StudentWork("w", ADA, asked, final=final)
+    assert () == _observed(work, None, None, "").concerns
+    still_open = final._replace(parts=(part._replace(is_marked=False),))
+    (concern,) = _observed(work._replace(final=still_open), None, None, "").concerns
+    assert "unmarked" == concern.kind
 
 
 def test_whoever_could_not_be_graded_is_in_no_rate() -> None:

@@ -34,6 +34,20 @@ def read_canvas(content: bytes, assignment: str) -> Points:
     return _points({row[1]: row[column] for row in rows})
 
 
+def canvas_cells(content: bytes, assignment: str) -> dict[str, str]:
+    """Return what Canvas would take for each user's number: a score, EX for excused, or nothing.
+
+    The names are in one column Student, or in LastName and FirstName where they are split. Rows
+    without a number are the points possible, and which columns are read only.
+    """
+    header, *rows = _rows(content)
+    names = 2 if header[:2] == ["LastName", "FirstName"] else 1
+    assert names == 2 or "Student" == header[0]
+    assert "ID" == header[names]
+    (column,) = (at for at, name in enumerate(header) if name.startswith(f"{assignment} ("))
+    return {row[names]: row[column] for row in rows if row[names]}
+
+
 def read_moodle(content: bytes, worksheet: bytes) -> Points:
     """Read a grading worksheet as Moodle takes it back: by the participant's number.
 
@@ -48,6 +62,20 @@ def read_moodle(content: bytes, worksheet: bytes) -> Points:
         grade, maximum = row[at["Grade"]], row[at["Maximum Grade"]]
         assert not grade or Decimal(0) <= Decimal(grade) <= Decimal(maximum)
     return _points({row[0].removeprefix("Participant "): row[at["Grade"]] for row in rows})
+
+
+def read_brightspace(content: bytes, item: str) -> Points:
+    """Read grades as Brightspace imports them: by OrgDefinedId or Username, one item a column.
+
+    The item's column is its name and "Points Grade", and may say its maximum. Every line ends in
+    the indicator, a number sign.
+    """
+    header, *rows = _rows(content)
+    assert header[0] in ("OrgDefinedId", "Username")
+    assert "End-of-Line Indicator" == header[-1]
+    assert {"#"} == {row[-1] for row in rows}
+    (column,) = (at for at, name in enumerate(header) if name.startswith(f"{item} Points Grade"))
+    return _points({row[0].removeprefix("#"): row[column] for row in rows})
 
 
 def read_gradescope(content: bytes) -> Points:

@@ -59,6 +59,24 @@ def submissions(tmp_path: Path) -> dict[str, str]:
     return below(tmp_path / "class" / "submissions")
 
 
+def test_names_of_a_zip_of_windows_are_read_in_its_encoding(tmp_path: Path) -> None:
+    roster = Roster([RosterPerson("sun", "孙悟空", {}), RosterPerson("lin", "林黛玉", {})])
+    archive = make_zip(tmp_path / "a.zip", {"xxxxxx/hw.ipynb": "s", "yyyyyy/hw.ipynb": "l"})
+    content = archive.read_bytes().replace(b"xxxxxx", "孙悟空".encode("gbk"))
+    archive.write_bytes(content.replace(b"yyyyyy", "林黛玉".encode("gbk")))
+    wanted = CollectRequest((archive,), tmp_path / "class")
+    outcome = collect_class(wanted, roster, reader=READER[0])
+    assert {"sun/hw.ipynb": "s", "lin/hw.ipynb": "l"} == submissions(tmp_path)
+    assert {"a.zip": "gbk"} == outcome.encodings
+
+
+def test_an_archive_of_another_kind_is_left_out_with_its_name(tmp_path: Path) -> None:
+    outcome = collected(tmp_path, {"lovelaceada_1234_9_hw.7z": "7z", "kimmin_77_8_hw.ipynb": "x"})
+    assert [LeftOut("hw.7z", "foreign")] == [
+        left_out for each in outcome.collected.students for left_out in each.attempts[-1].left_out
+    ]
+
+
 def test_each_student_has_a_folder(tmp_path: Path) -> None:
     outcome = collected(
         tmp_path, {"lovelaceada_1234_9_hw.ipynb": "ada's", "kimmin_77_8_hw.ipynb": "min's"}

@@ -53,7 +53,7 @@ def rows(exported: Exported) -> list[dict[str, str]]:
 
 def test_canvas_gets_its_gradebook_with_one_column_filled_in(tmp_path: Path) -> None:
     exported = export_grades("canvas", [ADA, GRACE], table(tmp_path, CANVAS), "hw")
-    points, ada, _, grace = rows(exported)
+    points, ada, _, grace, _ = rows(exported)
     assert ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw (12)"] == list(ada)
     assert ("    Points Possible", "100") == (points["Student"], points["hw (12)"])
     assert ("1234", "82.5") == (ada["ID"], ada["hw (12)"])
@@ -63,7 +63,7 @@ def test_canvas_gets_its_gradebook_with_one_column_filled_in(tmp_path: Path) -> 
 def test_who_has_no_grade_stays_as_it_was_and_is_named(tmp_path: Path) -> None:
     exported = export_grades("canvas", [ADA], table(tmp_path, CANVAS), "hw (12)")
     assert ("=HYPERLINK(1), x", "Hopper, Grace") == exported.ungraded
-    assert [""] == [row["hw (12)"] for row in rows(exported) if row["ID"] == "77"]
+    assert ["1"] == [row["hw (12)"] for row in rows(exported) if row["ID"] == "77"]
 
 
 def test_a_name_in_canvas_is_no_formula(tmp_path: Path) -> None:

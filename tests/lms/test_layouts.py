@@ -143,6 +143,26 @@ def test_gradescope_says_in_a_file_whose_each_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "field",
+    [
+        ":results: !ruby/hash:ActiveSupport::HashWithIndifferentAccess {}",
+        ":due: 2026-02-30",
+        ":output: !binary |-\n      4pyT",
+        ':log: "a\x1b[0m\x07"',
+        ":score: .inf",
+    ],
+)
+def test_a_field_of_gradescope_that_nobody_needs_may_hold_anything(
+    tmp_path: Path, field: str
+) -> None:
+    metadata = METADATA.replace(":score: 0.0", field)
+    files = {"submission_metadata.yml": metadata, "submission_101/hw.ipynb": "x"}
+    ada, _ = read_layout(make_folder(tmp_path, files)).handed_in
+    assert ("Ada Lovelace", "0012") == (ada.name, ada.keys["sid"])
+    assert "2026-11-03T12:05:33.123456+00:00" == ada.at
+
+
+@pytest.mark.parametrize(
     "content",
     [
         "[",
@@ -150,6 +170,8 @@ def test_gradescope_says_in_a_file_whose_each_is(tmp_path: Path) -> None:
         "submission_1: {':submitters': 3}",
         "a: !!python/name:os.system x",
         "a: 2026-13-45",
+        "a: &a {':submitters': [*a]}",
+        '"a": {":submitters": 1, "x": "\\',
     ],
 )
 def test_a_file_that_gradescope_has_not_written_is_refused(tmp_path: Path, content: str) -> None:
@@ -161,15 +183,37 @@ def test_a_file_that_gradescope_has_not_written_is_refused(tmp_path: Path, conte
 def test_brightspace_tells_when(tmp_path: Path) -> None:
     found = read_layout(laid_out(tmp_path, "brightspace")).handed_in
     of_ada = [each for each in found if each.name == "Ada Lovelace"]
-    assert ["2026-03-29T12:05", "2026-03-30T09:05"] == sorted(each.at for each in of_ada)
+    assert ["2026-03-29T12:05:00", "2026-03-30T09:05:00"] == sorted(each.at for each in of_ada)
     (of_kim,) = (each for each in found if each.name == "Min - Kim")
     assert ["hw - final.ipynb"] == names(of_kim)
 
 
 def test_a_time_in_other_words_is_kept(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path, {"1-2 - Ada - Märt 9, 2026 1205 PM/hw": "x"})
+    folder = make_folder(tmp_path, {"1-2 - Ada - Blursday 9, 2026 1205 PM/hw": "x"})
     (found,) = read_layout(folder).handed_in
-    assert "Märt 9, 2026 1205 PM" == found.at
+    assert ("", "Blursday 9, 2026 1205 PM") == (found.at, found.said)
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        ("29 mars 2026 1205", "2026-03-29T12:05:00"),
+        ("1 déc. 2026 23 h 59", "2026-12-01T23:59:00"),
+        ("1 dic 2026 2005", "2026-12-01T20:05:00"),
+        ("1. Dez. 2026 2005", "2026-12-01T20:05:00"),
+        ("2026年3月29日 905", "2026-03-29T09:05:00"),
+        ("2026년 3월 29일 오후 905", "2026-03-29T21:05:00"),
+        ("30 févr. 2026 1205", ""),
+    ],
+)
+def test_brightspace_writes_times_in_its_languages(tmp_path: Path, words: str, at: str) -> None:
+    folder = make_folder(tmp_path, {f"1-2 - Ada - {words}/hw.ipynb": "x"})
+    (found,) = read_layout(folder, "brightspace").handed_in
+    assert ("Ada", at) == (found.name, found.at)
+    (tmp_path / f"1-2 - Ada - {words}").rename(tmp_path / "moved")
+    folder = make_folder(tmp_path / "b", {f"1-2 - Ada - {words} - hw.ipynb": "x"})
+    (found,) = read_layout(folder, "brightspace").handed_in
+    assert ("Ada", at, ["hw.ipynb"]) == (found.name, found.at, names(found))
 
 
 def test_of_a_clone_only_the_files_are_taken(tmp_path: Path) -> None:
@@ -202,6 +246,12 @@ def test_a_folder_is_somebodys_and_so_is_a_notebook(tmp_path: Path) -> None:
     found = read_layout(laid_out(tmp_path, "folders", **{"readme.txt": "x"}))
     assert {"ada", "min", "grace", "linus"} == set(by_student(found.handed_in))
     assert ("readme.txt",) == found.strangers
+
+
+def test_an_archive_of_another_kind_and_a_renamed_notebook_are_somebodys(tmp_path: Path) -> None:
+    files = ["ada.rar", "min.ipynb.json", "grace.tar.gz", "linus.ipynb"]
+    found = read_layout(make_folder(tmp_path, dict.fromkeys(files, "x")))
+    assert {"ada", "min", "grace", "linus"} == set(by_student(found.handed_in))
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

@@ -67,6 +67,87 @@ def test_a_user_of_canvas_is_known_by_the_number(tmp_path: Path) -> None:
     assert "ada" == whose(roster_of(tmp_path, CANVAS), "somebodyelse", canvas="1234")
 
 
+SPLIT = """\
+LastName,FirstName,ID,SIS User ID,Section,hw (12)
+    Points Possible,,,,,100
+Lovelace,Ada,1234,s12,Mon,
+Student,Test,9,,Mon,
+"""
+
+
+def test_canvas_may_split_names_into_two_columns(tmp_path: Path) -> None:
+    (ada,) = roster_of(tmp_path, SPLIT).people
+    assert ("Ada Lovelace", "1234") == (ada.name, ada.keys["canvas"])
+
+
+TWO_OF_A_NAME = "login,name,ID\nwei1,Wei Chen,2009\nwei2,Wei Chen,2010\nada,Ada Lovelace,7\n"
+
+
+def test_a_column_id_of_ones_own_may_be_canvas_where_the_name_is_the_students(
+    tmp_path: Path,
+) -> None:
+    """Else the university's number 7 would be whoever has number 7 in Canvas."""
+    roster = roster_of(tmp_path, TWO_OF_A_NAME)
+    assert ("wei1", "wei2") == (
+        whose(roster, "weichen", canvas="2009"),
+        whose(roster, "Chen, Wei", canvas="2010"),
+    )
+    assert (None, None) == (whose(roster, "grace", canvas="7"), whose(roster, canvas="7"))
+
+
+def test_a_column_that_is_called_canvas_id_is_one(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, "login,name,Canvas ID\nada,Ada,7\n")
+    assert "ada" == whose(roster, "somebodyelse", canvas="7")
+
+
+@pytest.mark.parametrize("folder", ["Ada Lovelace", "Lovelace, Ada", "ada lovelace"])
+def test_a_folder_may_bear_a_students_full_name(tmp_path: Path, folder: str) -> None:
+    assert "ada" == whose(roster_of(tmp_path, OWN), folder=folder)
+
+
+def test_a_folder_with_the_name_of_two_is_nobodys(tmp_path: Path) -> None:
+    assert whose(roster_of(tmp_path, TWO_OF_A_NAME), folder="Wei Chen") is None
+
+
+WORKSHEET = """\
+Bezeichner;Vollständiger Name;E-Mail-Adresse;Status;Bewertung;Höchste Bewertung;Bewertung änderbar
+Teilnehmer/in 30;Ada Lovelace;ada@e.org;Zur Bewertung abgegeben;;100,00;Ja
+Teilnehmer/in 31;Emmy Noether;emmy@e.org;Zur Bewertung abgegeben;5,00;100,00;Ja
+"""
+
+
+def test_a_worksheet_of_moodle_is_a_roster_in_any_language(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, WORKSHEET)
+    assert ["Ada Lovelace", "Emmy Noether"] == [each.name for each in roster.people]
+    assert ("ada@e.org", "emmy@e.org") == (whose(roster, moodle="30"), whose(roster, moodle="31"))
+
+
+GROUPS = """\
+First name,Last name,ID number,Email address,Groups
+Luc,Picard,7,l@e.org,"Team A, Bridge"
+Conan,O'Brien,8,c@e.org,Team-B
+"""
+
+
+def test_moodle_may_put_a_group_before_the_name(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, GROUPS)
+    assert ("7", "7", "8") == (
+        whose(roster, "Bridge-Luc Picard", moodle="30"),
+        whose(roster, "Luc Picard", moodle="30"),
+        whose(roster, "Team-B-Conan O'Brien", moodle="31"),
+    )
+
+
+def test_what_is_before_a_hyphen_has_to_be_the_students_group(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, GROUPS)
+    assert whose(roster, "Jean-Luc Picard", moodle="30") is None
+    assert whose(roster, "Bridge-Luc Picard", brightspace="30") is None
+
+
+def test_brightspace_puts_a_sign_before_numbers(tmp_path: Path) -> None:
+    assert "ada" == whose(roster_of(tmp_path, BRIGHTSPACE), sid="12")
+
+
 def test_a_participant_of_moodle_is_known_by_the_number(tmp_path: Path) -> None:
     assert "min@example.org" == whose(roster_of(tmp_path, MOODLE), moodle="13")
 
@@ -81,6 +162,11 @@ def test_a_clone_is_known_by_the_login_behind_what_most_begin_with(tmp_path: Pat
     roster = roster_of(tmp_path, OWN + "kim;Kim;;kim\n")
     clones = ("hw-1-min-kim", "hw-1-kim", "hw-1-tim", "notes-lovelace")
     assert ["min", "kim", None, None] == owners_of_clones(roster, *clones)
+
+
+def test_a_clone_may_be_named_after_the_classroom_and_the_assignment(tmp_path: Path) -> None:
+    clones = ("mlc-fall-hw-1-min-kim", "mlc-fall-hw-1-lovelace", "mlc-fall-hw-1-nobody")
+    assert ["min", "ada", None] == owners_of_clones(roster_of(tmp_path, OWN), *clones)
 
 
 def test_a_login_may_begin_as_all_others_do(tmp_path: Path) -> None:

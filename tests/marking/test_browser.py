@@ -140,11 +140,29 @@ def test_enter_just_when_the_help_was_closed_saves(browser: Browser, served: Ser
     page = enter(browser, served).page
     page.goto(served.page_of(1, "why"))
     at(page, "Ada Lovelace, ada")
+    page.keyboard.press("1")
     page.evaluate(
         "help.querySelector('button').dispatchEvent("
         "new KeyboardEvent('keydown', {key: 'Enter', code: 'Enter', bubbles: true}))"
     )
     at(page, "Bob Hope, bob")
+
+
+def test_enter_with_nothing_chosen_saves_nothing(browser: Browser, served: Served) -> None:
+    page = enter(browser, served).page
+    page.goto(served.page_of(1, "why"))
+    at(page, "Ada Lovelace, ada")
+    page.keyboard.press("u")  # where a test before this one has marked it
+    expect(page.locator(".state")).to_have_text("Not marked yet.")
+    at(page, "Ada Lovelace, ada")
+    for _ in range(2):
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_contain_text("nothing was saved")
+    page.keyboard.press("z")
+    at(page, "Bob Hope, bob")
+    page.keyboard.press("p")
+    at(page, "Ada Lovelace, ada")
+    expect(page.locator(".state")).to_contain_text("0 of 6, by eve, ")
 
 
 def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Served) -> None:

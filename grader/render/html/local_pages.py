@@ -154,6 +154,12 @@ def _marking_words() -> dict[str, str]:
         "help_filter": tell("show all, or those that are not marked"),
         "help_go": tell("go on, or back; what was chosen is saved"),
         "help_help": tell("show the keys"),
+        "help_nothing": tell("give no points"),
+        "no_points": tell("No points"),
+        "unchosen": tell(
+            "Nothing is chosen, and nothing was saved: choose an item, write a comment, or press z"
+            " to give no points."
+        ),
         "help_notebook": tell("show the whole notebook, or the answer"),
         "help_save": tell("save, and go on; in a comment with Ctrl"),
         "help_take_back": tell("take the marking back"),

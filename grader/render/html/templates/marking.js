@@ -65,10 +65,15 @@ function tell(words, address) {
   }
 }
 
-// Save what is chosen, and go on: where the server says, or to an address.
-async function save(address, isTakenBack) {
+// Save what is chosen, and go on: where the server says, or to an address. Nothing chosen is no
+// marking, unless no points are given on purpose: who pressed Enter to read on gave 0 of 10.
+async function save(address, isTakenBack, isNothing = false) {
   if (isSaving || isLeaving) {
     return; // whoever presses Enter twice has marked once
+  }
+  if (!isTakenBack && !isNothing && !chosen().length && !comment.value.trim()) {
+    tell(form.dataset.unchosen, "");
+    return;
   }
   isSaving = true;
   const marked = {
@@ -107,6 +112,14 @@ function go(id) {
   }
 }
 
+function giveNothing() {
+  for (const box of boxes()) {
+    box.checked = false;
+  }
+  showPoints();
+  save("", false, true);
+}
+
 const KEYS = {
   n: () => go("next"),
   p: () => go("previous"),
@@ -114,6 +127,7 @@ const KEYS = {
   w: () => go("extent"),
   c: () => comment && comment.focus(),
   u: () => document.getElementById("take-back") && save("", true),
+  z: () => form && giveNothing(),
   Enter: () => form && save("", false),
   "?": () => help && help.showModal(),
 };
@@ -173,6 +187,9 @@ if (form) {
     if (used) {
       comment.value = [comment.value.trim(), used.textContent].filter(Boolean).join(" ");
       comment.focus();
+    }
+    if (event.target.closest("#no-points")) {
+      giveNothing();
     }
     if (event.target.closest("#take-back")) {
       save("", true);
