@@ -31,7 +31,7 @@ import msgspec
 from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
-from grader.lms.archives import LeftOut, is_archive
+from grader.lms.archives import LeftOut, is_archive, is_left_behind
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 
@@ -39,7 +39,6 @@ _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
 _TIMESTAMP = "timestamp.txt"
 _NOTEBOOK = ".ipynb"
-_TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
 
 
 def _nobody(_: str) -> bool:
@@ -104,11 +103,7 @@ def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
 def _entries(folder: Path) -> list[Path]:
     """Return what is in a folder, by name, without what programs leave behind, and no links."""
     found = sorted(folder.iterdir(), key=lambda each: each.name)
-    return [
-        each
-        for each in found
-        if each.name not in _TOOLS and not each.name.startswith("._") and not each.is_symlink()
-    ]
+    return [each for each in found if not is_left_behind(each.name) and not each.is_symlink()]
 
 
 def _files(path: Path, base: Path) -> Iterator[tuple[Path, str]]:
