@@ -234,9 +234,10 @@ def collected_times(folder: Path) -> dict[Path, datetime]:
     for attempt in (each for student in students for each in student.attempts):
         try:
             at = datetime.fromisoformat(attempt.at)
-        except ValueError:
+            at = at if at.utcoffset() is not None else at.astimezone()
+        except (ValueError, OverflowError):  # of year 1, or 9999, where that is another one in UTC
             continue
-        times[here / attempt.folder] = at if at.utcoffset() is not None else at.astimezone()
+        times[here / attempt.folder] = at
     return times
 
 

@@ -369,6 +369,9 @@ def _clone_keys(name: str, assignment: str | None) -> dict[Key, str]:
 # --- nbgrader -------------------------------------------------------------------------------------
 
 
+_YEARS = range(2000, 2200)
+"""A student's program writes `timestamp.txt`. A time of year 1 ended the recording of the class."""
+
 _OF_NBGRADER = frozenset({"source", "release", "autograded", "feedback", "exchange"})
 
 
@@ -439,6 +442,8 @@ def _read_timestamp(folder: Path) -> str:
     try:
         at = datetime.strptime(" ".join(words[:2])[:26], "%Y-%m-%d %H:%M:%S.%f")
     except ValueError:
+        return ""
+    if at.year not in _YEARS:
         return ""
     return at.isoformat() + ("+00:00" if words[2:] == ["UTC"] else "")
 
