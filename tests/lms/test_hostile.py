@@ -213,7 +213,7 @@ def test_the_class_goes_on(tmp_path: Path, attack: str) -> None:
 
 def test_settings_of_git_in_an_archive_are_not_there(tmp_path: Path) -> None:
     """They may name programs: an editor runs these when it is shown the folder."""
-    files = {name: b"x" for name in (".git/config", "hw/.git/HEAD", "__MACOSX/._hw.ipynb")}
+    files = dict.fromkeys((".git/config", "hw/.git/HEAD", "__MACOSX/._hw.ipynb"), b"x")
     content = zipped({**files, "hw/hw.ipynb": b"{}", ".gitignore": b""})
     (tmp_path / "class/ada").mkdir(parents=True)
     (tmp_path / "class/ada/hw.zip").write_bytes(content)
