@@ -145,6 +145,8 @@ def serve(app: ASGIApp, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         log_config=None,
+        # Its warnings are of what others of this machine send: they filled the terminal.
+        log_level="error",
         access_log=False,
         server_header=False,
         ws="none",

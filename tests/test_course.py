@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.course import choose_assignment, find_course, load_course
+from grader.course_folder import course_folder
 from grader.errors import CourseError, UsageError
 from grader.language import NOTHING
 from grader.reading.submission import read_submission
@@ -108,3 +109,14 @@ class TestFindCourse:
         shutil.copytree(ROOT / "assignments" / "e2e-conv", tmp_path / "assignments" / "other")
         with pytest.raises(CourseError, match="other"):
             load_course(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["submissions/mallory", "earlier/mallory/1/hw.zip"])
+def test_what_a_student_handed_in_is_no_course(tmp_path: Path, place: str) -> None:
+    """The `oracle.py` of an archive was run where somebody graded in the student's folder."""
+    for folder in (tmp_path, tmp_path / "class" / place):
+        planted = folder / "assignments/hw/assignment.toml"
+        planted.parent.mkdir(parents=True)
+        planted.touch()
+    (tmp_path / "class/collected.json").touch()
+    assert tmp_path == course_folder(None, (tmp_path / "class" / place,))

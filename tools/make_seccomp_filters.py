@@ -36,12 +36,16 @@ DENIED = {
     "the sandbox's own means": "landlock_create_ruleset landlock_add_rule landlock_restrict_self",
 }
 
-MISSING = ("memfd_create", "clone3", "io_setup", "inotify_init", "inotify_init1", "seccomp")
+MISSING = (
+    *("memfd_create", "clone3", "io_setup", "inotify_init", "inotify_init1", "seccomp"),
+    *("sync", "syncfs"),
+)
 """Answered as a kernel would that lacks them: libraries then go another way. Pages of a memfd are
 counted by no limit of a process, and clone3 hides its flags from a filter.
 
 The others use up limits that all programs of a machine or a user share: `fs.aio-max-nr`, the 128
-inotify instances of a user, and `net.core.bpf_jit_limit`, memory for compiled filters."""
+inotify instances of a user, and `net.core.bpf_jit_limit`, memory for compiled filters. `sync` has
+the disks write whatever any program of the machine has written, and so has `syncfs` below /usr."""
 
 NAMESPACE_FLAGS = (
     0x00000080,  # CLONE_NEWTIME
@@ -62,6 +66,9 @@ HUGE_PAGES = 0x40000
 
 SET_FILTER = 22
 """PR_SET_SECCOMP, another way to the call `seccomp`."""
+
+CORE_SCHEDULING = 62
+"""PR_SCHED_CORE: whoever takes a cookie keeps all others off the other thread of his core."""
 
 SOCKET_LEVEL, SOCKET_PROGRAMS = 1, (26, 50, 51, 52)
 """SOL_SOCKET, and SO_ATTACH_FILTER, SO_ATTACH_BPF and both for groups of sockets. The kernel
@@ -112,7 +119,9 @@ def _add_argument_rules(program: seccomp.SyscallFilter) -> None:
     program.add_rule(denied, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, *NAMELESS_SHARED))
     program.add_rule(denied, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, HUGE_PAGES, HUGE_PAGES))
     unknown = seccomp.ERRNO(errno.EINVAL)  # as of a kernel that has no filters
-    program.add_rule(unknown, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, LOWER_HALF, SET_FILTER))
+    for option in (SET_FILTER, CORE_SCHEDULING):
+        which = seccomp.Arg(0, seccomp.MASKED_EQ, LOWER_HALF, option)
+        program.add_rule(unknown, "prctl", which)
     level = seccomp.Arg(1, seccomp.MASKED_EQ, LOWER_HALF, SOCKET_LEVEL)
     for option in SOCKET_PROGRAMS:
         which = seccomp.Arg(2, seccomp.MASKED_EQ, LOWER_HALF, option)

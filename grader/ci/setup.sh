@@ -14,7 +14,7 @@ if [ ! -x "$environment/bin/grader" ]; then
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends python3 python3-venv bubblewrap util-linux
-    python3 -m venv "$environment"
+    python3 -I -m venv "$environment"
     # --no-deps: nothing is fetched but what the lock names.
     "$environment/bin/pip" install --no-cache-dir --no-deps \
         --index-url https://download.pytorch.org/whl/cpu --requirement torch.txt

@@ -140,7 +140,8 @@ def worker(
     words += ["--preload-nanny", PRELOAD, "--preload", PRELOAD]
     words += ["--local-directory", str(_folder_for_dask())]
     words += [] if sandbox is None else ["--level", sandbox]
-    program = [sys.executable, "-m", "distributed.cli.dask_worker", *words]
+    # -I: `python -m` looks for modules in this folder first, where submissions may lie.
+    program = [sys.executable, "-I", "-m", "distributed.cli.dask_worker", *words]
     os.execv(program[0], program)  # noqa: S606 - this process becomes the worker
 
 

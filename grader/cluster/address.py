@@ -26,9 +26,11 @@ def checked(address: str, *, insecure: bool = False) -> str:
     try:
         parts = urlsplit(address)
         is_whole = parts.scheme in _SCHEMES and bool(parts.hostname) and bool(parts.port)
+        # Dask takes addresses apart in its own way: what it reads as another host is none.
+        is_plain = address == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
     except ValueError:  # of the port
-        is_whole = False
-    if not is_whole:
+        is_whole = is_plain = False
+    if not (is_whole and is_plain):
         raise UsageError(
             say("{address} is no address of a scheduler.", address=address),
             say("It is as its log says, such as tls://10.0.0.5:8786."),

@@ -39,6 +39,8 @@ Reason = (
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
+_TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
+
 LONGEST_PATH = 1000
 """Bytes of a path below a student's folder: a path of the system may have 4095."""
 
@@ -127,12 +129,21 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
+def is_left_behind(name: str) -> bool:
+    """Say whether a file or folder of this name is a program's, and was not written by a student.
+
+    The settings in a `.git` name programs, which an editor runs that is shown the folder.
+    """
+    return name in _TOOLS or name.startswith("._")
+
+
 def unpack(
     archive: Path, folder: Path, reader: SubmissionReader, limits: ArchiveLimits | None = None
 ) -> UnpackOutcome:
     """Unpack a zip or tar archive into an empty folder; return what was left out.
 
-    Raises ArchiveError when it is none, is damaged as a whole, or larger than the limits.
+    What programs have left behind is not written, but of a class: there it shows the layout. Raises
+    ArchiveError when it is none, is damaged as a whole, or larger than the limits.
     """
     limits = ArchiveLimits() if limits is None else limits
     writer = _Writer(folder, limits)
@@ -222,6 +233,8 @@ class _Writer:
         self.close()
         try:
             parts = path_parts(message.name, self._limits.depth)
+            if not self._limits.shared and any(map(is_left_behind, parts)):
+                return
             self._path = self._folder.joinpath(*parts)
             with names_refused():
                 if isinstance(message, FolderTold):

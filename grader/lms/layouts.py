@@ -34,7 +34,7 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.language import in_a_row, say
 from grader.lms.archives import SUFFIXES as ARCHIVES
-from grader.lms.archives import LeftOut, is_archive
+from grader.lms.archives import LeftOut, is_archive, is_left_behind
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.times import ToldTime, read_timestamp, read_words
@@ -46,7 +46,6 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 
 _TextsOnly = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # where libyaml is, it is quick
 _TIMESTAMP = "timestamp.txt"
-_TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"})
 
 
 def _nobody(_: str) -> bool:
@@ -111,11 +110,7 @@ def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
 def _entries(folder: Path) -> list[Path]:
     """Return what is in a folder, by name, without what programs leave behind, and no links."""
     found = sorted(folder.iterdir(), key=lambda each: each.name)
-    return [
-        each
-        for each in found
-        if each.name not in _TOOLS and not each.name.startswith("._") and not each.is_symlink()
-    ]
+    return [each for each in found if not is_left_behind(each.name) and not each.is_symlink()]
 
 
 def _files(path: Path, base: Path) -> Iterator[tuple[Path, str]]:

@@ -49,6 +49,10 @@ _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})"
 _UTC = frozenset({"Z", "UTC", "GMT", "UCT"})
 
 
+_YEARS = range(2000, 2200)
+"""A student's program writes `timestamp.txt`. A time of year 1 ended the recording of the class."""
+
+
 def read_timestamp(text: str) -> ToldTime:
     """Return what is said by "2026-11-03 12:05:33.5 UTC", with any zone, offset or neither."""
     match = _TIMESTAMP.fullmatch(text.strip())
@@ -56,7 +60,7 @@ def read_timestamp(text: str) -> ToldTime:
         at = datetime.fromisoformat(f"{match['date']} {match['clock']}") if match else None
     except ValueError:
         at = None
-    if match is None or at is None:
+    if match is None or at is None or at.year not in _YEARS:
         return NO_TIME
     at += timedelta(microseconds=int((match["parts"] or "0").ljust(6, "0")[:6]))
     return _in_named_zone(at, match["zone"])
@@ -226,9 +230,13 @@ def settled(at: datetime, abbreviation: str, zone: tzinfo) -> datetime | None:
 
 
 def moment_of(iso: str) -> datetime | None:
-    """Return the moment that ISO 8601 names, on this machine's clock without an offset."""
+    """Return the moment that ISO 8601 names, on this machine's clock without an offset.
+
+    None for what names none, and for another age: year 9999 is another one in UTC.
+    """
     try:
         at = datetime.fromisoformat(iso)
-    except ValueError:
+        at = at if at.utcoffset() is not None else at.astimezone()
+    except (ValueError, OverflowError):
         return None
-    return at if at.utcoffset() is not None else at.astimezone()
+    return at if at.year in _YEARS else None

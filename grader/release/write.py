@@ -149,6 +149,10 @@ MANIFEST = "release.json"
 REFERENCE = "reference"
 """The function of `workload.py` that holds the course's own schedule."""
 
+_GUIDE_FILE = "SELFCHECK.md"
+_FOLDERS = ("assignments", "templates", ".grader")
+_NAME_LENGTH = 256
+
 _OF_ORACLE = ("expected", "model", "expected_workload")
 _OF_WORKLOAD = ("VARIANTS", "baseline", "target")
 
@@ -196,7 +200,7 @@ def release_files(course: Course, wheel: Wheel, secret: str | None) -> dict[str,
     `secret` is the SHA-256 of the archive of the complete course, None where there is none. Raises
     CourseError for what cannot be divided into public and hidden.
     """
-    files = {"SELFCHECK.md": GUIDE.format(wheel=wheel.name).encode()}
+    files = {_GUIDE_FILE: GUIDE.format(wheel=wheel.name).encode()}
     files |= {f".grader/{name}": content for name, content in lock_files(wheel).items()}
     for chosen in course.assignments.values():
         files |= public_files(chosen)
@@ -234,7 +238,7 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
         )
     earlier = read_manifest(folder)
     known = set() if earlier is None else {*earlier.files, MANIFEST}
-    gone = sorted(filter(_is_inside, known - files.keys()))
+    gone = sorted(filter(_is_of_release, known - files.keys()))
     _refuse_links(folder, (*files, *gone))
     in_the_way = [name for name in files if name not in known and (folder / name).exists()]
     if in_the_way:
@@ -246,7 +250,8 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
             say("Move it away, or name another folder."),
         )
     for name in gone:
-        (folder / name).unlink(missing_ok=True)
+        if (folder / name).is_file():
+            (folder / name).unlink()
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -264,9 +269,15 @@ def _refuse_links(folder: Path, names: Iterable[str]) -> None:
         )
 
 
-def _is_inside(name: str) -> bool:
+def _is_of_release(name: str) -> bool:
+    """Say whether a release may have written a file: students may have written its manifest.
+
+    By theirs `.git/config` was deleted.
+    """
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
+    is_path = all(part != ".." and len(part.encode()) < _NAME_LENGTH for part in path.parts)
+    is_in_folder = len(path.parts) > 1 and path.parts[0] in _FOLDERS
+    return name.isprintable() and is_path and (name in (MANIFEST, _GUIDE_FILE) or is_in_folder)
 
 
 def public_files(chosen: CourseAssignment) -> dict[str, bytes]:

@@ -330,3 +330,26 @@ def test_all_services_install_the_same_way(tmp_path: Path) -> None:
     locked = {"--no-deps", "--require-hashes", "--requirement"}
     assert [pytorch, locked, {"--no-deps"}] == github == found["gitlab"] == ranks
     assert [pytorch, locked] == found["setup.sh"]
+
+
+@pytest.mark.parametrize("recipe", ["github.yml", "gitlab.yml", "leaderboard.yml", "setup.sh"])
+def test_no_module_of_a_branch_makes_the_environment(tmp_path: Path, recipe: str) -> None:
+    """`python3 -m venv` runs a `venv.py` of the checkout, outside of the sandbox."""
+    lines = (ROOT / "grader" / "ci" / recipe).read_text().splitlines()
+    (making,) = (each.strip() for each in lines if "-m venv" in each)
+    programs, branch = tmp_path / "bin", tmp_path / "branch"
+    programs.mkdir()
+    branch.mkdir()
+    python = programs / "python3"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@" --without-pip\n')
+    python.chmod(0o755)
+    (branch / "venv.py").write_text('open("ran", "w")\n')
+    environment = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "environment": str(tmp_path / "made"),
+    }
+    subprocess.run(["bash", "-c", making], cwd=branch, env=environment, check=True, timeout=60)
+    assert ([branch / "venv.py"], True) == (
+        [*branch.iterdir()],
+        (tmp_path / "made" / "pyvenv.cfg").exists(),
+    )

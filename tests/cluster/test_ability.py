@@ -69,11 +69,15 @@ def test_a_worker_keeps_its_files_in_no_folder_that_somebody_else_may_have_fille
 
 
 def test_a_worker_keeps_its_files_in_a_folder_of_its_user(tmp_path: Path) -> None:
+    """Nor does it import anything from where it is started: `python -m` looks there first."""
+    here = tmp_path / "submissions"
+    here.mkdir()
+    (here / "distributed.py").write_text("raise SystemExit(3)")
     with tempfile.TemporaryDirectory(prefix="c-", dir="/tmp") as short, farm(0) as made:
         words = [GRADER, "cluster", "worker", made.address, "--jobs", "1", "--sandbox", "none"]
         with (tmp_path / "log").open("wb") as log, made.client() as client:
             worker = subprocess.Popen(
-                words, stdout=log, stderr=log, env={**os.environ, "TMPDIR": short}
+                words, cwd=here, stdout=log, stderr=log, env={**os.environ, "TMPDIR": short}
             )
             try:
                 client.wait_for_workers(1, timeout=120)

@@ -38,7 +38,11 @@ def test_without_tls_another_machine_s_is_refused_unless_that_is_asked_for(addre
 
 
 @pytest.mark.parametrize(
-    "address", ["", "10.0.0.5:8786", "http://a:1", "tcp://a", "tcp://:1", "tcp://a:port"]
+    "address",
+    [
+        *("", "10.0.0.5:8786", "http://a:1", "tcp://a", "tcp://:1", "tcp://a:port"),
+        *("TLS://10.0.0.5:8786", "tcp://a:1@127.0.0.1:1", "tls://a:1/b?c", "tcp://127.0.0.1:1#a"),
+    ],
 )
 def test_what_is_no_address_is_said(address: str) -> None:
     with pytest.raises(UsageError, match="is no address"):

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import importlib
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tvm
+from tvm import tirx
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.ir.facts import Finding
@@ -167,6 +169,37 @@ def in_a_large_loop(A: T.Buffer((4096, 4096), "float32"), B: T.Buffer((4096,), "
                 B[vi] = B[vi] + A[vi, vk]
 
 
+@T.prim_func(s_tir=True)
+def of_a_huge_extent(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in T.parallel(T.int64(1000000000000)):
+        B[i % T.int64(16)] = A[i % T.int64(16)]
+
+
+@T.prim_func(s_tir=True)
+def by_a_part_of_a_part(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for k in T.parallel(8):
+        with T.sblock("part"):
+            vk = T.axis.spatial(8, k)
+            P = T.match_buffer(B[0:8], (8,), "float32", offset_factor=1)
+            with T.sblock("inner"):
+                Q = T.match_buffer(P[0:4], (4,), "float32", offset_factor=1)
+                Q[0] = A[vk]
+            B[vk] = A[vk]
+
+
+@T.prim_func(s_tir=True)
+def an_assertion_reads(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in T.parallel(16):
+        B[i] = A[i]
+        assert B[15 - i] >= T.float32(-1), "B"
+
+
+@T.prim_func(s_tir=True)
+def vectors_overlap(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in T.parallel(8):
+        B[T.Ramp(i * 3, 1, 4)] = A[T.Ramp(i * 4, 1, 4)]
+
+
 RACES = [
     axis_of_a_sum,
     axis_that_is_called_spatial,
@@ -183,6 +216,10 @@ RACES = [
     by_contents,
     of_any_extent,
     in_a_large_loop,
+    of_a_huge_extent,
+    by_a_part_of_a_part,
+    an_assertion_reads,
+    vectors_overlap,
 ]
 
 
@@ -235,18 +272,87 @@ def fused_and_uneven(A: T.Buffer((100,), "float32"), B: T.Buffer((10, 10), "floa
                 B[vi, vj] = A[vi * 10 + vj]
 
 
+@T.prim_func(s_tir=True)
+def two_at_a_time(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in T.parallel(0, 16, step=2):
+        B[i] = A[i]
+        B[i + 1] = A[i + 1]
+
+
+@T.prim_func(s_tir=True)
+def vectors_side_by_side(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for i in T.parallel(8):
+        B[T.Ramp(i * 4, 1, 4)] = A[T.Ramp(i * 4, 1, 4)]
+
+
+@T.prim_func(s_tir=True)
+def backwards_by_bits(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in T.parallel(16):
+        B[T.bitwise_not(i) + 16] = A[i]
+
+
+@T.prim_func(s_tir=True)
+def parts_of_parts(A: T.Buffer((8,), "float32"), B: T.Buffer((16,), "float32")):
+    for k in T.parallel(8):
+        with T.sblock("part"):
+            vk = T.axis.spatial(8, k)
+            P = T.match_buffer(B[vk * 2 : vk * 2 + 2], (2,), "float32", offset_factor=1)
+            with T.sblock("inner"):
+                Q = T.match_buffer(P[0:2], (2,), "float32", offset_factor=1)
+                Q[0] = A[vk]
+                Q[1] = A[vk]
+
+
+SEPARATE = [
+    own_scratch,
+    scratch_that_tvm_moves,
+    halves,
+    one_round_writes,
+    fused_and_uneven,
+    two_at_a_time,
+    vectors_side_by_side,
+    backwards_by_bits,
+    parts_of_parts,
+]
+
+
 @pytest.mark.parametrize("function", RACES, ids=lambda each: each.__name__)
 def test_a_race_is_found(function: Any) -> None:
     assert 1 == len(races(function))
 
 
-@pytest.mark.parametrize(
-    "function",
-    [own_scratch, scratch_that_tvm_moves, halves, one_round_writes, fused_and_uneven],
-    ids=lambda each: each.__name__,
-)
+@pytest.mark.parametrize("function", SEPARATE, ids=lambda each: each.__name__)
 def test_iterations_that_do_not_meet_are_none(function: Any) -> None:
     assert [] == races(function)
+
+
+def many_stores(count: int) -> Any:
+    """Return a function with so many stores in a parallel loop of 2^18 iterations."""
+    variable = tirx.Var("i", "int32")
+    buffer = tirx.decl_buffer((2**18,), "float32", "B")
+    stores = [tirx.BufferStore(buffer, tirx.const(k, "float32"), [variable]) for k in range(count)]
+    loop = tirx.For(variable, 0, 2**18, tirx.ForKind.PARALLEL, tirx.SeqStmt(stores))
+    return tirx.PrimFunc([buffer], loop)
+
+
+def many_axes(rank: int) -> Any:
+    """Return a function that fills a buffer of so many axes, of two items each."""
+    variables = [tirx.Var(f"i{axis}", "int32") for axis in range(rank)]
+    buffer = tirx.decl_buffer((2,) * rank, "float32", "B")
+    body = tirx.BufferStore(buffer, tirx.const(0, "float32"), variables)
+    for variable in reversed(variables):
+        body = tirx.For(variable, 0, 2, tirx.ForKind.PARALLEL, body)
+    return tirx.PrimFunc([buffer], body)
+
+
+@pytest.mark.parametrize("function", [many_stores(60), many_axes(23)], ids=["stores", "axes"])
+def test_no_function_decides_how_much_memory_it_takes(function: Any) -> None:
+    tracemalloc.start()
+    try:
+        assert [] == races(function)
+        assert 300 * 2**20 > tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def test_it_names_both_statements_and_the_axis() -> None:

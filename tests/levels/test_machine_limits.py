@@ -29,7 +29,7 @@ NUMBERS = {  # of x86_64 and aarch64
     "mq_open": (240, 180), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186),
     "perf_event_open": (298, 241), "bpf": (321, 280), "userfaultfd": (323, 282),
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "seccomp": (317, 277),
-    "timer_create": (222, 107),
+    "timer_create": (222, 107), "sync": (162, 81), "syncfs": (306, 267),
 }
 def call(name, *arguments):
     words = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
@@ -101,6 +101,9 @@ LIMITS = (
     MachineLimit("memfd", "call('memfd_create', b'limit', 0)"),
     MachineLimit("memfd_secret", "call('memfd_secret', 0)"),
     MachineLimit("vm.nr_hugepages", HUGE_PAGE),
+    MachineLimit("writing back", "call('sync')"),
+    MachineLimit("writing back what is below /usr", "call('syncfs', os.open('/usr', os.O_RDONLY))"),
+    MachineLimit("core scheduling", "libc.prctl(62, 1, 0, 0, 0)"),
     MachineLimit("leases", "fcntl.fcntl(os.open('leased', 0o100), 1024, fcntl.F_RDLCK)"),
     MachineLimit("dnotify", "fcntl.fcntl(os.open('.', os.O_RDONLY), 1026, 2)"),
     MachineLimit("netlink", "socket.socket(16, socket.SOCK_RAW)"),

@@ -282,3 +282,9 @@ def test_it_is_known_when_a_folder_was_handed_in(tmp_path: Path) -> None:
         tmp_path / "class/earlier/Kim-1/1": "2026-03-04 09:05",
     } == {path: f"{at.replace(tzinfo=None):%Y-%m-%d %H:%M}" for path, at in times.items()}
     assert all(at.utcoffset() is not None for at in times.values())
+
+
+def test_a_time_before_all_others_is_not_known(tmp_path: Path) -> None:
+    """A student's own program may have written it: it ended the recording of the whole class."""
+    collected(tmp_path, {"1-2 - Kim - Jan 1, 0001 1200 AM/hw.ipynb": "x"})
+    assert {} == collected_times(tmp_path / "class")

@@ -209,3 +209,16 @@ def test_the_class_goes_on(tmp_path: Path, attack: str) -> None:
         told = reasons(outcome)
         assert told
         assert all(each.startswith("Mallory-12/") for each in told)
+
+
+def test_settings_of_git_in_an_archive_are_not_there(tmp_path: Path) -> None:
+    """They may name programs: an editor runs these when it is shown the folder."""
+    files = dict.fromkeys((".git/config", "hw/.git/HEAD", "__MACOSX/._hw.ipynb"), b"x")
+    content = zipped({**files, "hw/hw.ipynb": b"{}", ".gitignore": b""})
+    (tmp_path / "class/ada").mkdir(parents=True)
+    (tmp_path / "class/ada/hw.zip").write_bytes(content)
+    outcome = collect(tmp_path / "class", tmp_path / "out")
+    (ada,) = outcome.collected.students
+    folder = tmp_path / "out" / ada.attempts[-1].folder / "hw.zip"
+    found = {e.relative_to(folder).as_posix() for e in folder.rglob("*") if e.is_file()}
+    assert {"hw/hw.ipynb", ".gitignore"} == found

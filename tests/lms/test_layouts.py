@@ -228,6 +228,13 @@ def test_nbgrader_tells_when(tmp_path: Path) -> None:
     assert ("2026-11-03T12:05:33.500000+00:00", ["hw.ipynb"]) == (found.at, names(found))
 
 
+@pytest.mark.parametrize("year", ["0001", "1999", "9999"])
+def test_no_time_of_another_age_is_believed(tmp_path: Path, year: str) -> None:
+    stamp = {"submitted/ada/hw/timestamp.txt": f"{year}-12-31 23:59:59.0 UTC"}
+    (found,) = read_layout(laid_out(tmp_path, "nbgrader", **stamp)).handed_in
+    assert "" == found.at
+
+
 def test_one_of_several_assignments_of_nbgrader_has_to_be_named(tmp_path: Path) -> None:
     folder = laid_out(tmp_path, "nbgrader", **{"submitted/ada/hw2/other.ipynb": "x"})
     with pytest.raises(UsageError, match="several assignments") as raised:

@@ -242,6 +242,29 @@ class TestWriting:
         write_release(folder, files, course)
         assert outside.exists()
 
+    @pytest.mark.parametrize(
+        "name", [".git/config", "submissions/ada/hw.ipynb", "assignments/../mine"]
+    )
+    def test_nor_what_no_release_has_written(self, tmp_path: Path, name: str) -> None:
+        """Students may push a manifest: by theirs the repository's own files were deleted."""
+        course, files = public_files()
+        (tmp_path / "assignments").mkdir()
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+        document = {"format": 1, "files": [name], "solutions": []}
+        (tmp_path / "release.json").write_text(json.dumps(document))
+        write_release(tmp_path, files, course)
+        assert (tmp_path / name).exists()
+
+    @pytest.mark.parametrize("name", ["assignments", "", "templates/" + "a" * 300, "a\0b"])
+    def test_a_manifest_that_names_no_files_does_no_harm(self, tmp_path: Path, name: str) -> None:
+        course, files = public_files()
+        (tmp_path / "assignments").mkdir()
+        document = {"format": 1, "files": [name], "solutions": []}
+        (tmp_path / "release.json").write_text(json.dumps(document))
+        write_release(tmp_path, files, course)
+        assert (tmp_path / "SELFCHECK.md").exists()
+
     @pytest.mark.parametrize("link", ["assignments", "SELFCHECK.md", ".grader"])
     def test_nothing_is_written_through_a_link(self, tmp_path: Path, link: str) -> None:
         """Students may push to where a release is kept."""
@@ -260,8 +283,9 @@ class TestWriting:
         (tmp_path / "outside").mkdir()
         (tmp_path / "outside/kept").touch()
         (tmp_path / "release").mkdir()
-        (tmp_path / "release/old").symlink_to(tmp_path / "outside")
-        document = {"format": 1, "files": ["old/kept"], "solutions": []}
+        (tmp_path / "release/templates").mkdir()
+        (tmp_path / "release/templates/old").symlink_to(tmp_path / "outside")
+        document = {"format": 1, "files": ["templates/old/kept"], "solutions": []}
         (tmp_path / "release/release.json").write_text(json.dumps(document))
         with pytest.raises(UsageError, match="is a link"):
             write_release(tmp_path / "release", files, course)
