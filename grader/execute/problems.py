@@ -17,6 +17,7 @@ from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
 from grader.execute.known_errors import recognise
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
+from grader.messages.printed_modules import with_names
 from grader.messages import LoopVariable, NoteKind
 from grader.report import CellProblem
 
@@ -86,7 +87,7 @@ def telling_line(message: str) -> str:
         line = ": ".join(filter(None, (ill_formed["what"], reason)))
     elif mark:
         primitive = _PRIMITIVE.search(message[:1000])
-        line = (f"{primitive[1]}: " if primitive else "") + _first_line(reason)
+        line = (f"{primitive[1]}: " if primitive else "") + with_names(_first_line(reason), message)
     else:
         _, mark, reason = message.partition(" is false: ")
         line = _first_line(reason) if mark else _plain_line(message)

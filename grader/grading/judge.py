@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.grading.half_made import with_stop
 from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
@@ -137,7 +138,8 @@ def judge_case(part: PartTable, case: Case) -> Part:
 
     A failed check that is `required` makes the other checks of the part worth nothing.
     """
-    outcomes = {table.id: _decide(table, case) for table in part.check}
+    decided = {table.id: _decide(table, case) for table in part.check}
+    outcomes = with_stop(decided, part.check, case.evidence.stopped)
     blocking = [
         table.id
         for table in part.check

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from grader.language import Sentence, Text, in_a_row, join, say
+from grader.language import Sentence, Sentences, Text, in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
 from grader.render.timings import speed_sentence
@@ -374,10 +374,12 @@ def _key(check: Check) -> object:
 
 def _cell(check: Check) -> object:
     """Return the cell that did not run to its end, None where it is another reason or not told."""
-    reason = check.reason
-    if check.code != "unfinished_cell" or not isinstance(reason, Sentence):
+    if check.code != "unfinished_cell":
         return None
-    return reason.values.get("cell")
+    reason = check.reason
+    sentences = reason.parts if isinstance(reason, Sentences) else (reason,)
+    first = next((each for each in sentences if isinstance(each, Sentence)), None)
+    return None if first is None else first.values.get("cell")
 
 
 def _rank(check: Check, given: frozenset[int]) -> int:
