@@ -17,8 +17,8 @@ from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
 from grader.execute.known_errors import recognise
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
-from grader.messages.printed_modules import with_names
 from grader.messages import LoopVariable, NoteKind
+from grader.messages.printed_modules import with_names
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from grader.messages.printed_modules import with_names
 from grader.inside.kernel.objects import type_name
+from grader.messages.printed_modules import with_names
 
 # Which cell is running, and which cell a line of a traceback belongs to.
 
