@@ -349,6 +349,18 @@ def given_problem(refused: Sequence[Refused], part: PartTable) -> Problem | None
     return Problem(say(IS_GIVEN, **told), SOLVE_IT, code="given")
 
 
+def nothing_counts(refused: Sequence[Refused], part: PartTable, absent: Problem) -> Problem:
+    """Return why a part has no candidate: only given ones, or `absent`.
+
+    Where the cell failed in which a schedule was to be made, that is the reason, and not that the
+    notebook has the lecture's module, which nobody named so.
+    """
+    given = given_problem(refused, part)
+    is_named = any(each.capture.by_name for each in refused)
+    is_lost = absent.code == "unfinished_cell" and not is_named
+    return absent if given is None or is_lost else given
+
+
 def _best_first(graded: list[Graded]) -> list[Graded]:
     return sorted(graded, key=lambda each: each.rank, reverse=True)
 

@@ -49,10 +49,10 @@ from grader.grading.judge import (
     Graded,
     Refused,
     first_timing,
-    given_problem,
     is_complete,
     judge_case,
     judge_problem,
+    nothing_counts,
     select,
 )
 from grader.grading.needs import (
@@ -201,7 +201,7 @@ class Referee:
             layers = partial(self._answers.of(part).layers, [0])
             names = assignment.arguments.names()
             absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
-            return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
+            return [Graded(judge_problem(part, nothing_counts(refused, part, absent)))]
         contested = any(outdoes(each.part, best[0].part) for each in best[1:])
         return [replace(self._explained(part, best[0]), contested=contested), *best[1:]]
 
