@@ -30,6 +30,7 @@ def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     """Return what may have been done in place of a convolution."""
     yield from _kernels(place, layer)
     yield from _steps(place, layer)
+    yield from _one_sided(place, layer)
     yield from _sums(place, layer)
     yield from fixed(place, layer)
 
@@ -70,6 +71,22 @@ def _steps(place: int, layer: Layer) -> Iterator[Change]:
                 found=found,
                 wanted=wanted,
             )
+
+
+def _one_sided(place: int, layer: Layer) -> Iterator[Change]:
+    """Put all of the padding on one side of each axis: the size of the result stays."""
+    compute, (rows, columns) = layer.operation.compute, layer.operation.options["padding"]
+    if rows != columns or not rows:
+        return
+    total = 2 * rows
+    for start in (0, total):
+        pads = (start, total - start) * 2
+        yield change(
+            "padding_one_side",
+            place,
+            lambda x, w, p=pads: compute(functional.pad(x, p), w, padding=(0, 0)),
+            wanted=rows,
+        )
 
 
 def _sums(place: int, layer: Layer) -> Iterator[Change]:

@@ -218,6 +218,8 @@ def _diagnosis(
     kind = "" if mistake is None else mistake.kind
     facts = {} if mistake is None else dict(mistake.facts)
     known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
+    if step.callee in diagnosed.candidate.facts.functions:
+        known["written_in"] = "tensorir"
     message, advice = tell(departure, kind, {**known, **facts})
     guide = diagnosed.assignment.guide_to(
         diagnosed.part.id, (kind, known["layer"], departure.layer)

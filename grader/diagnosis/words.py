@@ -202,8 +202,8 @@ def _compare(departure: Departure) -> Text:
     is_rounded = departure.difference is not None and departure.difference < ROUNDING
     if _MOSTLY <= departure.right <= ALL_BUT_RIGHT and not is_rounded:
         return say(
-            "{share:.0%} of its elements are right: look at the edges of the loops, at which index"
-            " belongs to which axis, and where a sum begins.",
+            "{share:.0%} of its elements are right: see what the others have in common, such as"
+            " their places, their signs or their size.",
             share=departure.right,
         )
     if departure.shape is None:
