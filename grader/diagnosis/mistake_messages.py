@@ -23,6 +23,7 @@ float16 by 2**-11. What a loop leaves out is more."""
 
 
 DECIDES: Mapping[str, str] = {
+    "clamp_range": "moved",
     "bias_differs": "form",
     "bias_extra": "form",
     "flatten_order": "found",
@@ -226,6 +227,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("the mean is subtracted before it"),
         say("Do not subtract the mean: RMSNorm divides by the root of the mean square alone."),
     ),
+    "reversed": MistakeMessage(
+        say("its numbers are in the reverse order along its last axis"),
+        say("See whether the parameters of {layer} are read in their own order."),
+    ),
     "added": MistakeMessage(
         say("the operands are added, should be subtracted"), say("Subtract the second operand.")
     ),
@@ -243,6 +248,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "clamp_range": MistakeMessage(
         say("it clamps to the range {found}, PyTorch's {layer} to another one"),
         say("Clamp to the range that the assignment gives."),
+    ),
+    "clamp_range:before": MistakeMessage(
+        say("{shift} is added before {layer}"), say("Do not add {shift}.")
     ),
     "other_activation": MistakeMessage(
         say("it computes {found}, should compute {wanted}"),

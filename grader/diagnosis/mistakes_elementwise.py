@@ -88,8 +88,10 @@ def _activations(program: Program, place: int) -> Iterator[Change]:
         return
     value = layer.operation.compute()
     for x in _inputs(program, layer, value):
-        wanted = next((n for n, f in ACTIVATIONS.items() if _is_same(f(x), value)), None)
-        for name, function in ACTIVATIONS.items() if wanted is not None else ():
+        wanted = layer.name if layer.operation.kind == "relu" else _activation_of(x, value)
+        if wanted is None or (wanted != "relu" and _is_inner(program, place, x)):
+            continue
+        for name, function in ACTIVATIONS.items():
             if name != wanted:
                 yield change(
                     "other_activation",
@@ -98,6 +100,19 @@ def _activations(program: Program, place: int) -> Iterator[Change]:
                     found=name,
                     wanted=wanted,
                 )
+
+
+def _activation_of(x: Tensor, value: Tensor) -> str | None:
+    return next((name for name, f in ACTIVATIONS.items() if _is_same(f(x), value)), None)
+
+
+def _is_inner(program: Program, place: int, x: Tensor) -> bool:
+    """Say whether a layer only serves an activation of the same tensor: the sigmoid of a silu."""
+    after = program.next_of(place)
+    if after is None:
+        return False
+    value = program.layers[after].operation.compute()
+    return bool(_activation_of(x, value))
 
 
 def _inputs(program: Program, layer: Layer, value: Tensor) -> Iterator[Tensor]:
@@ -170,6 +185,14 @@ def _clamps(place: int, layer: Layer) -> Iterator[Change]:
             yield change(
                 "clamp_range", place, lambda x, a=least, b=most: x.clamp(a, b), found=found
             )
+    for shift in (128, -128):
+        yield change(
+            "clamp_range",
+            place,
+            lambda x, s=shift: (x + s).clamp(low, high),
+            moved="before",
+            shift=shift,
+        )
     shift = (_BOUNDS[0][1] + 1) if low < 0 else -(_BOUNDS[0][1] + 1)
     yield change(
         "clamp_range",

@@ -253,6 +253,8 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
         yield change("layer_repeated", place, _twice(compute))
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
         yield change("result_transposed", place, after(compute, _transposed))
+    if layer.operation.kind in ("linear", "bias"):
+        yield change("reversed", place, after(compute, partial(torch.flip, dims=(-1,))))
     yield from swapped(program, place)
     yield from _in_every_round(program, place)
     yield from _other_parameters(program, place)

@@ -8,8 +8,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, DECIDES, MISTAKE_MESSAGES, ROUNDING
+from grader.diagnosis.mistake_messages_products import MistakeMessage
 from grader.evidence.problems import NOT_FINITE
-from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
+from grader.language import (
+    NOTHING,
+    Sentence,
+    Text,
+    Value,
+    as_text,
+    foreign,
+    in_a_row,
+    say,
+)
 from grader.report import MistakeKind
 
 KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in MISTAKE_MESSAGES))
@@ -79,6 +89,8 @@ def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) ->
     `facts` are those of the mistake, and the departing step's `callee` and `layer`.
     """
     saying = MISTAKE_MESSAGES.get(_key(kind, facts))
+    if saying is not None and _has_hole(saying, facts):
+        saying = None
     if saying is None and departure.is_beyond:
         return _beyond(departure)
     if saying is None and departure.is_added:
@@ -90,6 +102,16 @@ def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) ->
     if isinstance(facts.get("layers"), int):
         what = say("{what}, in {count} layers alike", what=what, count=facts["layers"])
     return _where(departure, what), say(saying.advice, **values)
+
+
+def _has_hole(saying: MistakeMessage, facts: Facts) -> bool:
+    """Say whether a sentence names what has no name, as a tensor that PyTorch only lays out anew:
+    "Add  here" tells nobody what to add.
+    """
+    values = _values(facts)
+    texts = [each for each in saying if isinstance(each, Sentence)]
+    named = [values.get(name) for each in texts for name in each.lacks]
+    return any(not as_text(each).english for each in named if isinstance(each, str | Text))
 
 
 def tell_change(kind: MistakeKind, facts: Facts) -> tuple[Text, Text]:

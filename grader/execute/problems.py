@@ -83,7 +83,7 @@ def telling_line(message: str) -> str:
     _, mark, reason = message.rpartition("Error message: ")
     ill_formed = _ILL_FORMED.match(message)
     if ill_formed is not None:
-        reason = _first_line(ill_formed["reason"] or "")
+        reason = _first_line(ill_formed["reason"] or "").removeprefix("Error message: ")
         line = ": ".join(filter(None, (ill_formed["what"], reason)))
     elif mark:
         primitive = _PRIMITIVE.search(message[:1000])

@@ -127,5 +127,5 @@ def _place(stop: Stop) -> Text:
 
 
 def _remedy(stop: Stop) -> Text:
-    go_on = say("What stands behind that line was not done, and may be right as it is.")
+    go_on = say("The lines behind it were not run. They may be right as they are.")
     return join(stop.remedy or say("Mend that line."), go_on)

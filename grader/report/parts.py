@@ -134,6 +134,7 @@ MistakeKind = Literal[
     "added",
     "exchanged",
     "negated",
+    "reversed",
     "clamp_range",
     "schedule_step",
 ]
