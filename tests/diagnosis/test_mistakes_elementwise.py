@@ -24,7 +24,7 @@ KERNEL = torch.tensor(np.random.default_rng(6).normal(size=(3, 2, 3, 3)))
 def mistake_of(
     pytorch: Compute, student: Compute, *arguments: Any, dtype: type = np.float32
 ) -> LikelyMistake | None:
-    """Return the mistake of a student's one step beside PyTorch's function of the same arguments."""
+    """Return the mistake of a student's one step beside PyTorch's function."""
     tensors = [torch.tensor(each, dtype=torch.float64) for each in arguments]
     layers = record(lambda: pytorch(*tensors).numpy(), arguments)
     value = student(*tensors).numpy().astype(dtype)
