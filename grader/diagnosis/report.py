@@ -353,9 +353,9 @@ def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnose
 
 
 def _nan(value: npt.NDArray[np.generic]) -> float:
-    """Return the share of elements that are no numbers."""
+    """Return the share of elements that are NaN or infinite."""
     found = np.asarray(value, np.float64)
-    return float(np.isnan(found).mean()) if found.size else 0.0
+    return float((~np.isfinite(found)).mean()) if found.size else 0.0
 
 
 def _compared(

@@ -61,7 +61,7 @@ class Departure(NamedTuple):
     it is computed from is right, and PyTorch does nothing more. `is_added`: it changes numbers of
     what it takes and not the shape, as PyTorch's layer does. Where both shapes are the same,
     `difference` is the largest difference over the largest number of PyTorch's, `right` the share
-    of elements that agree, and `nan` the share of those that are no numbers.
+    of elements that agree, and `nan` the share of those that are NaN or infinite.
     """
 
     step: str
@@ -199,7 +199,7 @@ def _difference(departure: Departure) -> Text:
     if departure.shape is None or departure.wanted not in (None, departure.shape):
         return NOTHING
     if departure.nan:
-        return say("{share} of its values are NaN", share=_percent(departure.nan))
+        return say("{share} of its values are NaN or infinite", share=_percent(departure.nan))
     if departure.difference is None:
         return say("its values are other ones")
     if departure.difference >= 1:
