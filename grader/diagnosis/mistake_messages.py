@@ -38,6 +38,7 @@ DECIDES: Mapping[str, str] = {
     "pooling_kind": "found",
     "reduction_too_short": "end",
     "scaled": "of",
+    "result_transposed": "of",
     "sum_for_mean": "takes",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
@@ -212,6 +213,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Add item j of the vector to column j: it is read with the last index."),
     ),
     # --- elementwise ---
+    "result_transposed:argument": MistakeMessage(
+        say("argument {argument} of the function is read with its last two indices exchanged"),
+        say("Exchange the last two indices where argument {argument} is read."),
+    ),
     "mean_axis": MistakeMessage(
         say("{layer} goes along axis {found}, should go along axis {wanted}"),
         say("Let {layer} go along axis {wanted}."),

@@ -252,7 +252,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     if layer.operation.kind != "bias":
         yield change("layer_repeated", place, _twice(compute))
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
-        yield change("result_transposed", place, after(compute, _transposed))
+        yield change("result_transposed", place, after(compute, _transposed), **_argument(layer))
     if layer.operation.kind in ("linear", "bias"):
         yield change("reversed", place, after(compute, partial(torch.flip, dims=(-1,))))
     yield from swapped(program, place)
@@ -260,6 +260,17 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     yield from _other_parameters(program, place)
     if len(program.layers) <= _MANY:
         yield from _other_operands(program, place)
+
+
+def _argument(layer: Layer) -> dict[str, Any]:
+    """Return the fact that a layer only lays out an argument, counted from 1; nothing for others.
+
+    To say of an image that is read the wrong way round that the result is transposed is not true.
+    """
+    operands = layer.operation.operands
+    if layer.name or len(operands) != 1 or operands[0].argument is None:
+        return {}
+    return {"of": "argument", "argument": operands[0].argument + 1}
 
 
 def _in_every_round(program: Program, place: int) -> Iterator[Change]:
