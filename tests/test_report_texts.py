@@ -37,7 +37,7 @@ TEXTS = {
     "nothing": NOTHING,
     "a sentence": say("Points"),
     "a sentence with values": MISSING,
-    "numbers": say("{share} of its values are NaN", share=0.25),
+    "numbers": say("{share} of its values are NaN or infinite", share=0.25),
     "a number that JSON has not": say("{x:.2f} s", x=math.inf),
     "a text in a text": say("Not seen: {steps}.", steps=in_a_row([say("split"), "fused"])),
     "foreign words": foreign("KeyError: {x} 'y'"),

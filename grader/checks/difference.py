@@ -208,7 +208,25 @@ def _nest_differences(
                 found=str(other.extent),
                 instead=_along(other.axes),
             )
-            yield Difference(reason, say("`reorder` the loops."))
+            yield Difference(reason, _order_hint(wanted, found))
+
+
+def _order_hint(wanted: tuple[Level, ...], found: tuple[Level, ...]) -> Text:
+    """Say what to do about loops in another order.
+
+    The pieces of one loop may be the wrong way round: split by [8, 16] where [16, 8] is asked for,
+    which no `reorder` mends.
+    """
+    for axes in dict.fromkeys(level.axes for level in wanted):
+        left, right = _extents(wanted, axes), _extents(found, axes)
+        if left != right:
+            return say(
+                "The loops {along} should have the extents {wanted}, outermost first: give `split`"
+                " the factors in this order, and do not exchange its loops.",
+                along=_along(axes),
+                wanted=_list(left),
+            )
+    return say("`reorder` the loops.")
 
 
 def _split_hint(extents: tuple[int | None, ...]) -> Text:

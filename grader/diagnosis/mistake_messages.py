@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.diagnosis.mistake_messages_products import PRODUCT_MESSAGES, MistakeMessage
-from grader.evidence.problems import WRITE_THE_BUFFER
+from grader.evidence.problems import WRITE_THE_BUFFER, WRITE_THE_OUTPUT
 from grader.language import say
 
 ALL_BUT_RIGHT = 0.99
@@ -23,11 +23,14 @@ float16 by 2**-11. What a loop leaves out is more."""
 
 
 DECIDES: Mapping[str, str] = {
+    "clamp_range": "moved",
     "bias_differs": "form",
     "bias_extra": "form",
     "flatten_order": "found",
     "index_fixed": "operand",
     "multiplied": "of",
+    "negated": "of",
+    "not_written": "written_in",
     "operand_missing": "operand",
     "operand_twice": "operand",
     "order_swapped": "part",
@@ -35,6 +38,8 @@ DECIDES: Mapping[str, str] = {
     "pooling_kind": "found",
     "reduction_too_short": "end",
     "scaled": "of",
+    "result_transposed": "of",
+    "sum_for_mean": "takes",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
 }
@@ -70,6 +75,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "padding": MistakeMessage(
         say("padding is {found}, should be {wanted}"),
         say("Give the convolution a padding of {wanted}."),
+    ),
+    "padding_one_side": MistakeMessage(
+        say("all of the padding is on one side"),
+        say("Pad {wanted} on every side: above, below, left and right."),
     ),
     "convolution_stride": MistakeMessage(
         say("stride is {found}, should be {wanted}"),
@@ -203,6 +212,55 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("the vector is added along the columns, should be along the rows"),
         say("Add item j of the vector to column j: it is read with the last index."),
     ),
+    # --- elementwise ---
+    "result_transposed:argument": MistakeMessage(
+        say("argument {argument} of the function is read with its last two indices exchanged"),
+        say("Exchange the last two indices where argument {argument} is read."),
+    ),
+    "mean_axis": MistakeMessage(
+        say("{layer} goes along axis {found}, should go along axis {wanted}"),
+        say("Let {layer} go along axis {wanted}."),
+    ),
+    "sum_for_mean:mean": MistakeMessage(
+        say("it takes the sum, should take the mean"),
+        say("Divide the sum by how many numbers it adds up."),
+    ),
+    "sum_for_mean": MistakeMessage(
+        say("it takes the mean, should take the sum"), say("Do not divide the sum.")
+    ),
+    "mean_taken_off": MistakeMessage(
+        say("the mean is subtracted before it"),
+        say("Do not subtract the mean: RMSNorm divides by the root of the mean square alone."),
+    ),
+    "reversed": MistakeMessage(
+        say("its numbers are in the reverse order along its last axis"),
+        say("See whether the parameters of {layer} are read in their own order."),
+    ),
+    "added": MistakeMessage(
+        say("the operands are added, should be subtracted"), say("Subtract the second operand.")
+    ),
+    "exchanged": MistakeMessage(
+        say("the operands are subtracted the other way round"),
+        say("Subtract the second operand from the first."),
+    ),
+    "negated": MistakeMessage(
+        say("the result of {layer} has the opposite sign"), say("Change the sign of {layer}.")
+    ),
+    "negated:argument": MistakeMessage(
+        say("argument {argument} of the function is taken with the opposite sign"),
+        say("Change the sign where argument {argument} is used."),
+    ),
+    "clamp_range": MistakeMessage(
+        say("it clamps to the range {found}, PyTorch's {layer} to another one"),
+        say("Clamp to the range that the assignment gives."),
+    ),
+    "clamp_range:before": MistakeMessage(
+        say("{shift} is added before {layer}"), say("Do not add {shift}.")
+    ),
+    "other_activation": MistakeMessage(
+        say("it computes {found}, should compute {wanted}"),
+        say("Compute {wanted} in place of {found}."),
+    ),
     # --- activations ---
     "relu_missing": MistakeMessage(
         say("the ReLU is missing"), say("Replace what is negative by 0: max(x, 0).")
@@ -282,11 +340,11 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "other_operand": MistakeMessage(
         say("it takes another value than it should"),
-        say("Give it the result of the layer before it: check the variables of the call."),
+        say("Compare what it takes with what PyTorch's {layer} takes."),
     ),
     "other_operand:layers": MistakeMessage(
         say("it takes the result of {taken}, should take that of {wanted}"),
-        say("Give it the result of {wanted}: check the variables of the call."),
+        say("Give it the result of {wanted}."),
     ),
     "other_operand:steps": MistakeMessage(
         say("it takes `{taken_step}`, should take `{wanted_step}`"),
@@ -313,6 +371,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("`{callee}` does not write into its output"),
         WRITE_THE_BUFFER,
     ),
+    "not_written:tensorir": MistakeMessage(
+        say("`{callee}` does not write into its output"),
+        WRITE_THE_OUTPUT,
+    ),
     "partly_written": MistakeMessage(
         say("{share:.0%} of its numbers are never written"),
         say(
@@ -324,8 +386,8 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "partly_right": MistakeMessage(
         say("{share:.0%} of its numbers are right"),
         say(
-            "Look at the edges of the loops, at which index belongs to which axis, and where a sum"
-            " begins."
+            "See what the others have in common, such as their places, their signs or their size,"
+            " and what is done differently there."
         ),
     ),
     "partly_right:negative": MistakeMessage(
@@ -337,14 +399,14 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
             "{share:.0%} of its numbers are right, and those that are not lie from {start} to {end}"
             " along axis {axis}"
         ),
-        say(
-            "Look at how far the loop along axis {axis} goes, and whether something else is done at"
-            " its edge."
-        ),
+        say("See what is done differently there, for example by a loop that ends too early."),
     ),
     "zeros": MistakeMessage(
         say("all numbers are 0"),
-        say("Look for a result that is computed and never stored where it is returned from."),
+        say(
+            "Find the first value that is 0 and should not be: it may never be stored, be"
+            " multiplied by 0, or be divided by a number that has become infinite."
+        ),
     ),
     "input_returned": MistakeMessage(
         say("its input comes out unchanged"), say("Return what is computed, not what is taken.")

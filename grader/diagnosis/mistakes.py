@@ -29,6 +29,7 @@ from grader.diagnosis.layers import (
     numbers,
     same,
 )
+from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.mistakes_layers import (
     convolution_mistakes,
     extra_mistakes,
@@ -147,7 +148,7 @@ def explain(
         if place not in done and not program.is_side(place)
     ]
     nearly: Change | None = None
-    explaining: list[tuple[bool, Change]] = []
+    explaining: list[tuple[bool, bool, Change]] = []
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -157,14 +158,24 @@ def explain(
             if is_equal(value.numbers, known(other), tolerance):
                 if not stands_the_trial(one, place, found, program, tolerance):
                     break
-                if is_borne_out(one, place, found, program, tolerance):
+                is_vague = _is_vague(one)
+                if not is_vague and is_borne_out(one, place, found, program, tolerance):
                     return _mistake(one, program)
-                explaining.append((place > max(one.computes), one))
+                explaining.append((is_vague, place > max(one.computes), one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
-    second = min(explaining, key=lambda each: each[0])[1] if explaining else nearly
+    second = min(explaining, key=lambda each: each[:2])[2] if explaining else nearly
     return None if second is None else _mistake(second, program)
+
+
+def _is_vague(one: Change) -> bool:
+    """Say whether a change says no more than that something else is taken.
+
+    A step or a factor that is left out says more, where it gives the same.
+    """
+    names = {one.facts.get("taken"), one.facts.get("wanted")}
+    return one.kind == "other_operand" and len(names - {""}) < 2
 
 
 def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: float) -> bool:
@@ -239,6 +250,7 @@ def _changes(program: Program, places: Sequence[int]) -> Iterator[Change]:
         if own is not None:
             yield from own(place, layer)
             yield from fixed_at(place, layer, program.indices)
+        yield from elementwise_mistakes(program, place)
     for place in places:
         yield from order_mistakes(program, place)
     yield from _everywhere(program, places)

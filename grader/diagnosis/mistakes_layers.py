@@ -30,6 +30,7 @@ def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     """Return what may have been done in place of a convolution."""
     yield from _kernels(place, layer)
     yield from _steps(place, layer)
+    yield from _one_sided(place, layer)
     yield from _sums(place, layer)
     yield from fixed(place, layer)
 
@@ -70,6 +71,22 @@ def _steps(place: int, layer: Layer) -> Iterator[Change]:
                 found=found,
                 wanted=wanted,
             )
+
+
+def _one_sided(place: int, layer: Layer) -> Iterator[Change]:
+    """Put all of the padding on one side of each axis: the size of the result stays."""
+    compute, (rows, columns) = layer.operation.compute, layer.operation.options["padding"]
+    if rows != columns or not rows:
+        return
+    total = 2 * rows
+    for start in (0, total):
+        pads = (start, total - start) * 2
+        yield change(
+            "padding_one_side",
+            place,
+            lambda x, w, p=pads: compute(functional.pad(x, p), w, padding=(0, 0)),
+            wanted=rows,
+        )
 
 
 def _sums(place: int, layer: Layer) -> Iterator[Change]:
@@ -235,12 +252,25 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     if layer.operation.kind != "bias":
         yield change("layer_repeated", place, _twice(compute))
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
-        yield change("result_transposed", place, after(compute, _transposed))
+        yield change("result_transposed", place, after(compute, _transposed), **_argument(layer))
+    if layer.operation.kind in ("linear", "bias"):
+        yield change("reversed", place, after(compute, partial(torch.flip, dims=(-1,))))
     yield from swapped(program, place)
     yield from _in_every_round(program, place)
     yield from _other_parameters(program, place)
     if len(program.layers) <= _MANY:
         yield from _other_operands(program, place)
+
+
+def _argument(layer: Layer) -> dict[str, Any]:
+    """Return the fact that a layer only lays out an argument, counted from 1; nothing for others.
+
+    To say of an image that is read the wrong way round that the result is transposed is not true.
+    """
+    operands = layer.operation.operands
+    if layer.name or len(operands) != 1 or operands[0].argument is None:
+        return {}
+    return {"of": "argument", "argument": operands[0].argument + 1}
 
 
 def _in_every_round(program: Program, place: int) -> Iterator[Change]:

@@ -138,6 +138,9 @@ def bias_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     )
     yield change("bias_twice", place, lambda x, b: layer.operation.compute(x, 2 * b))
     yield change("bias_subtracted", place, lambda x, b: layer.operation.compute(x, -b))
+    yield change(
+        "multiplied", place, lambda x, b: x * layer.operation.compute(torch.zeros_like(x), b)
+    )
     yield change("bias_first_item", place, lambda x, b: x + b[0])
     for other in range(-layer.value.ndim, 0):
         if other != axis:

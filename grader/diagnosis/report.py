@@ -218,6 +218,8 @@ def _diagnosis(
     kind = "" if mistake is None else mistake.kind
     facts = {} if mistake is None else dict(mistake.facts)
     known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
+    if step.callee in diagnosed.candidate.facts.functions:
+        known["written_in"] = "tensorir"
     message, advice = tell(departure, kind, {**known, **facts})
     guide = diagnosed.assignment.guide_to(
         diagnosed.part.id, (kind, known["layer"], departure.layer)
@@ -351,9 +353,9 @@ def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnose
 
 
 def _nan(value: npt.NDArray[np.generic]) -> float:
-    """Return the share of elements that are no numbers."""
+    """Return the share of elements that are NaN or infinite."""
     found = np.asarray(value, np.float64)
-    return float(np.isnan(found).mean()) if found.size else 0.0
+    return float((~np.isfinite(found)).mean()) if found.size else 0.0
 
 
 def _compared(

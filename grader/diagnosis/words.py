@@ -8,8 +8,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, DECIDES, MISTAKE_MESSAGES, ROUNDING
+from grader.diagnosis.mistake_messages_products import MistakeMessage
 from grader.evidence.problems import NOT_FINITE
-from grader.language import NOTHING, Text, Value, foreign, in_a_row, say
+from grader.language import (
+    NOTHING,
+    Sentence,
+    Text,
+    Value,
+    as_text,
+    foreign,
+    in_a_row,
+    say,
+)
 from grader.report import MistakeKind
 
 KINDS = tuple(dict.fromkeys(key.partition(":")[0] for key in MISTAKE_MESSAGES))
@@ -51,7 +61,7 @@ class Departure(NamedTuple):
     it is computed from is right, and PyTorch does nothing more. `is_added`: it changes numbers of
     what it takes and not the shape, as PyTorch's layer does. Where both shapes are the same,
     `difference` is the largest difference over the largest number of PyTorch's, `right` the share
-    of elements that agree, and `nan` the share of those that are no numbers.
+    of elements that agree, and `nan` the share of those that are NaN or infinite.
     """
 
     step: str
@@ -79,6 +89,8 @@ def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) ->
     `facts` are those of the mistake, and the departing step's `callee` and `layer`.
     """
     saying = MISTAKE_MESSAGES.get(_key(kind, facts))
+    if saying is not None and _has_hole(saying, facts):
+        saying = None
     if saying is None and departure.is_beyond:
         return _beyond(departure)
     if saying is None and departure.is_added:
@@ -90,6 +102,16 @@ def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) ->
     if isinstance(facts.get("layers"), int):
         what = say("{what}, in {count} layers alike", what=what, count=facts["layers"])
     return _where(departure, what), say(saying.advice, **values)
+
+
+def _has_hole(saying: MistakeMessage, facts: Facts) -> bool:
+    """Say whether a sentence names what has no name, as a tensor that PyTorch only lays out anew:
+    "Add  here" tells nobody what to add.
+    """
+    values = _values(facts)
+    texts = [each for each in saying if isinstance(each, Sentence)]
+    named = [values.get(name) for each in texts for name in each.lacks]
+    return any(not as_text(each).english for each in named if isinstance(each, str | Text))
 
 
 def tell_change(kind: MistakeKind, facts: Facts) -> tuple[Text, Text]:
@@ -177,7 +199,7 @@ def _difference(departure: Departure) -> Text:
     if departure.shape is None or departure.wanted not in (None, departure.shape):
         return NOTHING
     if departure.nan:
-        return say("{share} of its values are NaN", share=_percent(departure.nan))
+        return say("{share} of its values are NaN or infinite", share=_percent(departure.nan))
     if departure.difference is None:
         return say("its values are other ones")
     if departure.difference >= 1:
@@ -202,8 +224,8 @@ def _compare(departure: Departure) -> Text:
     is_rounded = departure.difference is not None and departure.difference < ROUNDING
     if _MOSTLY <= departure.right <= ALL_BUT_RIGHT and not is_rounded:
         return say(
-            "{share:.0%} of its elements are right: look at the edges of the loops, at which index"
-            " belongs to which axis, and where a sum begins.",
+            "{share:.0%} of its elements are right: see what the others have in common, such as"
+            " their places, their signs or their size.",
             share=departure.right,
         )
     if departure.shape is None:

@@ -80,6 +80,9 @@ RACE_HINT = say(
 )
 
 
+_STAY_INSIDE = say("Let each loop of this index end where the buffer does, or correct the index.")
+
+
 def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
     """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem."""
     if part.entry_kind == "python":
@@ -99,6 +102,8 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             return _not_registered(first.subject)
         if first.code == "race":
             return Problem(first.message, RACE_HINT, code="refused")
+        if first.code == "out_of_bounds":
+            return Problem(first.message, _STAY_INSIDE, code="refused")
         return Problem(
             first.message,
             say(

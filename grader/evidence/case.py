@@ -145,12 +145,29 @@ class JudgedLayer(NamedTuple):
     is_right: bool
 
 
+class Stop(NamedTuple):
+    """Where a schedule stops because a step of it raised; what stands behind it was not done.
+
+    `line` is that of the cell, None where it is not known; `step` is its text, empty where that is
+    not known. `error` is the error in one line, `why` says why TVM refuses the step and `remedy`
+    what to do, both empty where that is not known.
+    """
+
+    cell: int
+    line: int | None
+    step: str
+    error: str
+    why: Text = NOTHING
+    remedy: Text = NOTHING
+
+
 @dataclass(frozen=True)
 class Evidence:
     """All evidence for one candidate. A field is None when no check of the part asks for it.
 
     `diagnosis` says where outputs that differ depart from PyTorch, and `sample` shows a test image
-    among them, where both can be told. `schedule` says which step of a schedule made them differ.
+    among them, where both can be told. `schedule` says which step of a schedule made them differ,
+    `stopped` where the schedule stops because a step raised.
     `layers` are those of PyTorch, where outputs differ and the part shares out its points among
     them.
     """
@@ -163,6 +180,7 @@ class Evidence:
     search: Search | Problem | None = None
     diagnosis: Diagnosis | None = None
     schedule: Problem | None = None
+    stopped: Stop | None = None
     sample: Sample | None = None
     layers: tuple[JudgedLayer, ...] = ()
 

@@ -244,6 +244,11 @@ WRITE_THE_BUFFER = say(
     " buffer."
 )
 
+WRITE_THE_OUTPUT = say(
+    "Assign every result to an item of that buffer: a new variable of its name is not the buffer."
+)
+"""The same for a function that need not be an extern, as one of TensorIR."""
+
 NOT_FINITE = say(
     "NaN and infinity come of memory that is read before it is written (a sum without T.init(), an"
     " output that is only partly filled), of a division by zero, of the logarithm of zero, or of"
@@ -309,7 +314,7 @@ def explain(
         return Problem(join(seen, told.message), told.advice, code=_code(outputs, comparison))
     if outputs.unwritten:
         unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
-        return Problem(join(seen, unwritten), WRITE_THE_BUFFER, code="unwritten")
+        return Problem(join(seen, unwritten), WRITE_THE_OUTPUT, code="unwritten")
     return Problem(seen, _hint(outputs, wrong, comparison), code=_code(outputs, comparison))
 
 

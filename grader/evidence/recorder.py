@@ -20,11 +20,12 @@ from grader.evidence.operations import Layer, Operand, Operation, Tensor, compos
 _HIDDEN = frozenset(
     {
         *("__getitem__", "__get__", "unsqueeze", "squeeze", "select", "unbind", "split", "chunk"),
-        *("stack", "cat", "expand", "expand_as", "clone", "detach", "contiguous"),
+        *("stack", "expand", "expand_as", "clone", "detach", "contiguous"),
         *("double", "float", "to", "type", "numpy", "requires_grad_"),
     }
 )
-"""Functions that give the same numbers in another shape or dtype, or some of them."""
+"""Functions that give the same numbers in another shape or dtype, or some of them. `cat` is none:
+what it joins may be in another order."""
 
 _NAMES = {
     **dict.fromkeys(("__matmul__", "mm"), "matmul"),

@@ -9,6 +9,7 @@ import msgspec
 from grader.assignment import Limits
 from grader.environment import missing_import
 from grader.execute.known_errors import ErrorKind, KnownError
+from grader.execute.schedule_errors import advice_on_step
 from grader.language import NOTHING, Text, in_a_row, say
 from grader.report import CellCode
 
@@ -99,6 +100,9 @@ def advice_for(
     if known.kind in _LIMITS:
         code, advice = _LIMITS[known.kind]
         return code, advice(limits)
+    step = advice_on_step(known)
+    if step:
+        return "error", step
     missing = advice_on_import(known, given.preamble)
     if missing:
         return "missing_import", missing

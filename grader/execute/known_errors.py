@@ -52,6 +52,20 @@ ErrorKind = Literal[
     "nested_tag",
     "convolution_order",
     "no_axis",
+    # of TVM's schedules: why a step is refused
+    "step_on_reduction",
+    "step_without_block",
+    "step_inlines_sum",
+    "step_names_loop_twice",
+    "step_factors_too_small",
+    "step_loops_apart",
+    "step_not_a_sum",
+    "step_on_half_a_sum",
+    "step_moves_output",
+    "step_decomposes_inside",
+    "step_loops_not_nested",
+    "step_blocks_outside",
+    "step_on_gone",
 ]
 
 LOOKED_AT = 2_000
@@ -92,6 +106,15 @@ class _Form(msgspec.Struct, frozen=True):
 
 def _form(kind: ErrorKind, words: str) -> _Form:
     return _Form(kind, re.compile(words))
+
+
+_NAME = r"`?([\w.#]{1,100})`?"
+"""A block or a loop, by its name or by the number that TVM gives it in the printed module."""
+
+
+def _step(kind: ErrorKind, words: str) -> _Form:
+    """Return the form of an error of a step of a schedule."""
+    return _form(kind, r"^ScheduleError: (?:.{0,200} )?" + words)
 
 
 _FORMS = (
@@ -166,6 +189,40 @@ _FORMS = (
     _form("convolution_order", _CLASS + r"Invalid conv parameters: lead to negative output shape"),
     _form("no_axis", r"Index out of range\. size: \d{1,9}, got index \d{1,9}"),  # topi
     _form("no_axis", r"the input axis -?\d{1,9} is out of range"),  # relax.op
+    # s_tir.schedule, with names of blocks and loops in place of numbers (printed_modules.py)
+    _step(
+        "step_on_reduction", rf"with regard to block {_NAME} because some block iter whose block"
+    ),
+    _step("step_without_block", r"Cannot find a block with the name: ([\w.]{1,100})"),
+    _step("step_inlines_sum", rf"The block has init statement: {_NAME}"),
+    _step("step_names_loop_twice", rf"Loop {_NAME} appears in the input array for multiple times"),
+    _step(
+        "step_factors_too_small",
+        rf"product of factors is not larger than or equal to the extent of loop {_NAME}",
+    ),
+    _step(
+        "step_loops_apart",
+        rf"can't be fused because the outer loop {_NAME} is not the parent of the inner loop"
+        rf" {_NAME}",
+    ),
+    _step(
+        "step_not_a_sum", rf"The block {_NAME} is not a reduction block - it violates condition #1"
+    ),
+    _step("step_on_half_a_sum", rf"The block {_NAME} is not a complete block\b"),
+    _step("step_on_half_a_sum", rf"The block {_NAME} is not a complete or reduction block\b"),
+    _step("step_on_half_a_sum", rf"child block {_NAME} on SRef tree is neither a local complete"),
+    _step("step_moves_output", rf"The block {_NAME} is an output block"),
+    _step(
+        "step_decomposes_inside",
+        rf"expect the loop {_NAME} to be higher than all the loops related to reduce block var of"
+        rf" block {_NAME}",
+    ),
+    _step("step_loops_not_nested", r"The loops are not in a chain"),
+    _step(
+        "step_blocks_outside",
+        rf"present under the target loop\..{{1,120}}List of the \w{{1,20}}\(s\): ?{_NAME}",
+    ),
+    _form("step_on_gone", r"^ValueError: The (block|loop) no longer exists in the IRModule"),
     _form("not_found", r"^(?:FileNotFoundError|NotADirectoryError)\b|Read-only file system"),
     _form("not_found", r"^RuntimeError: (?:Dataset not found|Error downloading)"),  # torchvision
 )

@@ -7,14 +7,21 @@ student's process, and may be anything within its bounds.
 from __future__ import annotations
 
 from grader.ir.vocabulary import shown
-from grader.language import NOTHING, Text, say
+from grader.language import NOTHING, Text, join, say
 from grader.messages import LoopVariable
 
 
 def advice_on_loop_variable(found: LoopVariable | None) -> Text:
-    """Return what belongs in place of a loop's variable; nothing where it is not known."""
+    """Return what belongs in place of a loop's variable, and of others that were found with it.
+
+    Nothing where it is not known.
+    """
     if found is None:
         return NOTHING
+    return join(*map(_advice, (found, *found.others)))
+
+
+def _advice(found: LoopVariable) -> Text:
     block, function, name = map(shown, (found.block, found.function, found.name))
     if found.axis:
         return say(

@@ -18,6 +18,7 @@ from grader.execute.known_errors import recognise
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
 from grader.messages import LoopVariable, NoteKind
+from grader.messages.printed_modules import with_names
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300
@@ -82,11 +83,11 @@ def telling_line(message: str) -> str:
     _, mark, reason = message.rpartition("Error message: ")
     ill_formed = _ILL_FORMED.match(message)
     if ill_formed is not None:
-        reason = _first_line(ill_formed["reason"] or "")
+        reason = _first_line(ill_formed["reason"] or "").removeprefix("Error message: ")
         line = ": ".join(filter(None, (ill_formed["what"], reason)))
     elif mark:
         primitive = _PRIMITIVE.search(message[:1000])
-        line = (f"{primitive[1]}: " if primitive else "") + _first_line(reason)
+        line = (f"{primitive[1]}: " if primitive else "") + with_names(_first_line(reason), message)
     else:
         _, mark, reason = message.partition(" is false: ")
         line = _first_line(reason) if mark else _plain_line(message)

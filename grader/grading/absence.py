@@ -128,6 +128,8 @@ _MADE = re.compile(
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
 
+_REPLACE = say("Replace the stub by your solution.")
+
 _NAMES = 20_000
 """How many names are looked at; a text that binds more is nobody's solution."""
 
@@ -172,7 +174,17 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
             yield cell, match[1] or match[2]
 
 
+_STUB = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
+"""A line that stands for a solution. TVM's parser refuses it."""
+
+
 def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
+    if cell.fate == "failed" and _STUB.search(cell.source):
+        return Problem(
+            say("{where} is not solved yet.", where=_name_in(name, cell.cell)),
+            _REPLACE,
+            code="unsolved",
+        )
     reason, hint = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
     cause = cell.advice or _cause(recognise(cell.error, cell.message), preamble, layers)
@@ -191,7 +203,7 @@ def _explain_failure(
     if failure.reason == "raised" and known.kind == "not_implemented":
         return Problem(
             say("{where} is not solved yet.", where=where),
-            say("Replace the stub by your solution."),
+            _REPLACE,
             code="unsolved",
         )
     if failure.reason == "raised" and known.kind == "interrupted":
@@ -218,7 +230,11 @@ def _explain_failure(
 
 
 def _where(failure: CaptureFailure) -> Text:
-    return say("{name} (cell {cell})", name=failure.name, cell=failure.cell)
+    return _name_in(failure.name, failure.cell)
+
+
+def _name_in(name: str, cell: int) -> Text:
+    return say("{name} (cell {cell})", name=name, cell=cell)
 
 
 def _raised(failure: CaptureFailure, where: Text) -> Text:

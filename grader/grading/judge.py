@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.grading.half_made import with_stop
 from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
@@ -137,7 +138,8 @@ def judge_case(part: PartTable, case: Case) -> Part:
 
     A failed check that is `required` makes the other checks of the part worth nothing.
     """
-    outcomes = {table.id: _decide(table, case) for table in part.check}
+    decided = {table.id: _decide(table, case) for table in part.check}
+    outcomes = with_stop(decided, part.check, case.evidence.stopped)
     blocking = [
         table.id
         for table in part.check
@@ -345,6 +347,18 @@ def given_problem(refused: Sequence[Refused], part: PartTable) -> Problem | None
     if why:
         return Problem(say(_NOT_PROVEN, **told, reason=why), _REPLAYABLE, code="given")
     return Problem(say(IS_GIVEN, **told), SOLVE_IT, code="given")
+
+
+def nothing_counts(refused: Sequence[Refused], part: PartTable, absent: Problem) -> Problem:
+    """Return why a part has no candidate: only given ones, or `absent`.
+
+    Where the cell failed in which a schedule was to be made, that is the reason, and not that the
+    notebook has the lecture's module, which nobody named so.
+    """
+    given = given_problem(refused, part)
+    is_named = any(each.capture.by_name for each in refused)
+    is_lost = absent.code == "unfinished_cell" and not is_named
+    return absent if given is None or is_lost else given
 
 
 def _best_first(graded: list[Graded]) -> list[Graded]:

@@ -44,14 +44,15 @@ from grader.evidence.search import Searched, gather_search
 from grader.evidence.subject import Subject
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
+from grader.grading.half_made import find_stop
 from grader.grading.judge import (
     Graded,
     Refused,
     first_timing,
-    given_problem,
     is_complete,
     judge_case,
     judge_problem,
+    nothing_counts,
     select,
 )
 from grader.grading.needs import (
@@ -152,7 +153,11 @@ class Referee:
         """
         timed = [(part, graded) for part, graded in compared if _is_timed(part, graded)]
         for part, graded in timed:
-            case = next(each for each in _best_of(graded) if not _is_blocked(part, each.part)).case
+            case = next(
+                each
+                for each in _best_of(graded)
+                if not (_is_blocked(part, each.part) or _is_half_made(each))
+            ).case
             assert case is not None
             task = timing_to_come(case.candidate, self._setup(part), case.evidence.replay)
             if task is not None:
@@ -196,7 +201,7 @@ class Referee:
             layers = partial(self._answers.of(part).layers, [0])
             names = assignment.arguments.names()
             absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
-            return [Graded(judge_problem(part, given_problem(refused, part) or absent))]
+            return [Graded(judge_problem(part, nothing_counts(refused, part, absent)))]
         contested = any(outdoes(each.part, best[0].part) for each in best[1:])
         return [replace(self._explained(part, best[0]), contested=contested), *best[1:]]
 
@@ -251,7 +256,11 @@ class Referee:
             return Refused(capture)
         searched = self._search(part, candidate)
         candidate = searched.candidate
-        evidence = replace(self._gather(part, candidate, given), search=searched.search)
+        evidence = replace(
+            self._gather(part, candidate, given),
+            search=searched.search,
+            stopped=find_stop(part, capture, self._lost),
+        )
         if given and not (evidence.replay and evidence.replay.proven):
             why = NOTHING if evidence.replay is None else evidence.replay.reason
             return Refused(capture, NOTHING if why in NO_SCHEDULE else why)
@@ -310,7 +319,7 @@ class Referee:
         for each in _best_of(graded):
             assert each.case is not None
             measured = None
-            if not _is_blocked(part, each.part):
+            if not (_is_blocked(part, each.part) or _is_half_made(each)):
                 generator = np.random.default_rng(self._seeds[part.id])
                 replay = each.case.evidence.replay
                 measured = gather_timing(each.case.candidate, setup, generator, replay)
@@ -349,7 +358,13 @@ def _is_timed(part: PartTable, graded: list[Graded]) -> bool:
     """Say whether a candidate of a part is to be timed."""
     if "timing" not in part_needs(part) or graded[0].case is None:
         return False
-    return any(not _is_blocked(part, each.part) for each in _best_of(graded))
+    best = _best_of(graded)
+    return any(not (_is_blocked(part, each.part) or _is_half_made(each)) for each in best)
+
+
+def _is_half_made(graded: Graded) -> bool:
+    """Say whether a schedule stops at a step that raised, and lacks what stands behind it."""
+    return any(check.code == "unfinished_cell" for check in graded.part.checks)
 
 
 def _is_blocked(part: PartTable, graded: Part) -> bool:

@@ -100,6 +100,7 @@ class LoopVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     axis: Annotated[str, msgspec.Meta(max_length=40)] = ""
     kind: Literal["spatial", "reduce"] = "spatial"
     extent: Annotated[str, msgspec.Meta(max_length=60)] = ""
+    others: Annotated[tuple[LoopVariable, ...], msgspec.Meta(max_length=2)] = ()
 
 
 NoteKind = Literal["cut", "asked", "restarted", "drawn", "loop_variable", "refused_loop_variable"]

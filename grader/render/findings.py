@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from grader.language import Sentence, Text, in_a_row, join, say
+from grader.language import Sentence, Sentences, Text, in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
 from grader.render.timings import speed_sentence
@@ -259,7 +259,7 @@ def _duration(report: Report) -> str:
     return tell("{total} ({stages})", total=total, stages=stages) if stages else total
 
 
-# What to mend first: the one cause of lost points that a student is told of before all others.
+# What to mend first: the causes of lost points that a student is told of before all others.
 
 
 _FAILED: Final[frozenset[CheckCode]] = frozenset({"unfinished_cell"})
@@ -302,8 +302,8 @@ class Cause(NamedTuple):
     points: float
 
 
-def first_cause(report: Report) -> Cause | None:
-    """Return what to mend first, None where nothing is to be mended that anybody knows of.
+def first_causes(report: Report, most: int = 3) -> tuple[Cause, ...]:
+    """Return what to mend first, at most so many causes; none where nobody knows of any.
 
     A cell that failed comes first, as the rest of it was not run. Then comes what is wrong in what
     the student built, also where it has some of its points: nothing is nearer to more of them. Then
@@ -324,7 +324,7 @@ def first_cause(report: Report) -> Cause | None:
         return _rank(cause.check, given), -round(cause.points, 6)
 
     ranked = sorted(causes.values(), key=order)
-    return next((each for each in ranked if each.points > _LEAST), None)
+    return tuple(each for each in ranked if each.points > _LEAST)[:most]
 
 
 def missing_parts(report: Report) -> frozenset[int]:
@@ -352,13 +352,13 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
     for place, part in enumerate(report.parts):
         lost = [check for check in part.checks if is_lost(check)]
         causes = [check for check in lost if _is_cause(check)]
-        keys = {_key(check) for check in causes}
+        keys = {_key(part, check) for check in causes}
         # Of two causes in a part nobody knows which one the others wait for.
         waiting = [check for check in lost if check.code in _DEPENDENT] if len(keys) == 1 else []
         for check in causes:
-            yield _key(check), Cause(place, check, check.max_score - check.score)
+            yield _key(part, check), Cause(place, check, check.max_score - check.score)
         for check in waiting:
-            yield _key(causes[0]), Cause(place, causes[0], check.max_score - check.score)
+            yield _key(part, causes[0]), Cause(place, causes[0], check.max_score - check.score)
 
 
 def _is_cause(check: Check) -> bool:
@@ -366,18 +366,29 @@ def _is_cause(check: Check) -> bool:
     return is_known and not check.again and bool(check.reason or check.hint)
 
 
-def _key(check: Check) -> object:
-    """Return what is the same for checks that one thing mends: their words, or the cell."""
+def _key(part: Part, check: Check) -> object:
+    """Return what is the same for checks that one thing mends.
+
+    That is the cell that failed, the mistake that a diagnosis names with the advice on it (a model
+    that computes the mean is scheduled, too), or the words.
+    """
     cell = _cell(check)
-    return (check.reason, check.hint) if cell is None else (check.code, cell)
+    if cell is not None:
+        return check.code, cell
+    diagnosis = part.diagnosis
+    if check.tells_diagnosis and diagnosis is not None and diagnosis.mistake:
+        return diagnosis.mistake, check.hint
+    return check.reason, check.hint
 
 
 def _cell(check: Check) -> object:
     """Return the cell that did not run to its end, None where it is another reason or not told."""
-    reason = check.reason
-    if check.code != "unfinished_cell" or not isinstance(reason, Sentence):
+    if check.code != "unfinished_cell":
         return None
-    return reason.values.get("cell")
+    reason = check.reason
+    sentences = reason.parts if isinstance(reason, Sentences) else (reason,)
+    first = next((each for each in sentences if isinstance(each, Sentence)), None)
+    return None if first is None else first.values.get("cell")
 
 
 def _rank(check: Check, given: frozenset[int]) -> int:

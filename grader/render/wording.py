@@ -257,6 +257,16 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "zeros": say("all numbers are 0"),
     "input_returned": say("its input comes out unchanged"),
     "low_precision": say("it computes in fewer digits than float32"),
+    "padding_one_side": say("the padding is on one side only"),
+    "other_activation": say("another activation is computed"),
+    "mean_axis": say("a mean or a sum goes along another axis"),
+    "sum_for_mean": say("a sum and a mean are exchanged"),
+    "mean_taken_off": say("the mean is subtracted before it"),
+    "added": say("the operands are added, should be subtracted"),
+    "exchanged": say("the operands are subtracted the other way round"),
+    "negated": say("a value has the opposite sign"),
+    "reversed": say("its numbers are in the reverse order along its last axis"),
+    "clamp_range": say("numbers are clamped to another range"),
     "schedule_step": say("a step of the schedule changes what is computed"),
 }
 """By the names of `MistakeKind`, and one for where a module departs in no way that is known."""

@@ -126,6 +126,16 @@ MistakeKind = Literal[
     "zeros",
     "input_returned",
     "low_precision",
+    "padding_one_side",
+    "other_activation",
+    "mean_axis",
+    "sum_for_mean",
+    "mean_taken_off",
+    "added",
+    "exchanged",
+    "negated",
+    "reversed",
+    "clamp_range",
     "schedule_step",
 ]
 """A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""

@@ -98,6 +98,13 @@ class TestWords:
                 "`reorder` the loops.",
             ),
             (
+                {"lanes": 16},
+                "Loop 3 around `Y_update` should be that of 16 iterations along axis 2 and is that"
+                " of 8 iterations along axis 2.",
+                "The loops along axis 2 should have the extents [16, 8], outermost first: give"
+                " `split` the factors in this order, and do not exchange its loops.",
+            ),
+            (
                 {"without": "unroll"},
                 "Loop 5 of 4 iterations over the sum around `Y_update` should be unrolled and is"
                 " serial.",

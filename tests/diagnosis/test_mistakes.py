@@ -425,7 +425,8 @@ class TestTakenOut:
         ]
         found = align(observed, record(self.compute, [QUERY, KEY, VALUE]))
         assert 1 == found.wrong
-        assert found.mistake is None
+        assert found.mistake is not None
+        assert "other_activation" == found.mistake.kind
 
     def test_nor_where_it_is_the_result(self) -> None:
         scores = QUERY @ KEY.T
@@ -433,7 +434,9 @@ class TestTakenOut:
             Observed("lv", "matmul", scores, takes_input=True),
             Observed("lv1", "relu", relu(scores), (0,)),
         ]
-        assert align(observed, record(self.compute, [QUERY, KEY, VALUE])).mistake is None
+        found = align(observed, record(self.compute, [QUERY, KEY, VALUE])).mistake
+        assert found is not None
+        assert "other_activation" == found.kind
 
     def test_one_too_many_is_told_to_go_where_the_rest_is_pytorchs(self) -> None:
         def compute() -> torch.Tensor:

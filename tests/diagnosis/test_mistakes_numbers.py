@@ -69,7 +69,7 @@ class TestWhereToLook:
 
     def test_what_is_left_of_negative_numbers_is_at_no_edge(self) -> None:
         def leaky(x: Any) -> Any:
-            return np.maximum(x, x * np.float32(0.1))
+            return np.maximum(x, x * np.float32(0.15))
 
         x, weight = np.abs(noise(6, 8)), np.abs(noise(8, 8))
         weight[:, [1, 4]] *= -1

@@ -48,6 +48,8 @@ FACTS: dict[str, Any] = {
     "returned": "lv1",
     "end": "last",
     "along": 1,
+    "argument": 3,
+    "shift": 128,
 }
 SPECIAL = {"missing", "taken", "start", "along", "buffer"}
 """Facts that make another saying due, beside those of `DECIDES`."""
@@ -150,9 +152,11 @@ class TestWhatIsNotRecognised:
             " after max_pool2d."
         )
 
-    def test_where_most_is_right_the_edges_are_to_be_looked_at(self) -> None:
+    def test_where_most_is_right_the_rest_is_to_be_looked_at(self) -> None:
+        """What it is, an edge of a loop or what is negative, nobody knows."""
         advice = tell(DENSE._replace(right=0.97), "", {})[1]
-        assert advice.english.startswith("97% of its elements are right: look at the edges")
+        assert advice.english.startswith("97% of its elements are right: see what the others have")
+        assert "loop" not in advice.english
 
     def test_what_is_rounded_has_no_edge_to_look_at(self) -> None:
         rounded = DENSE._replace(right=0.97, difference=4e-4)
@@ -239,9 +243,19 @@ class TestSayings:
         names = {"taken": "add", "wanted": "relu"}
         assert "of add, should take that of relu" in tell(DENSE, "other_operand", names)[0].english
         names = {"taken": "add", "wanted": "add"}
-        assert (
-            "takes another value than it should" in tell(DENSE, "other_operand", names)[0].english
-        )
+        told = tell(DENSE, "other_operand", {**names, "layer": "linear"})
+        assert "takes another value than it should" in told[0].english
+
+    def test_no_sentence_has_a_hole(self, subtests: pytest.Subtests) -> None:
+        """PyTorch's function may be one that nobody would call a layer, and has no name then."""
+        for key in MISTAKE_MESSAGES:
+            kind, facts = due(key)
+            nameless = {n: "" if isinstance(v, str) else v for n, v in facts.items()}
+            nameless |= {DECIDES[kind]: facts[DECIDES[kind]]} if kind in DECIDES else {}
+            nameless |= {"missing": ("",)} | ({"layers": ("", "")} if "layers" in facts else {})
+            with subtests.test(key):
+                for text in tell(DENSE, kind, nameless):
+                    assert not re.search(r"``|  | [.,:;]|^ | $", text.english), text.english
 
     def test_steps_are_named_where_they_are_known(self) -> None:
         facts = {"taken": "linear", "wanted": "relu", "taken_step": "lv1", "wanted_step": "lv2"}

@@ -8,16 +8,19 @@ import socket
 import urllib.error
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pytest
 import torch
+import tvm
 from tvm import relax, te, topi
+from tvm.script import tirx as T  # noqa: N812 - as courses write it
 from tvm.te.tag import TagScope
 
 from grader.execute.known_errors import UNKNOWN, ErrorKind, KnownError, recognise
 from grader.execute.problems import telling_line
+from grader.execute.schedule_errors import advice_on_step, explain_step
 from grader.inside.kernel.faults import describe_error, error_name
 
 
@@ -63,6 +66,55 @@ def stacked() -> object:
 
 def stubbed() -> object:
     raise NotImplementedError
+
+
+@T.prim_func(s_tir=True)  # type: ignore[untyped-decorator]
+def sum_and_double(  # type: ignore[no-untyped-def]
+    a: T.Buffer((16, 16), "float32"),  # type: ignore[valid-type]
+    b: T.Buffer((16, 16), "float32"),  # type: ignore[valid-type]
+    d: T.Buffer((16, 16), "float32"),  # type: ignore[valid-type]
+):
+    c = T.sblock_alloc_buffer((16, 16))
+    for i, j, k in T.grid(16, 16, 16):
+        with T.sblock("sums"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                c[vi, vj] = T.float32(0)
+            c[vi, vj] += a[vi, vk] * b[vk, vj]
+    for x, y in T.grid(16, 16):
+        with T.sblock("doubled"):
+            vx, vy = T.axis.remap("SS", [x, y])
+            d[vx, vy] = c[vx, vy] * T.float32(2)
+
+
+class Blocks(NamedTuple):
+    """A schedule of a sum and what follows it, with its blocks and their loops."""
+
+    sch: Any
+    sums: Any
+    doubled: Any
+    i: Any
+    j: Any
+    k: Any
+    x: Any
+    y: Any
+
+
+def step(do: Callable[[Blocks], object]) -> Callable[[], object]:
+    """Return what does a step of a schedule."""
+
+    def run() -> object:
+        sch = tvm.s_tir.Schedule(sum_and_double)
+        blocks = [sch.get_sblock(each) for each in ("sums", "doubled")]
+        loops = [loop for block in blocks for loop in sch.get_loops(block)]
+        return do(Blocks(sch, *blocks, *loops))
+
+    return run
+
+
+def decomposed(do: Callable[[Blocks], object]) -> Callable[[], object]:
+    """Return what does a step of a schedule whose sum is decomposed."""
+    return step(lambda b: (b.sch.decompose_reduction(b.sums, b.k), do(b)))
 
 
 REAL: list[tuple[Callable[[], object], KnownError]] = [
@@ -139,6 +191,42 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     ),
     (lambda: topi.nn.softmax(tensor(2, 4), 2), KnownError("no_axis")),
     (within_main(lambda bb, x: bb.emit(relax.op.nn.softmax(x, 2))), KnownError("no_axis")),
+    (step(lambda b: b.sch.vectorize(b.k)), KnownError("step_on_reduction", ("sums",))),
+    (step(lambda b: b.sch.parallel(b.k)), KnownError("step_on_reduction", ("sums",))),
+    (step(lambda b: b.sch.get_sblock("sum")), KnownError("step_without_block", ("sum",))),
+    (step(lambda b: b.sch.compute_inline(b.sums)), KnownError("step_inlines_sum", ("sums",))),
+    (step(lambda b: b.sch.reorder(b.i, b.i)), KnownError("step_names_loop_twice", ("i",))),
+    (step(lambda b: b.sch.split(b.j, [3, 4])), KnownError("step_factors_too_small", ("j",))),
+    (step(lambda b: b.sch.fuse(b.i, b.k)), KnownError("step_loops_apart", ("i", "k"))),
+    (
+        decomposed(lambda b: b.sch.decompose_reduction(b.sums, b.k)),
+        KnownError("step_not_a_sum", ("sums_update",)),
+    ),
+    (
+        decomposed(lambda b: b.sch.parallel(b.i)),
+        KnownError("step_on_half_a_sum", ("sums_update",)),
+    ),
+    (
+        decomposed(lambda b: b.sch.compute_at(b.sums, b.x)),
+        KnownError("step_on_half_a_sum", ("sums_update",)),
+    ),
+    (
+        step(lambda b: b.sch.compute_at(b.doubled, b.i)),
+        KnownError("step_moves_output", ("doubled",)),
+    ),
+    (
+        step(lambda b: (b.sch.reorder(b.k, b.j), b.sch.decompose_reduction(b.sums, b.j))),
+        KnownError("step_decomposes_inside", ("j", "sums")),
+    ),
+    (step(lambda b: b.sch.reorder(b.i, b.x)), KnownError("step_loops_not_nested")),
+    (
+        step(lambda b: b.sch.compute_at(b.sch.cache_read(b.sums, 0, "global"), b.x)),
+        KnownError("step_blocks_outside", ("sums",)),
+    ),
+    (
+        step(lambda b: (b.sch.split(b.i, [4, 4]), b.sch.parallel(b.i))),
+        KnownError("step_on_gone", ("loop",)),
+    ),
 ]
 """What raises, and what is read of it. A limit of the system is worded by the system here, too."""
 
@@ -198,6 +286,12 @@ def test_it_is_read_by_its_words(error: str, message: str, kind: ErrorKind) -> N
 def test_every_kind_is_raised_here() -> None:
     raised = {known.kind for _, known in REAL} | {kind for _, _, kind in WORDED}
     assert {*get_args(ErrorKind)} == raised | {"unknown"}
+
+
+def test_what_tvm_refuses_in_a_schedule_is_explained() -> None:
+    kinds = [known for _, known in REAL if known.kind.startswith("step_")]
+    assert all("{" not in advice_on_step(each).english for each in kinds)
+    assert all(explain_step(each)[0] and explain_step(each)[1] for each in kinds)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,12 @@ def test_the_axis_is_declared_where_the_block_has_none() -> None:
     assert "declare `vk = T.axis.reduce(8, k)`, and write `vk` in place of `k`" in said.english
 
 
+def test_all_that_were_found_are_told() -> None:
+    said = advice_on_loop_variable(msgspec.structs.replace(HAS_AXIS, others=(HAS_NONE,))).english
+    assert "write `vj` in place of `j`" in said
+    assert "declare `vk = T.axis.reduce(8, k)`" in said
+
+
 @pytest.mark.parametrize("found", [HAS_AXIS, HAS_NONE])
 def test_it_is_said_in_every_language(found: LoopVariable) -> None:
     said = {advice_on_loop_variable(found).in_(language) for language in LANGUAGES}

@@ -38,6 +38,20 @@ def test_an_unsolved_stub_is_called_so():
     assert "not solved yet" in problem.reason.english
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("class create:\n    def add():\n        ...", "unsolved"),
+        ("class create:\n    ...  # your code", "unsolved"),
+        ("create = x[..., 0]\n# ...", "unfinished_cell"),
+    ],
+)
+def test_a_cell_that_fails_at_its_stub_is_not_solved(text, code):
+    lost = LostCell(3, text, "failed", "DiagnosticError", "cannot be parsed")
+    problem = explain_absence(part(), (), (lost,))
+    assert (code, code == "unsolved") == (problem.code, "not solved yet" in problem.reason.english)
+
+
 def test_a_missing_schedule_is_called_so():
     assert "No schedule" in explain_absence(part(kind="schedule"), ()).reason.english
 

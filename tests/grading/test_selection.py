@@ -10,7 +10,7 @@ import pytest
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks import kinds as registered
 from grader.evidence.case import Case, Evidence, Outputs, Problem
-from grader.grading.judge import Graded, Refused, computes, given_problem, select
+from grader.grading.judge import Graded, Refused, computes, given_problem, nothing_counts, select
 from grader.language import foreign
 from grader.messages import Capture, CaptureFailure
 from grader.report import Check, Part
@@ -129,3 +129,21 @@ def test_of_steps_that_lead_to_what_is_given_and_prove_nothing_the_reason_is_tol
     assert problem is not None
     assert problem.reason.english.endswith("not proven: the annotation is not replayed.")
     assert "given" == problem.code
+
+
+class TestNothingCounts:
+    LOST = Problem(foreign("The cell failed."), code="unfinished_cell")
+    ABSENT = Problem(foreign("There is no schedule."), code="absent")
+
+    def test_a_cell_that_failed_is_the_reason_where_nobody_named_what_is_given(self):
+        lecture = Refused(Capture("transform", "mod", 3, False, b"{}"))
+        assert nothing_counts([lecture], SCHEDULE, self.LOST) is self.LOST
+
+    def test_what_is_given_is_the_reason_where_it_was_named(self):
+        named = Refused(Capture("transform", "sch", 3, True, b"{}"))
+        assert "given" == nothing_counts([named], SCHEDULE, self.LOST).code
+
+    def test_or_where_nothing_failed(self):
+        lecture = Refused(Capture("transform", "mod", 3, False, b"{}"))
+        assert "given" == nothing_counts([lecture], SCHEDULE, self.ABSENT).code
+        assert nothing_counts([], SCHEDULE, self.ABSENT) is self.ABSENT

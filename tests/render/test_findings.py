@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from grader.language import NOTHING, Text, foreign, say
+from grader.language import NOTHING, Text, foreign, join, say
 from grader.render.findings import (
     diagnosis_of,
     explanation,
-    first_cause,
+    first_causes,
     is_lost,
     line_in_file,
     lost_checks,
@@ -217,8 +217,16 @@ def of(*parts: Part) -> Report:
 
 def first(*parts: Part) -> tuple[int, str, float] | None:
     """Return the place of the part, the code of the check, and the points, of what comes first."""
-    cause = first_cause(of(*parts))
-    return None if cause is None else (cause.part, cause.check.code, cause.points)
+    causes = first_causes(of(*parts))
+    return (causes[0].part, causes[0].check.code, causes[0].points) if causes else None
+
+
+def mistaken(mistake: Any, advice: str, points: float = 10) -> Part:
+    """Return a part that lost points by a mistake which is told with other numbers everywhere."""
+    told = f"{points} of 20 differ."
+    check = graded("values", 0, points, told, hint=foreign(advice), tells_diagnosis=True)
+    diagnosis = Diagnosis((), 0, NOTHING, None, mistake, foreign("It departs."), foreign(advice))
+    return replace(part_with(check), diagnosis=diagnosis)
 
 
 FULL = part_with(graded("passed", 10.0))
@@ -290,6 +298,29 @@ class TestCauses:
         two = part_with(graded("shape", 0, 2), graded("dtype", 0, 3), waiting)
         assert (0, "values", 4) == first(part_with(graded("values", 0, 4)), two)
 
+    def test_one_mistake_is_one_cause_in_all_parts_that_it_shows_in(self) -> None:
+        """The model that computes the mean of each window is scheduled, too."""
+        parts = [mistaken("pooling_kind", "Take the maximum."), part_with(graded("shape", 0, 9))]
+        parts.append(mistaken("pooling_kind", "Take the maximum.", 5))
+        assert (0, "values", 15) == first(*parts)
+
+    def test_two_mistakes_of_one_advice_are_two_causes(self) -> None:
+        parts = [mistaken("bias_twice", "Add it once."), mistaken("bias_missing", "Add it once.")]
+        assert [10, 10] == [each.points for each in first_causes(of(*parts))]
+
+    def test_what_no_mistake_explains_is_a_cause_of_its_own(self) -> None:
+        assert 2 == len(first_causes(of(mistaken("", "Compare."), mistaken("", "Compare.", 5))))
+
+    def test_three_are_told_in_their_order(self) -> None:
+        parts = [part_with(graded("values", 0, each)) for each in (2, 8, 4, 6)]
+        assert [8, 6, 4] == [each.points for each in first_causes(of(*parts))]
+
+    def test_a_schedule_that_stopped_is_one_cause_whatever_it_lacks(self) -> None:
+        stop = say("The schedule stops in cell {cell}, where a step raised.", cell=7)
+        steps = graded("unfinished_cell", 2, 6, join(stop, foreign("Not seen: a split.")))
+        speed = graded("unfinished_cell", 0, 9, join(stop, foreign("Not timed.")))
+        assert (0, "unfinished_cell", 13) == first(part_with(steps, speed))
+
 
 class TestNeverAdvised:
     @pytest.mark.parametrize(
@@ -330,8 +361,8 @@ class TestMissing:
         own, given = Cell("code", "sch = ...", 5), Cell("code", "sch = ...", 5, given=True)
         assert [False, True] == [is_missing(lost, own), is_missing(lost, given)]
         report = of(lost, part_with(graded("absent", 0, 40)))
-        found = [first_cause(replace(report, cells=(cell,))) for cell in (own, given)]
-        assert [0, 1] == [cause.part for cause in found if cause is not None]
+        found = [first_causes(replace(report, cells=(cell,)))[0] for cell in (own, given)]
+        assert [0, 1] == [cause.part for cause in found]
 
     def test_without_checks_nothing_is_known(self) -> None:
         assert not is_missing(part_with())

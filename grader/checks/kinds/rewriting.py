@@ -60,10 +60,27 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
                     count=used[name],
                     wanted=wanted,
                 ),
-                say("Print the module before and after the pass: something was not rewritten."),
+                _too_few(facts, name),
             )
     told = (say("`{name}` {count} times", name=name, count=n) for name, n in options.counts.items())
     return passed(say("The operators in `main` are as asked for: {told}.", told=in_a_row(told)))
+
+
+def _too_few(facts: ModuleFacts, name: str) -> Text:
+    """Return what to do where `main` has too few calls of an operator, by where there are more."""
+    for call in used_calls(facts):
+        graph = facts.graphs.get(call.callee) if call.kind == "function" else None
+        if graph is not None and any(each.callee == name for each in graph.calls):
+            return say(
+                "`{function}` calls `{name}`: see why the pass put that call there, and not only"
+                " those that it should.",
+                function=call.callee,
+                name=name,
+            )
+    return say(
+        "Print the module before and after the pass: which calls stand where `{name}` should?",
+        name=name,
+    )
 
 
 def _operators(calls: tuple[Call, ...]) -> Counter[str]:
@@ -162,6 +179,16 @@ def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
             say("Print the module after the pass: which of these operators are still in `main`?"),
         )
     group = next(iter(made - wanted))
+    if wanted[group]:
+        return (
+            say(
+                "Functions that do {group} and nothing else: {count}. There should be {wanted}.",
+                group=_spell(group),
+                count=made[group],
+                wanted=wanted[group],
+            ),
+            say("Leave in `main` what does not fit the pattern."),
+        )
     return (
         say("A function does {group}, and none should.", group=_spell(group)),
         say("Leave in `main` what does not fit the pattern."),

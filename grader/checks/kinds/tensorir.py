@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from grader.assignment import Computation, Table, TensorTable
 from grader.checks.registry import NoOptions, Outcome, check, failed, passed
@@ -88,9 +89,10 @@ def _judge(functions: Sequence[FunctionFacts], options: TensorIROptions) -> Outc
     if not options.axes:
         return None
     blocks = [block for each in functions for block in _working(each)]
+    whole = [_with_outer_axes(block, each) for each in functions for block in _working(each)]
     return (
         _first(_loop_within(block) for block in blocks)
-        or _axes(blocks, options.axes)
+        or _axes(whole, options.axes)
         or _first(_without_start(block, each) for each in functions for block in _working(each))
     )
 
@@ -98,6 +100,17 @@ def _judge(functions: Sequence[FunctionFacts], options: TensorIROptions) -> Outc
 def _working(function: FunctionFacts) -> list[Block]:
     """Return the blocks that store something themselves."""
     return [block for block in function.blocks if block.statements]
+
+
+def _with_outer_axes(block: Block, function: FunctionFacts) -> Block:
+    """Return a block with the axes of the blocks around it before its own, as if it were one.
+
+    A convolution may have a block for an item of the output, and in it one for its sum.
+    """
+    axes, outer = block.iterators, block.parent
+    while outer is not None:
+        axes, outer = function.blocks[outer].iterators + axes, function.blocks[outer].parent
+    return replace(block, iterators=axes)
 
 
 def _first(problems: Iterable[Outcome | None]) -> Outcome | None:

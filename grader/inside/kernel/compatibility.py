@@ -15,6 +15,7 @@ wrong on stderr.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -222,8 +223,11 @@ def _with_constants(today: Callable[[Any, Any], None]) -> Callable[[Any, Any], N
 Tell = Callable[[LoopVariable | None], None]
 """Is told what is let pass; None where its names are longer than can be told."""
 
-_REFUSED = "is defined outside of any block, but is used inside the non-opaque current block"
-"""What `verify_well_formed` of TVM 0.27 says of it: its error has no code."""
+_REFUSED = re.compile(
+    r"is defined (?:outside of any block|in block .{1,200}),"
+    r" but is used inside the non-opaque current block"
+)
+"""What `verify_well_formed` of TVM 0.27 says of it, also of a block in a block. It has no code."""
 
 _MARK = "grader_loop_variable"
 """Where an error that this module has raised says which variable it is about."""
@@ -246,11 +250,11 @@ def _explaining(today: Callable[..., Any], accept: Tell | None) -> Callable[...,
         try:
             return today(*given, **named)
         except Exception as error:  # whatever class TVM gives it
-            if _REFUSED not in str(error):
+            if _REFUSED.search(str(error)) is None:
                 raise
             found = list(islice(find_loop_variables(given[0]), LIMIT))
             told = "\n".join(map(_worded, found))
-            first = _bounded(found[0]) if found else None
+            first = _together(found)
             if accept is None:
                 refusal = type(error)(f"Error message: {told}\n{error}")
                 setattr(refusal, _MARK, first)
@@ -271,6 +275,14 @@ def refused_variable(error: BaseException | None) -> LoopVariable | None:
         return None
     within = (vars(each).get(_MARK) for each in (error, error.__context__) if each is not None)
     return next((each for each in within if isinstance(each, LoopVariable)), None)
+
+
+def _together(found: list[LoopVariable]) -> LoopVariable | None:
+    """Return the first of several with the others beside it; None where none can be told."""
+    first, *others = map(_bounded, found) if found else [None]
+    if first is None:
+        return None
+    return msgspec.structs.replace(first, others=tuple(each for each in others if each))
 
 
 def _bounded(found: LoopVariable) -> LoopVariable | None:

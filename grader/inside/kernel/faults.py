@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from grader.inside.kernel.objects import type_name
+from grader.messages.printed_modules import with_names
 
 # Which cell is running, and which cell a line of a traceback belongs to.
 
@@ -214,7 +215,7 @@ def _text_of(error: BaseException) -> str:
 def _telling_line(text: str) -> str:
     found = _TELLING.search(text)
     if found:
-        return _PREFIX.sub("", found["text"] or found["failed"], count=1)
+        return with_names(_PREFIX.sub("", found["text"] or found["failed"], count=1), text)
     lines = (line.strip() for line in text.splitlines())
     telling = next((line for line in lines if line and not _NOISE.match(line)), "")
     return _PREFIX.sub("", telling, count=1) if _PREFIX.match(telling) else telling

@@ -16,14 +16,13 @@ from markupsafe import Markup, escape
 from grader.language import say
 from grader.render import wording
 from grader.render.final_grade import DecidedPart, FinalGrade, as_decided
-from grader.render.findings import cells_run, circumstances, first_cause, missing_parts, place_of
+from grader.render.findings import cells_run, circumstances, first_causes, missing_parts, place_of
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.decisions import with_decisions
 from grader.render.html.notebook import Notebook
 from grader.render.html.sections import (
     CellAnchors,
-    FirstView,
     first_view,
     forms,
     part_anchor,
@@ -272,12 +271,10 @@ class _Page:
         self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
         self._notebook = Notebook(self._report)
-        cause = first_cause(report)  # of texts as they were said: a clean one is words alone
-        self._first: FirstView | None = None
-        self._missing = missing_parts(report)
-        if cause is not None and cause.part < PARTS:
-            self._first = first_view(cause, report)
-            self._missing -= {cause.part}
+        # Of texts as they were said: a clean one is words alone.
+        causes = [each for each in first_causes(report) if each.part < PARTS]
+        self._first = tuple(first_view(each, report) for each in causes)
+        self._missing = missing_parts(report) - {each.part for each in causes[:1]}
 
     def render(self) -> str:
         """Return the document."""

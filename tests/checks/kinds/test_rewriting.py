@@ -51,6 +51,14 @@ class TestOperators:
         facts = chain(call("operator", ADD), call("operator", "relax.exp"), call("operator", ADD))
         assert "passed" == self.judge(facts, add=2, exp=1, tanh=0).verdict
 
+    def test_what_stands_elsewhere_is_not_said_to_be_left_as_it_was(self):
+        """A pass that puts too much into a function has rewritten more than it should."""
+        facts = replace(chain(call("function", "fused")), graphs={"fused": group("relax.exp")})
+        hint = self.judge(facts, exp=1).hint.english
+        assert hint.startswith("`fused` calls `relax.exp`")
+        elsewhere = self.judge(chain(call("operator", ADD)), exp=1).hint.english
+        assert "which calls stand where `relax.exp` should?" in elsewhere
+
     @pytest.mark.parametrize(
         ("counts", "count"), [({"add": 1}, 2), ({"add": 3}, 2), ({"exp": 1}, 0)]
     )
@@ -104,6 +112,11 @@ class TestFused:
         graphs = {"a": group(MATMUL, ADD), "b": group(RELU)}
         outcome = self.judge(graphs, "ab", (MATMUL, ADD))
         assert (0.5, True) == (outcome.fraction, "none should" in outcome.reason.english)
+
+    def test_one_group_too_many_is_counted(self):
+        graphs = {"a": group(MATMUL, ADD), "b": group(MATMUL, ADD)}
+        outcome = self.judge(graphs, "ab", (MATMUL, ADD))
+        assert "and nothing else: 2. There should be 1." in outcome.reason.english
 
     def test_a_function_without_the_mark_does_not_count_unless_none_is_asked_for(self):
         graphs = {"a": group(MATMUL, ADD, primitive=False)}

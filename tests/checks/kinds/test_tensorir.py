@@ -52,6 +52,18 @@ def right(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((4,))):
 
 
 @T.prim_func(s_tir=True)
+def nested(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((4,))):
+    for i in range(4):
+        with T.sblock("row"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = T.float32(0)
+            for k in range(8):
+                with T.sblock("sum"):
+                    vk = T.axis.reduce(8, k)
+                    C[vi] = C[vi] + A[vi, vk] * B[vk]
+
+
+@T.prim_func(s_tir=True)
 def spatial(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((4,))):
     for i in range(4):
         with T.sblock("zero"):
@@ -175,7 +187,7 @@ def of_tensor_expressions():
 
 class TestRight:
     @pytest.mark.parametrize(
-        "function", [right, start_apart, changed_in_place, of_tensor_expressions()]
+        "function", [right, nested, start_apart, changed_in_place, of_tensor_expressions()]
     )
     def test_a_sum_over_a_reduction_axis_with_a_start_value_passes(self, function):
         assert ("passed", 1.0) == (judge(function).verdict, judge(function).fraction)

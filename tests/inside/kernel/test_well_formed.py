@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader.messages import LoopVariable
@@ -92,6 +93,36 @@ def test_the_error_says_it_as_a_value_too(
 ) -> None:
     told = tried(output_of, tmp_path, column, summed, tells=True)
     assert [str(found), "None None"] == told.splitlines()[1:]
+
+
+NESTED = """
+from tvm.script import ir as I, tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def windows(A: T.Buffer((9, 9), "float32"), C: T.Buffer((8, 8), "float32")):
+        for i, j in T.grid(8, 8):
+            with T.sblock("window"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.float32(0)
+                for y, x in T.grid(2, 2):
+                    with T.sblock("add"):
+                        vy, vx = T.axis.remap("RR", [y, x])
+                        C[vi, vj] = C[vi, vj] + A[vi + y, vj + x]
+"""
+
+
+@pytest.mark.parametrize("accept", [False, True])
+def test_all_of_a_block_within_a_block_are_told(
+    accept: bool, output_of: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TVM says of the inner block that the variable is defined in the outer one."""
+    monkeypatch.setattr(f"{__name__}.SCRIPT", NESTED)
+    told = tried(output_of, tmp_path, "", "", accept=accept, tells=True)
+    y, x = (LoopVariable("add", "windows", each, axis=f"v{each}") for each in "yx")
+    assert str(msgspec.structs.replace(y, others=(x,))) in told
+    assert accept == told.startswith("accepted")
 
 
 def test_a_name_that_is_too_long_is_not_told_as_a_value(

@@ -1,0 +1,202 @@
+"""What goes wrong in operations that are no product: means, differences, clamps, activations.
+
+The recorder keeps them as calls of PyTorch. What a call did with its operand, such as along which
+axis a mean goes, is found by trying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+from torch.nn import functional
+
+from grader.diagnosis.layers import Change, Program, after, change
+from grader.evidence.operations import Layer, Tensor
+
+_CLOSE = 1e-9
+
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "relu6": functional.relu6,
+    "gelu": functional.gelu,
+    "gelu (tanh)": lambda x: functional.gelu(x, approximate="tanh"),
+    "silu": functional.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "elu": functional.elu,
+    "softplus": functional.softplus,
+    "hardswish": functional.hardswish,
+    "leaky_relu (0.01)": lambda x: functional.leaky_relu(x, 0.01),
+    "leaky_relu (0.1)": lambda x: functional.leaky_relu(x, 0.1),
+    "leaky_relu (0.2)": lambda x: functional.leaky_relu(x, 0.2),
+}
+"""Functions of one tensor that are taken for one another, by what PyTorch calls them."""
+
+_BOUNDS = ((-128, 127), (-127, 127), (0, 255), (0, 127), (-128, 128), (-255, 255))
+"""Ranges that numbers of eight bits are cut to."""
+
+
+def elementwise_mistakes(program: Program, place: int) -> Iterator[Change]:
+    """Return what may have been done in place of a call that is no product."""
+    layer = program.layers[place]
+    yield from _activations(program, place)
+    name = layer.name
+    if layer.operation.kind != "other":
+        return
+    if not name:
+        yield from _arguments(place, layer)
+    if name in ("mean", "sum"):
+        yield from _reductions(place, layer)
+    elif name in ("sub", "__sub__", "rsub"):
+        yield from _differences(place, layer)
+    elif name in ("clamp", "clip"):
+        yield from _clamps(place, layer)
+    elif name == "rms_norm":
+        yield from _centred(place, layer)
+    if name in ("sin", "cos", "sub", "mul", "div", "neg"):
+        yield change("negated", place, after(layer.operation.compute, torch.neg))
+
+
+def _arguments(place: int, layer: Layer) -> Iterator[Change]:
+    """Take an argument with the opposite sign: the sines of a rotation, which goes backwards."""
+    operands = layer.operation.operands
+    if len(operands) == 1 and operands[0].argument is not None:
+        negated = after(layer.operation.compute, torch.neg)
+        yield change("negated", place, negated, of="argument", argument=operands[0].argument + 1)
+
+
+def _centred(place: int, layer: Layer) -> Iterator[Change]:
+    """Subtract the mean, from all that is done or from what is divided alone."""
+    compute = layer.operation.compute
+
+    def divided(x: Tensor, *rest: Tensor) -> Tensor:
+        return torch.nan_to_num(compute(x, *rest) / x) * (x - x.mean(-1, keepdim=True))
+
+    yield change("mean_taken_off", place, divided)
+    yield change(
+        "mean_taken_off",
+        place,
+        lambda x, *rest: compute(x - x.mean(-1, keepdim=True), *rest),
+    )
+
+
+def _activations(program: Program, place: int) -> Iterator[Change]:
+    """Do another activation than the layer is, on what it takes: gelu for silu."""
+    layer = program.layers[place]
+    if layer.operation.kind not in ("relu", "other") or not layer.name:
+        return
+    value = layer.operation.compute()
+    for x in _inputs(program, layer, value):
+        wanted = layer.name if layer.operation.kind == "relu" else _activation_of(x, value)
+        if wanted is None or (wanted != "relu" and _is_inner(program, place, x)):
+            continue
+        for name, function in ACTIVATIONS.items():
+            if name != wanted:
+                yield change(
+                    "other_activation",
+                    place,
+                    lambda *_, f=function, given=x: f(given),
+                    found=name,
+                    wanted=wanted,
+                )
+
+
+def _activation_of(x: Tensor, value: Tensor) -> str | None:
+    return next((name for name, f in ACTIVATIONS.items() if _is_same(f(x), value)), None)
+
+
+def _is_inner(program: Program, place: int, x: Tensor) -> bool:
+    """Say whether a layer only serves an activation of the same tensor: the sigmoid of a silu."""
+    after = program.next_of(place)
+    if after is None:
+        return False
+    value = program.layers[after].operation.compute()
+    return bool(_activation_of(x, value))
+
+
+def _inputs(program: Program, layer: Layer, value: Tensor) -> Iterator[Tensor]:
+    """Return what a layer of this shape is a function of: x of `x * sigmoid(x)`, once each."""
+    running = [each for each in layer.operation.operands if each.is_running]
+    alike = [each.value for each in running if each.value.shape == value.shape]
+    if len(alike) != len(running):
+        return
+    if len(alike) == 1 or any(torch.equal(alike[0], each) for each in alike[1:]):
+        yield alike[0]
+        return
+    for one, other in ((0, 1), (1, 0)) if len(running) == 2 else ():
+        before = running[other].layer
+        taken = () if before is None else program.layers[before].operation.operands
+        if running[one].layer in [each.layer for each in taken]:
+            yield running[one].value
+
+
+def _is_same(found: Tensor, wanted: Tensor) -> bool:
+    return bool(
+        found.shape == wanted.shape and torch.allclose(found, wanted, rtol=_CLOSE, atol=_CLOSE)
+    )
+
+
+def _reductions(place: int, layer: Layer) -> Iterator[Change]:
+    """Take a mean along another axis, or a sum in place of it, and the other way round."""
+    operation = layer.operation
+    if len(operation.operands) != 1:
+        return
+    x, value = operation.operands[0].value, operation.compute()
+    cases = value.ndim - layer.value.ndim
+    own, other = (torch.mean, torch.sum) if layer.name == "mean" else (torch.sum, torch.mean)
+    for axis in range(-x.ndim, 0):
+        for keeps in (True, False):
+            if x.ndim and _is_same(own(x, axis, keepdim=keeps), value):
+                yield change(
+                    "sum_for_mean",
+                    place,
+                    lambda x, a=axis, k=keeps: other(x, a, keepdim=k),
+                    takes=layer.name,
+                )
+                for wrong in range(-x.ndim, 0):
+                    if wrong != axis and x.ndim + wrong >= cases:
+                        yield change(
+                            "mean_axis",
+                            place,
+                            lambda x, a=wrong, k=keeps: own(x, a, keepdim=k),
+                            found=x.ndim + wrong - cases,
+                            wanted=x.ndim + axis - cases,
+                        )
+                return
+
+
+def _differences(place: int, layer: Layer) -> Iterator[Change]:
+    """Add what should be subtracted, or subtract the other way round."""
+    if len(layer.operation.operands) == 2:
+        yield change("added", place, torch.add)
+        yield change("exchanged", place, lambda x, y: y - x)
+
+
+def _clamps(place: int, layer: Layer) -> Iterator[Change]:
+    """Cut to another range, or to one that is moved by half."""
+    x, value = layer.operation.operands[0].value, layer.operation.compute()
+    low, high = float(value.min()), float(value.max())
+    if not (_is_same(x.clamp(low, high), value) and len(layer.operation.operands) == 1):
+        return
+    for least, most in _BOUNDS:
+        found = f"{least} to {most}"
+        if (least, most) != (low, high):
+            yield change(
+                "clamp_range", place, lambda x, a=least, b=most: x.clamp(a, b), found=found
+            )
+    for shift in (128, -128):
+        yield change(
+            "clamp_range",
+            place,
+            lambda x, s=shift: (x + s).clamp(low, high),
+            moved="before",
+            shift=shift,
+        )
+    shift = (_BOUNDS[0][1] + 1) if low < 0 else -(_BOUNDS[0][1] + 1)
+    yield change(
+        "clamp_range",
+        place,
+        lambda x, s=shift: (x + s).clamp(low + s, high + s),
+        found=f"{low + shift:g} to {high + shift:g}",
+    )

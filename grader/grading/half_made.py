@@ -1,0 +1,131 @@
+"""Schedules that stop half way, because a step raised: that is said before any missing step.
+
+The steps in the lines behind it stand in the notebook. To be told to write them is no help.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from grader.assignment import CheckTable, PartTable
+from grader.checks.registry import Outcome, find_check, not_graded
+from grader.evidence.case import Problem, Stop
+from grader.execute.known_errors import recognise
+from grader.execute.result import LostCell
+from grader.execute.schedule_errors import explain_step
+from grader.ir.vocabulary import shown
+from grader.language import Text, join, say
+from grader.messages import Capture
+
+_STEP_LENGTH = 60
+
+_LEFT_ALONE = frozenset({"equivalence", "pure_tir", "tensorir"})
+"""Checks that say what is wrong with the steps that were done, and not which are missing."""
+
+
+def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> Stop | None:
+    """Return where a candidate's schedule stops; None where no step of it raised.
+
+    Its own cell raised, or a later one that goes on with it.
+    """
+    if part.entry_kind != "schedule" or capture.trace is None:
+        return None
+    for cell in lost:
+        if cell.fate == "failed" and _is_refused(cell) and _is_of(capture, cell):
+            why, remedy = explain_step(recognise(cell.error, cell.message))
+            return Stop(cell.cell, cell.line, _step(cell), cell.message, why, remedy)
+    return None
+
+
+def _is_refused(cell: LostCell) -> bool:
+    """Say whether a step was refused. After any other error a schedule may be complete."""
+    known = recognise(cell.error, cell.message).kind
+    return cell.error == "ScheduleError" or known == "step_on_gone"
+
+
+def _is_of(capture: Capture, cell: LostCell) -> bool:
+    if cell.cell == capture.cell:
+        return True
+    goes_on = re.search(rf"(?<![\w.]){re.escape(capture.name)}\.", cell.source)
+    return cell.cell > capture.cell and goes_on is not None
+
+
+def _step(cell: LostCell) -> str:
+    """Return the line that raised; empty where it is not known, or no call."""
+    lines = cell.source.splitlines()
+    if cell.line is None or not 1 <= cell.line <= len(lines):
+        return ""
+    text = lines[cell.line - 1].strip()
+    primitive, mark, _ = cell.message.partition(": ")
+    is_named = f"{primitive.replace('-', '_')}(" in text if mark else "(" in text
+    return text if is_named and len(text) <= _STEP_LENGTH else ""
+
+
+def with_stop(
+    outcomes: Mapping[str, Outcome], tables: Iterable[CheckTable], stop: Stop | None
+) -> dict[str, Outcome]:
+    """Return what the checks say, with the error first in those that lack what stands behind it.
+
+    A schedule that lacks something is not timed: it is half of what the student has written.
+    """
+    found = dict(outcomes)
+    if stop is None:
+        return found
+    kinds = {table.id: table for table in tables}
+    lacking = [
+        name
+        for name, outcome in found.items()
+        if outcome.verdict in ("failed", "partial") and kinds[name].kind not in _LEFT_ALONE
+    ]
+    for name in lacking:
+        reason = join(told_stop(stop), found[name].reason)
+        found[name] = _changed(found[name], reason, stop)
+    for name, table in kinds.items() if lacking else ():
+        if "timing" in find_check(table).needs and not table.withheld:
+            reason = join(told_stop(stop), say("A schedule that is half made is not timed."))
+            problem = Problem(reason, _remedy(stop), code="unfinished_cell")
+            found[name] = not_graded(problem)
+    return found
+
+
+def _changed(outcome: Outcome, reason: Text, stop: Stop) -> Outcome:
+    return Outcome(
+        outcome.verdict,
+        outcome.fraction,
+        reason,
+        _remedy(stop),
+        outcome.interval,
+        outcome.again,
+        "unfinished_cell",
+    )
+
+
+def told_stop(stop: Stop) -> Text:
+    """Say where a schedule stops and why, in TVM's words where nothing else is known."""
+    place = _place(stop)
+    if stop.why:
+        return join(place, stop.why)
+    return join(place, say("TVM says: {error}", error=stop.error)) if stop.error else place
+
+
+def _place(stop: Stop) -> Text:
+    if stop.line is None:
+        return say("The schedule stops in cell {cell}, where a step raised.", cell=stop.cell)
+    if not stop.step:
+        return say(
+            "The schedule stops in cell {cell}, line {line}, where a step raised.",
+            cell=stop.cell,
+            line=stop.line,
+        )
+    return say(
+        "The schedule stops in cell {cell}, line {line}: {step} raised.",
+        cell=stop.cell,
+        line=stop.line,
+        step=shown(stop.step),
+    )
+
+
+def _remedy(stop: Stop) -> Text:
+    go_on = say("The lines behind it were not run. They may be right as they are.")
+    return join(stop.remedy or say("Mend that line."), go_on)

@@ -1,0 +1,177 @@
+"""Means, differences, clamps and activations that are others than PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from grader.diagnosis.align import Observed, align
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.evidence.recorder import record
+
+Compute = Callable[..., Any]
+X = np.random.default_rng(3).normal(size=(5, 7)).astype(np.float32) + np.float32(0.3)
+Y = np.random.default_rng(4).normal(size=(5, 7)).astype(np.float32)
+IMAGE = np.random.default_rng(5).normal(size=(1, 2, 6, 6)).astype(np.float32)
+KERNEL = torch.tensor(np.random.default_rng(6).normal(size=(3, 2, 3, 3)))
+
+
+def mistake_of(
+    pytorch: Compute, student: Compute, *arguments: Any, dtype: type = np.float32
+) -> LikelyMistake | None:
+    """Return the mistake of a student's one step beside PyTorch's function."""
+    tensors = [torch.tensor(each, dtype=torch.float64) for each in arguments]
+    layers = record(lambda: pytorch(*tensors).numpy(), arguments)
+    value = student(*tensors).numpy().astype(dtype)
+    return align([Observed("y", "f", value, takes_input=True)], layers).mistake
+
+
+@pytest.mark.parametrize(
+    ("pytorch", "student", "found", "wanted"),
+    [
+        (torch.relu, functional.relu6, "relu6", "relu"),
+        (torch.relu, lambda x: functional.leaky_relu(x, 0.01), "leaky_relu (0.01)", "relu"),
+        (lambda x: x * torch.sigmoid(x), functional.gelu, "gelu", "silu"),
+        (functional.silu, torch.sigmoid, "sigmoid", "silu"),
+        (functional.gelu, functional.silu, "silu", "gelu"),
+    ],
+)
+def test_another_activation_is_named_with_the_one_that_is_meant(
+    pytorch: Compute, student: Compute, found: str, wanted: str
+) -> None:
+    mistake = mistake_of(lambda x: pytorch(5 * x), lambda x: student(5 * x), X)
+    assert mistake is not None
+    assert ("other_activation", found, wanted) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_the_sigmoid_within_a_silu_is_not_what_was_meant() -> None:
+    """Two of them in a row: neither is borne out by what comes after the other."""
+    silu = lambda x: x * torch.sigmoid(x)  # noqa: E731
+    tensor = torch.tensor(X, dtype=torch.float64)
+    layers = record(lambda: silu(silu(tensor)).numpy(), [X])
+    first = functional.gelu(tensor)
+    steps = [
+        Observed("a", "gelu", first.numpy().astype(np.float32), takes_input=True),
+        Observed("b", "gelu", functional.gelu(first).numpy().astype(np.float32), takes=(0,)),
+    ]
+    mistake = align(steps, layers).mistake
+    assert mistake is not None
+    assert ("gelu", "silu") == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+@pytest.mark.parametrize(
+    ("student", "kind", "facts"),
+    [
+        (lambda x: x - x.mean(0, keepdim=True), "mean_axis", {"found": 0, "wanted": 1}),
+        (lambda x: x - x.sum(1, keepdim=True), "sum_for_mean", {"takes": "mean"}),
+        (lambda x: x + x.mean(1, keepdim=True), "added", {}),
+        (lambda x: x.mean(1, keepdim=True) - x, "exchanged", {}),
+    ],
+)
+def test_a_mean_that_is_taken_off_otherwise(
+    student: Compute, kind: str, facts: dict[str, Any]
+) -> None:
+    mistake = mistake_of(lambda x: x - x.mean(1, keepdim=True), student, X)
+    assert mistake is not None
+    assert kind == mistake.kind
+    assert facts == dict(mistake.facts)
+
+
+def test_axes_are_those_of_a_case() -> None:
+    """PyTorch's function has all cases at once; the student's has one."""
+    layers = record(
+        lambda: (lambda x: x - x.mean(2, keepdim=True))(torch.tensor(X[None])).numpy(), [X[None]]
+    )
+    layers = tuple(each._replace(value=each.value[0]) for each in layers)
+    value = X - X.mean(0, keepdims=True)
+    mistake = align([Observed("y", "f", value, takes_input=True)], layers).mistake
+    assert mistake is not None
+    assert (0, 1) == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+@pytest.mark.parametrize(
+    "student",
+    [
+        lambda x: functional.rms_norm(x - x.mean(-1, keepdim=True), (7,)),
+        lambda x: functional.rms_norm(x, (7,)) / x * (x - x.mean(-1, keepdim=True)),
+    ],
+)
+def test_half_a_layer_norm(student: Compute) -> None:
+    mistake = mistake_of(lambda x: functional.rms_norm(x, (7,)), student, X)
+    assert mistake is not None
+    assert "mean_taken_off" == mistake.kind
+
+
+@pytest.mark.parametrize(
+    ("student", "facts"),
+    [
+        (lambda x: x.clamp(-127, 127), {"found": "-127 to 127"}),
+        (lambda x: (x + 128).clamp(0, 255), {"found": "0 to 255"}),
+        (lambda x: (x - 128).clamp(-128, 127), {"moved": "before", "shift": -128}),
+    ],
+)
+def test_another_range(student: Compute, facts: dict[str, Any]) -> None:
+    whole = np.round(X * 200)
+    mistake = mistake_of(lambda x: x.clamp(-128, 127), student, whole, dtype=np.int16)
+    assert mistake is not None
+    assert ("clamp_range", facts) == (mistake.kind, dict(mistake.facts))
+
+
+def test_a_rotation_that_goes_backwards() -> None:
+    """The sines are an argument; two operations take them."""
+
+    def turned(x: Any, s: Any) -> Any:
+        s = s[:, :]
+        return torch.cat([x - 2 * s, x * s], 1)
+
+    mistake = mistake_of(turned, lambda x, s: turned(x, -s), X, Y)
+    assert mistake is not None
+    assert ("negated", 2) == (mistake.kind, mistake.facts["argument"])
+
+
+@pytest.mark.parametrize("pads", [(2, 0, 2, 0), (0, 2, 0, 2)])
+def test_padding_on_one_side(pads: tuple[int, ...]) -> None:
+    mistake = mistake_of(
+        lambda x: functional.conv2d(x, KERNEL, padding=1),
+        lambda x: functional.conv2d(functional.pad(x, pads), KERNEL),
+        IMAGE,
+    )
+    assert mistake is not None
+    assert ("padding_one_side", 1) == (mistake.kind, mistake.facts["wanted"])
+
+
+def test_parameters_that_are_read_backwards() -> None:
+    weight = torch.tensor(np.random.default_rng(7).normal(size=(4, 7)))
+    bias = torch.tensor(np.random.default_rng(8).normal(size=4))
+    mistake = mistake_of(
+        lambda x: functional.linear(x, weight, bias),
+        lambda x: functional.linear(x, weight.flip(0), bias.flip(0)),
+        X,
+    )
+    assert mistake is not None
+    assert "reversed" == mistake.kind
+
+
+def test_what_is_joined_in_another_order_is_held_against_pytorchs_cat() -> None:
+    tensors = [torch.tensor(each, dtype=torch.float64) for each in (X, Y)]
+    layers = record(lambda: torch.cat(tensors).numpy(), [X, Y])
+    joined = np.concatenate([Y, X])
+    alignment = align([Observed("y", "f", joined, takes_input=True)], layers)
+    assert alignment.expected is not None
+    assert "cat" == layers[alignment.expected].name
+
+
+def test_a_factor_that_is_left_out_comes_before_another_operand() -> None:
+    """Of `b - m * s` without `s`: that its first step takes another argument says nothing."""
+    mistake = mistake_of(lambda x, y: x - x.abs() * y, lambda x, _: x - x.abs(), X, Y)
+    assert mistake is not None
+    assert ("layer_left_out", "mul") == (mistake.kind, mistake.layer)

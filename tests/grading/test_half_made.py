@@ -1,0 +1,112 @@
+"""A schedule that stops half way: the error comes before the steps that stand behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from grader.assignment import CheckTable, PartTable
+from grader.checks import kinds as checks
+from grader.checks.registry import Outcome, failed, partial, passed
+from grader.evidence.case import Stop
+from grader.execute.result import LostCell
+from grader.grading.half_made import find_stop, with_stop
+from grader.language import foreign
+from grader.messages import Capture
+
+assert checks.__all__
+
+STEPS = CheckTable(
+    id="steps", kind="schedule_steps", points=4, options={"steps": [{"kind": "split", "points": 4}]}
+)
+SPEED = CheckTable(id="speed", kind="speed", points=6)
+EQUAL = CheckTable(id="equal", kind="equivalence", required=True)
+PART = PartTable(
+    id="fast", title="Fast", entry_kind="schedule", entry=("sch",), check=(EQUAL, STEPS, SPEED)
+)
+TEXT = "sch = make()\nsch.vectorize(k)\nsch.split(i, [4, None])"
+REFUSED = (
+    'vectorize: The "vectorize" cannot be fulfilled with regard to block `sums` because some block'
+    " iter whose block binding contains the loop var is not a data parallel block iter"
+)
+LACKING = partial(0.5, "Not seen: a loop is split.", "Split the loops.")
+STOP = Stop(3, 2, "sch.vectorize(k)", REFUSED, foreign("It is a sum."), foreign("Take another."))
+
+
+def capture(cell: int = 3, trace: bytes | None = b"[]") -> Capture:
+    return Capture("fast", "sch", cell, by_name=True, module=b"{}", trace=trace)
+
+
+def lost(cell: int = 3, text: str = TEXT, **more: Any) -> LostCell:
+    told: dict[str, Any] = {"error": "ScheduleError", "message": REFUSED, "line": 2} | more
+    return LostCell(cell, text, "failed", **told)
+
+
+class TestWhere:
+    def test_the_line_is_told_with_its_text_and_the_reason(self) -> None:
+        stop = find_stop(PART, capture(), [lost()])
+        assert stop is not None
+        assert (3, 2, "sch.vectorize(k)") == (stop.cell, stop.line, stop.step)
+        assert "reduction axis of block `sums`" in stop.why.english
+
+    def test_a_later_cell_that_goes_on_with_it_stops_it(self) -> None:
+        later = lost(5, "sch.vectorize(k)", line=1)
+        assert find_stop(PART, capture(), [later]) is not None
+
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            lost(2),
+            lost(5, "other.vectorize(k)"),
+            lost(5, "my_sch.vectorize(k)"),
+            lost(error="AssertionError", message="not the target"),
+            LostCell(3, TEXT, "stopped"),
+        ],
+    )
+    def test_nothing_else_does(self, cell: LostCell) -> None:
+        assert find_stop(PART, capture(), [cell]) is None
+
+    def test_a_module_that_was_not_scheduled_does_not_stop(self) -> None:
+        assert find_stop(PART, capture(trace=None), [lost()]) is None
+
+    def test_of_another_line_than_that_of_the_step_no_text_is_told(self) -> None:
+        stop = find_stop(PART, capture(), [lost(line=3)])
+        assert stop is not None
+        assert stop.step == ""
+
+    def test_an_error_that_is_not_known_is_told_in_its_words(self) -> None:
+        stop = find_stop(PART, capture(), [lost(message="rfactor: no reducer matches")])
+        assert stop is not None
+        told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
+        assert "rfactor: no reducer matches" in told.reason.english
+
+
+class TestWhatIsSaid:
+    def told(self, **outcomes: Outcome) -> dict[str, Outcome]:
+        return with_stop(outcomes, PART.check, STOP)
+
+    def test_the_error_comes_before_what_is_missing(self) -> None:
+        found = self.told(equal=passed("Right."), steps=LACKING, speed=passed("Fast."))["steps"]
+        assert found.reason.english.startswith("The schedule stops in cell 3, line 2")
+        assert "Not seen" in found.reason.english
+        assert found.hint.english.startswith("Take another.")
+
+    def test_its_points_stay(self) -> None:
+        found = self.told(equal=passed("Right."), steps=LACKING, speed=passed("Fast."))["steps"]
+        assert ("partial", 0.5) == (found.verdict, found.fraction)
+
+    def test_it_is_not_timed(self) -> None:
+        found = self.told(equal=passed("Right."), steps=LACKING, speed=passed("Fast."))["speed"]
+        assert ("not_graded", "unfinished_cell") == (found.verdict, found.code)
+
+    def test_where_nothing_is_missing_nothing_is_said(self) -> None:
+        outcomes = {"equal": passed("Right."), "steps": passed("Done."), "speed": passed("Fast.")}
+        assert outcomes == self.told(**outcomes)
+
+    def test_wrong_outputs_are_no_missing_step(self) -> None:
+        outcomes = {"equal": failed("Wrong.", "Mend."), "steps": passed(""), "speed": passed("")}
+        assert outcomes == self.told(**outcomes)
+
+    def test_without_a_stop_nothing_is_changed(self) -> None:
+        assert {"steps": LACKING} == with_stop({"steps": LACKING}, [STEPS], None)
