@@ -8,7 +8,7 @@ import pytest
 from grader.assignment import ArgumentTable, Computation, TensorTable
 from grader.evidence.case import Outputs
 from grader.evidence.problems import (
-    WRITE_THE_BUFFER,
+    WRITE_THE_OUTPUT,
     explain,
     explain_failure,
     explain_python_failure,
@@ -186,7 +186,7 @@ class TestWithoutADiagnosis:
     def test_a_function_that_wrote_nothing_is_named(self) -> None:
         problem = explain(outputs(one_nan(), VALUES, ("env.f",)), ALL, FUNCTION, None)
         assert "`env.f` never wrote to its output buffer." in problem.reason.english
-        assert WRITE_THE_BUFFER == problem.hint
+        assert WRITE_THE_OUTPUT == problem.hint
 
 
 class TestWithADiagnosis:

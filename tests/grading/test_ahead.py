@@ -123,14 +123,6 @@ class TestWhat:
         assert len(found) > 3
         assert not any(each.any() for each in found)
 
-    def test_at_larger_batches_only_the_course_s_own_functions(self, build: Build) -> None:
-        (_, (_, timing)) = build(CAPTURE).tasks
-        assert isinstance(timing, TimeSchedule)
-        first, *larger = timing.shapes
-        assert len(first.module) == len(CAPTURE.module)
-        assert larger
-        assert all(b"" == each.module for each in larger)
-
 
 class TestNot:
     @pytest.mark.parametrize(

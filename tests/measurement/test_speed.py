@@ -19,7 +19,7 @@ from grader.language import foreign
 from grader.measurement import measure as benches
 from grader.measurement.measure import MOST_RINGS, RING, MeasurementSetup, measuring_cpus
 from grader.measurement.points import SpeedOptions
-from grader.measurement.speed import compare_timed, gather_timing, timing_to_come
+from grader.measurement.speed import compare_timed, gather_timing, timing_ahead, timing_to_come
 from grader.messages import (
     Array,
     MachineLimits,
@@ -233,6 +233,15 @@ class TestTask:
         assert task is not None
         assert [b"{}", b"larger"] == [each.module for each in task.shapes]
         assert not any(unpack_array(each.data).any() for each in task.shapes)
+
+    def test_while_the_notebook_runs_larger_batches_have_the_course_s_own_functions(self) -> None:
+        setup = MeasurementSetup(
+            "text", OPTIONS, Subject(WEIGHT, factory.ORACLE), 15.0, *NO_MACHINE
+        )
+        task = timing_ahead(CANDIDATE, setup, (16,))
+        assert task is not None
+        assert [b"{}", b""] == [each.module for each in task.shapes]
+        assert [4, 16] == [each.data.shape[1] for each in task.shapes]
 
     def test_nothing_is_where_it_would_not_be_timed(self) -> None:
         setup = MeasurementSetup(

@@ -125,20 +125,20 @@ def test_that_of_kernels_does_without_a_debugger() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preload", "inside"),
+    ("preload", "inside", "readers"),
     [
-        ("student", {"common", "evaluator", "kernel", "launcher", "library"}),
-        ("pure", {"common", "launcher", "mutants", "runner"}),
+        ("student", {"common", "evaluator", "kernel", "launcher", "library"}, set()),
+        ("pure", {"common", "launcher", "mutants", "runner"}, {"hotloop"}),
     ],
 )
 def test_nothing_of_the_grader_is_loaded_that_a_child_does_not_need(
-    preload: str, inside: set[str]
+    preload: str, inside: set[str], readers: set[str]
 ) -> None:
     """Neither the referee nor anything that knows of answers ever stands in a launcher."""
     prepared = after_preparing(preload)
     ours = {name for name in prepared.modules if name.startswith("grader.")}
     loaded = ours & set(prepared.packages)
-    assert {"inside", "messages", "timing"} == {name.split(".")[1] for name in loaded}
+    assert {"inside", "messages", "timing", *readers} == {name.split(".")[1] for name in loaded}
     assert inside == {name.split(".")[2] for name in ours if name.startswith("grader.inside.")}
     alone = {name for name in ours - loaded if name.count(".") == 1}
     assert {"grader.decoding"} == alone, "it imports msgspec alone"
