@@ -24,7 +24,10 @@ def read_canvas(content: bytes, assignment: str) -> Points:
     The row of points possible comes before the students'; an empty cell changes nothing. More than
     the points possible may be given.
     """
-    header, points_possible, *rows = _rows(content)
+    header, *rows = _rows(content)
+    if "Manual Posting" in rows[0]:  # Canvas' own, for columns that are posted by hand
+        rows = rows[1:]
+    points_possible, *rows = rows
     assert ["Student", "ID"] == header[:2]
     assert "Section" in header
     (column,) = (at for at, name in enumerate(header) if name.startswith(f"{assignment} ("))
