@@ -45,8 +45,8 @@ from grader.messages import (
     view_array,
 )
 from grader.report import Timing
-from grader.timing.estimate import FloatArray, TimedSlice, is_plausible
-from grader.timing.slices import PLACES
+from grader.timing.estimate import TimedSlice, is_plausible
+from grader.timing.slices import PLACES, FloatArray
 
 RING = 4
 """Inputs that the calls of one slice take in turn."""

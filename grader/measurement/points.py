@@ -41,9 +41,9 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     `batches`. Without it the function of the part's computation is timed, which does `operations`
     floating-point operations for each item of its output. Points are rounded to `grid` points or
     coarser. `threads` is how many a schedule may use. Blocks last `block_seconds`, and are measured
-    until the points are certain to the grid, or for `budget_seconds` of the processor. What is more
-    than `held_above` times as fast as the reference gets no points by itself: it is for the
-    instructor to look at.
+    until the points are certain to the grid, or for `budget_seconds` of the processor. A schedule
+    more than `held_above` times as fast as the reference gets no points by itself: the instructor
+    decides.
     """
 
     weight: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=8)] = ()

@@ -18,14 +18,13 @@ from grader.language import Text, say
 from grader.messages import MachineLimits
 from grader.report import SelfTest, ShapeTiming, Timing
 from grader.timing.estimate import (
-    FloatArray,
     TimedSlice,
     Times,
     estimate,
     shape_seconds,
     speedup_of,
 )
-from grader.timing.slices import BASELINE, REFERENCE, SUBMISSION
+from grader.timing.slices import BASELINE, REFERENCE, SUBMISSION, FloatArray
 
 STEADY_SPEEDUP = 1.1
 """The reference must be so many times faster than the unscheduled function, or the scale between
@@ -78,7 +77,7 @@ def function_work(
 
 @dataclass(frozen=True)
 class Setting:
-    """What was measured: the function, what it computes, for which target, where, and its work.
+    """A measurement's function, the variant that it computes, target, processors and work.
 
     `limits` are what the processors can do at most.
     """

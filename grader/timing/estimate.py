@@ -11,9 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.messages import TimingRules
-from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, PLACES, REFERENCE, SUBMISSION
-
-FloatArray = npt.NDArray[np.float64]
+from grader.timing.slices import (
+    BASELINE,
+    CONTROL,
+    FUNCTIONS,
+    PLACES,
+    REFERENCE,
+    SUBMISSION,
+    FloatArray,
+)
 
 RESAMPLES = 200
 CONFIDENCE = 0.95
@@ -22,7 +28,7 @@ LOWEST = 0.01
 """This part of a function's times at a place of the stack counts, the quickest, and one at least.
 
 The minimum alone is as good on a quiet machine and varies more on a busy one; a twentieth is
-further from what a quiet machine says (docs/timing.md has the figures)."""
+further from what a quiet machine says."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -61,11 +67,6 @@ class Times:
         self._places = [np.stack(by_place[place]) for place in sorted(by_place)]
 
     @property
-    def shapes(self) -> int:
-        """Return at how many shapes was measured."""
-        return int(self._places[0].shape[2])
-
-    @property
     def rounds(self) -> int:
         """Return how many rounds there are in all."""
         return sum(each.shape[0] * each.shape[1] for each in self._places)
@@ -92,19 +93,21 @@ class Times:
 def _lowest(logs: FloatArray) -> FloatArray:
     """Return the mean of the lowest of logarithms of shape (..., rounds, shapes, 4)."""
     flat = logs.reshape(len(logs), -1, *logs.shape[-2:])
-    count = counted(flat.shape[1])
-    lows: FloatArray = np.partition(flat, count - 1, axis=1)[:, :count].mean(axis=1)
-    return lows
+    return np.asarray(_lowest_few(flat, counted(flat.shape[1])).mean(axis=1))
+
+
+def _lowest_few(logs: FloatArray, count: int) -> FloatArray:
+    """Return so many of the lowest along the second axis."""
+    few: FloatArray = np.partition(logs, count - 1, axis=1)[:, :count]
+    return few
 
 
 def _lowest_of_slices(logs: FloatArray, picks: npt.NDArray[np.intp]) -> FloatArray:
     """Return what `_lowest` would of the slices picked: no more than the lowest of each count."""
     count = counted(logs.shape[0] * logs.shape[1])
-    few = min(count, logs.shape[1])
-    best = np.partition(logs, few - 1, axis=1)[:, :few]
+    best = _lowest_few(logs, min(count, logs.shape[1]))
     chosen = best[picks].reshape(len(picks), -1, *best.shape[-2:])
-    lows: FloatArray = np.partition(chosen, count - 1, axis=1)[:, :count].mean(axis=1)
-    return lows
+    return np.asarray(_lowest_few(chosen, count).mean(axis=1))
 
 
 def counted(rounds: int) -> int:
@@ -116,6 +119,11 @@ def speedup_of(lows: FloatArray, function: int) -> FloatArray:
     """Return the logarithm of a function's speed-up over the baseline, the mean over shapes."""
     speedup: FloatArray = (lows[..., BASELINE] - lows[..., function]).mean(axis=-1)
     return speedup
+
+
+def control_of(lows: FloatArray) -> float:
+    """Return the logarithm of the baseline's time over that of its copy, at the first shape."""
+    return float(lows[0, BASELINE] - lows[0, CONTROL])
 
 
 class Verdict(NamedTuple):
@@ -143,9 +151,7 @@ def estimate(times: Times, generator: np.random.Generator) -> Verdict:
     drawn_submission, drawn_reference = (
         speedup_of(drawn, each) for each in (SUBMISSION, REFERENCE)
     )
-    control = _interval(
-        float(lows[0, BASELINE] - lows[0, CONTROL]), drawn[:, 0, BASELINE] - drawn[:, 0, CONTROL]
-    )
+    control = _interval(control_of(lows), drawn[:, 0, BASELINE] - drawn[:, 0, CONTROL])
     error = abs(control.value)
     scale = float(_positive(reference))
     return Verdict(
@@ -204,10 +210,11 @@ class Stopping:
             return True
         if spent < budget and (len(slices) < FEWEST_SLICES or len(slices) % LOOK_EVERY):
             return False
-        verdict = estimate(Times(slices), self._generator)
-        error = abs(verdict.control.value)
+        times = Times(slices)
+        error = abs(control_of(times.lows()))
         if spent >= budget:
             return error <= 2 * STEADY
+        verdict = estimate(times, self._generator)
         return error <= STEADY and verdict.share.map(self._worth).width <= self._rules.resolution
 
     def _worth(self, share: float) -> float:

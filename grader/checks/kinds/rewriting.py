@@ -168,31 +168,25 @@ def _group(facts: ModuleFacts, call: Call) -> Group:
 
 def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
     """Say which group is not there; where none is missing, which one should not be."""
+
+    def counted(group: Group) -> Text:
+        return say(
+            "Functions that do {group} and nothing else: {count}. There should be {wanted}.",
+            group=_spell(group),
+            count=made[group],
+            wanted=wanted[group],
+        )
+
     for group in wanted - made:
         return (
-            say(
-                "Functions that do {group} and nothing else: {count}. There should be {wanted}.",
-                group=_spell(group),
-                count=made[group],
-                wanted=wanted[group],
-            ),
+            counted(group),
             say("Print the module after the pass: which of these operators are still in `main`?"),
         )
     group = next(iter(made - wanted))
+    leave = say("Leave in `main` what does not fit the pattern.")
     if wanted[group]:
-        return (
-            say(
-                "Functions that do {group} and nothing else: {count}. There should be {wanted}.",
-                group=_spell(group),
-                count=made[group],
-                wanted=wanted[group],
-            ),
-            say("Leave in `main` what does not fit the pattern."),
-        )
-    return (
-        say("A function does {group}, and none should.", group=_spell(group)),
-        say("Leave in `main` what does not fit the pattern."),
-    )
+        return counted(group), leave
+    return say("A function does {group}, and none should.", group=_spell(group)), leave
 
 
 def _spell(group: Group) -> Text:

@@ -5,8 +5,8 @@ compiled as well, a function `block(count, *arrays, output, *ledger, number, war
 the function `warm` times, reads the clock, calls it `calls` times, and reads the clock again. What
 it read becomes the times of block `number`. Each call takes the next input of the ring, and all
 write into the same output buffer: a call finds the answer to another input there, so one that skips
-its work leaves a wrong output, which the referee sees. What is written down of each call is in
-`grader.inside.runner.arena`.
+its work leaves a wrong output, which the referee sees. `grader.inside.runner.arena` records each
+call.
 """
 
 from __future__ import annotations
