@@ -1,6 +1,6 @@
 """The commands and their arguments: each makes one call, and an exit code of what came out.
 
-What a command needs is imported by it alone: PyTorch takes seconds, and help needs none. The README
+What a command needs is imported by it alone: PyTorch takes seconds, and help needs none. docs/commands.md
 says what the codes mean. Here they are said where they arise, but for those that
 `grader.cli.app` gives: 2 for what could not be done, and those of interruptions.
 """

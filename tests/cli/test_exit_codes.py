@@ -1,4 +1,4 @@
-"""What the README says of exit codes, of every command that needs nothing to be run.
+"""What docs/commands.md says of exit codes, of every command that needs nothing to be run.
 
 Those of `run` and `batch` are in test_process and test_batch, `verify` has its own in test_verify.
 """
@@ -103,8 +103,8 @@ def test_a_check_of_templates_ends_with_1_when_one_is_stale(folder: Path) -> Non
     ]
 
 
-def test_every_command_has_a_row_in_the_readme() -> None:
-    page = (ROOT / "README.md").read_text()
+def test_every_command_has_a_row() -> None:
+    page = (ROOT / "docs/commands.md").read_text()
     table = page.partition("## Exit codes")[2].partition("\n\nA command line")[0]
     listed = re.findall(r"`([a-z]+)(?: init)?`(?=[,| ])", table)
     assert {name for name, *_ in COMMANDS} == set(listed)
