@@ -44,10 +44,13 @@ test: setup
 # Everything: the second ring behind the first, in a leg of tests side by side and one of tests that
 # want the machine to themselves, then two weaker levels of isolation: of all of them as both kinds of
 # users `make levels SUITES=tests/levels` takes a quarter of an hour.
+# PART=2/3 takes the second of three parts of the second ring: the whole takes an hour on two processors.
+PART ?=
+OF_PART = $(PART:%=--part=%)
 test-all: test
-	$(PYTEST) $(PARALLEL) -m "slow and not (timed or hurried)" $(call TIMED,second)
-	$(PYTEST) -m "slow and (timed or hurried)" $(ALONE) $(call TIMED,second-alone)
-	$(MAKE) --jobs=2 --output-sync=target --no-print-directory SUITES=tests/levels \
+	$(PYTEST) $(PARALLEL) $(OF_PART) -m "slow and not (timed or hurried)" $(call TIMED,second)
+	$(PYTEST) $(OF_PART) -m "slow and (timed or hurried)" $(ALONE) $(call TIMED,second-alone)
+	$(MAKE) --jobs=2 --output-sync=target --no-print-directory SUITES="tests/levels $(OF_PART)" \
 	    level-user-basic level-root-minimal
 
 # Every level of isolation, as root (who becomes a user for it, side by side) or as this user.

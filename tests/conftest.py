@@ -19,7 +19,7 @@ from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.start import SteppingSandbox
 from tests.endtoend.together import in_turn, together
-from tests.rings import ALONE, LIST, mark, read_second_ring
+from tests.rings import ALONE, LIST, Part, key_of, mark, read_part, read_second_ring
 
 __all__ = ["sandbox", "together"]
 
@@ -63,6 +63,11 @@ inspect.stack = _stack_of_module
 _SECOND_RING = read_second_ring(LIST.read_text(encoding="utf-8"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that selects a part of the second ring."""
+    parser.addoption("--part", metavar="K/N", help="of the second ring, the K-th of N parts")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import no file of the second ring alone, where the first is run: that takes seconds."""
     if "not slow" not in config.option.markexpr or not collection_path.is_relative_to(ROOT):
@@ -85,8 +90,25 @@ def pytest_collection_modifyitems(
     lost = left_out_by_make(items)
     if lost:
         raise pytest.UsageError(f"`make test-all` would not run {lost}: name it in ALONE there")
+    if part := config.getoption("--part"):
+        _keep(_part_named(part), config, items)
     yield
     items[:] = in_turn(items)
+
+
+def _part_named(text: str) -> Part:
+    try:
+        return read_part(text)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _keep(part: Part, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests of the second ring that other parts have."""
+    others = [item for item in items if "slow" in item.keywords and not part.has(key_of(item))]
+    config.hook.pytest_deselected(items=others)
+    left_out = set(others)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _is_everything(config: pytest.Config) -> bool:

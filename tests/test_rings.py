@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.rings import LIST, ROOT, SecondRing, parts_of, read_second_ring
+from tests.rings import LIST, ROOT, SecondRing, parts_of, read_part, read_second_ring
 
 TEXT = """\
 # A comment.
@@ -75,3 +75,16 @@ def test_both_rings_together_are_all_tests() -> None:
     found = re.findall(r'-m "((?:not )?slow[^"]*)"', text)
     legs = ["slow and (timed or hurried)", "slow and not (timed or hurried)"]
     assert ["not slow", *legs] == sorted(found)
+
+
+def test_parts_have_every_test_once() -> None:
+    parts = [read_part(f"{number}/3") for number in (1, 2, 3)]
+    keys = [f"tests/{name}/test_{name}.py" for name in "abcdefghijklmnopqrstuvwxyz"]
+    assert [1] * len(keys) == [sum(part.has(key) for part in parts) for key in keys]
+    assert all(6 <= sum(part.has(key) for key in keys) <= 12 for part in parts)
+
+
+@pytest.mark.parametrize("text", ["", "2", "0/3", "4/3", "1/0", "a/b", "1/3/3", "-1/3", "100/100"])
+def test_what_is_no_part_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="as in 2/3"):
+        read_part(text)
