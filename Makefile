@@ -77,6 +77,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python tools/check_subjects.py
 
 # What recipes and students install. `build` may hold modules that are gone: it is made anew.
 wheel: setup
