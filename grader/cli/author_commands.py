@@ -40,36 +40,35 @@ _VERIFY = """
 
 
 def new(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The new assignment's name.")],
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Name of the new assignment.")],
     lang: Annotated[
-        str, typer.Option(metavar="CODES", help="Languages of its texts, English always.")
+        str,
+        typer.Option(metavar="CODES", help="Languages of its texts; English is always included."),
     ] = "en,zh,ko",
     course: CourseOption = None,
 ) -> None:
-    """Begin an assignment: a small one that is complete, to be changed."""
+    """Create a small, complete assignment to start from."""
     from grader.cli.course_files import run_new
 
     run_new(slug, course, lang, Console(emoji=False))
 
 
 def untranslate(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Which assignment.")],
-    language: Annotated[str, typer.Argument(metavar="CODE", help="A language, such as zh.")],
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Assignment.")],
+    language: Annotated[str, typer.Argument(metavar="CODE", help="Language, such as zh.")],
     course: CourseOption = None,
 ) -> None:
-    """Delete an assignment's translation: from its master, its titles and its templates."""
+    """Delete a translation from an assignment's master, titles and templates."""
     from grader.cli.course_files import run_untranslate
 
     run_untranslate(slug, language, course, Console(emoji=False))
 
 
 def preview(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Which assignment.")],
-    timed: Annotated[
-        bool, typer.Option("--timed", help="Measure speed, too, which takes longer.")
-    ] = False,
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Assignment.")],
+    timed: Annotated[bool, typer.Option("--timed", help="Measure speed, too (slower).")] = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="Where; a free port if not given.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port (default: a free one).")
     ] = 0,
     language: Annotated[
         Language | None,
@@ -80,9 +79,10 @@ def preview(
     seed: SeedOption = None,
     sandbox: SandboxOption = None,
 ) -> None:
-    """Show an assignment while you write it, on a page of this machine, until Ctrl-C.
+    """Preview an assignment in a browser while you write it; end with Ctrl-C.
 
-    Template, release and a graded mutant stand side by side, and are made anew when a file changes.
+    The page shows template, release and a graded mutant side by side, and follows every change of a
+    file.
     """
     from grader.environment import need_for_marking
 
@@ -97,27 +97,27 @@ def preview(
 def verify(
     assignment: Annotated[
         str | None,
-        typer.Argument(metavar="SLUG", help="Which assignment; all of the course if not given."),
+        typer.Argument(metavar="SLUG", help="Assignment (default: all of the course)."),
     ] = None,
     course: CourseOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure no speed.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip measurements of speed.")] = False,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write what was found as JSON to FILE.")
+        Path | None, typer.Option(metavar="FILE", help="Write the findings as JSON to FILE.")
     ] = None,
     data: DataOption = None,
     seed: SeedOption = None,
     sandbox: SandboxOption = None,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Mutants at a time; one on every core by default."),
+        typer.Option(min=1, metavar="N", help="Mutants at a time (default: one for each core)."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what has not changed since the last time.")
+        bool, typer.Option("--all", help="Verify unchanged assignments, too.")
     ] = False,
 ) -> None:
-    """Say whether an assignment is sound.
+    """Verify that an assignment is sound.
 
-    Its reference must get all points, the empty template none, and every mutant of the reference
+    The reference must get all points, the empty template none, and every mutant of the reference
     must lose some.
     """
     from grader.cli.verify import VerifyOptions, run_verify

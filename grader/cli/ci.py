@@ -26,7 +26,7 @@ FOUND = 1
 ci = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Grade on push: in GitHub, GitLab or Gradescope.",
+    help="Grade on push: GitHub, GitLab or Gradescope.",
     no_args_is_help=True,
 )
 init = typer.Typer(
@@ -38,35 +38,37 @@ init = typer.Typer(
 ci.add_typer(init, name="init")
 
 DirectoryOption = Annotated[
-    Path, typer.Option(metavar="DIR", help="The repository; this folder if not given.")
+    Path, typer.Option(metavar="DIR", help="Repository (default: this folder).")
 ]
 AssignmentOption = Annotated[
     str | None,
-    typer.Option(metavar="SLUG", help="Which assignment it is; otherwise each notebook says."),
+    typer.Option(metavar="SLUG", help="Assignment (default: notebook metadata)."),
 ]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(min=0, metavar="POINTS", help="Fail when a submission has fewer points shown."),
+    typer.Option(
+        min=0, metavar="POINTS", help="Fail if a submission has fewer of the points shown."
+    ),
 ]
 SubmissionsOption = Annotated[
     str,
-    typer.Option(metavar="DIR", help='A folder of notebooks, or a pattern such as "hw/*.ipynb".'),
+    typer.Option(metavar="DIR", help='Folder of notebooks, or a pattern such as "hw/*.ipynb".'),
 ]
 CourseOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="The folder of the repository that holds `assignments/`."),
+    typer.Option(metavar="DIR", help="Folder in the repository that holds `assignments/`."),
 ]
 InstallOption = Annotated[
     Path | None,
     typer.Option(
         metavar="WHEEL",
-        help="The grader's wheel, for the recipe to carry; else the one you run.",
+        help="Wheel of grader for the recipe (default: the one in use).",
     ),
 ]
 MinutesOption = Annotated[
-    int, typer.Option("--timeout", min=1, metavar="MINUTES", help="How long grading may take.")
+    int, typer.Option("--timeout", min=1, metavar="MINUTES", help="Time limit of a grading.")
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 
 @init.command(cls=CommandWithExamples, epilog="grader ci init github --threshold 60")
@@ -124,7 +126,7 @@ def gradescope(
     minutes: MinutesOption = 10,
     force: ForceOption = False,
 ) -> None:
-    """Write an archive for Gradescope: autograder.zip, which holds the oracle."""
+    """Write autograder.zip for Gradescope. It contains the oracle."""
     from grader.ci.recipes import Choices, gradescope_files
     from grader.ci.wheel import find_installed
 
@@ -151,22 +153,22 @@ def gradescope(
 def leaderboard(
     directory: DirectoryOption = Path(),
     reports: Annotated[
-        Path, typer.Option(metavar="DIR", help="Reports of `grader batch`, in the repository.")
+        Path, typer.Option(metavar="DIR", help="Reports of `grader batch` in the repository.")
     ] = Path("reports"),
     consent: Annotated[
         Path,
-        typer.Option(metavar="CSV", help="Who wants to be in it: columns student and name."),
+        typer.Option(metavar="CSV", help="Students who opted in: columns student and name."),
     ] = Path("consent.csv"),
     assignment: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Which one; all if not given.")
+        str | None, typer.Option(metavar="SLUG", help="Assignment (default: all).")
     ] = None,
     machine: Annotated[
-        str, typer.Option(metavar="WORDS", help="Which kind of machine; that of most if not given.")
+        str, typer.Option(metavar="WORDS", help="Kind of machine (default: the most common one).")
     ] = "",
     install: InstallOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Write a workflow for GitHub that publishes a leaderboard of your private repository."""
+    """Write a workflow for GitHub that publishes a leaderboard from your private repository."""
     from grader.ci.recipes import BoardChoices, leaderboard_files
     from grader.ci.wheel import find_installed
 
@@ -191,16 +193,16 @@ def leaderboard(
 def fetch(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="DIR", help="A new folder for the course."),
+        typer.Option("--output", "-o", metavar="DIR", help="New folder for the course."),
     ],
     course: Annotated[
-        Path, typer.Option(metavar="DIR", help="The release, whose release.json has the SHA-256.")
+        Path, typer.Option(metavar="DIR", help="Release whose release.json has the SHA-256.")
     ] = Path(),
     sha256: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="The SHA-256, if no release says it.")
+        str | None, typer.Option(metavar="DIGEST", help="SHA-256, if there is no release.")
     ] = None,
 ) -> None:
-    """Fetch the complete course from where GRADER_SECRET_URL says, if it is the right one."""
+    """Fetch the complete course from GRADER_SECRET_URL and verify its SHA-256."""
     from grader.release.secret import fetch, source_of, unpack  # most commands need none of it
     from grader.release.write import read_manifest
 
@@ -212,12 +214,12 @@ def fetch(
 
 @ci.command(cls=CommandWithExamples, epilog="grader ci solutions .")
 def solutions(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The repository.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Repository.")] = Path(),
     course: Annotated[
-        Path, typer.Option(metavar="DIR", help="The release, whose release.json knows solutions.")
+        Path, typer.Option(metavar="DIR", help="Release whose release.json identifies solutions.")
     ] = Path(),
 ) -> None:
-    """List where a repository of students holds solutions of the course; exit with 1 if it does."""
+    """Find solutions of the course in a student repository; exit with 1 if there are any."""
     from grader.release.secret import find_solutions
     from grader.release.write import read_manifest
 

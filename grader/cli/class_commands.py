@@ -50,16 +50,16 @@ _WATCH = """
 
 def watch(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where a `grader batch` writes its reports.")
+        Path, typer.Argument(metavar="FOLDER", help="Output folder of `grader batch`.")
     ],
-    once: Annotated[bool, typer.Option("--once", help="Say how it stands, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print the state once, and exit.")] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print a line of JSON each time it is looked at.")
+        bool, typer.Option("--json", help="Print a line of JSON for each update.")
     ] = False,
 ) -> None:
-    """Watch a batch: what is graded now, what is done, what failed, how long the rest takes.
+    """Watch a batch: what is running, done and failed, and how long the rest takes.
 
-    It ends with the batch. Of one that has ended it says how.
+    It ends with the batch. For a finished batch it prints the result.
     """
     from grader.cli.batch import WatchOptions, run_watch
 
@@ -76,40 +76,51 @@ def collect(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SOURCE", help="Archives of a learning management system, or folders."
+            metavar="SOURCE", help="Archives from a learning management system, or folders."
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where a folder for each is made.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Output folder; each student gets a folder in it."
+        ),
     ],
     layout: Annotated[
         str | None,
-        typer.Option("--from", metavar="NAME", help=f"Whose it is: {', '.join(LAYOUTS)}."),
+        typer.Option(
+            "--from", metavar="NAME", help=f"Origin of the archive: {', '.join(LAYOUTS)}."
+        ),
     ] = None,
     roster: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Who is in the class, as any of them has it.")
+        Path | None,
+        typer.Option(metavar="CSV", help="Class roster, as exported by any of these systems."),
     ] = None,
     assignment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which folder of nbgrader's, if several.")
+        str | None,
+        typer.Option(metavar="NAME", help="Assignment folder of nbgrader, if there are several."),
     ] = None,
     timezone: Annotated[
         str | None,
         typer.Option(
             metavar="ZONE",
-            help="Zone of times that name none, such as Europe/Berlin (default: this machine's).",
+            help=(
+                "Time zone of times without one, such as Europe/Berlin (default: this machine's)."
+            ),
         ),
     ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Encoding of names in an archive of Windows: gbk, cp949, cp932 or another"
-            " (default: found from all names).",
+            help=(
+                "Encoding of file names in archives from Windows: gbk, cp949, cp932, ... "
+                "(default: detected)."
+            ),
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Unpack what a class handed in, into a folder for each student."""
+    """Unpack a class's submissions into a folder for each student."""
     from grader.cli.lms import CollectOptions, run_collect
 
     names = (layout, roster, assignment, json, timezone, encoding)
@@ -127,16 +138,18 @@ _MARK = """
 def mark(
     slug: Annotated[
         str | None,
-        typer.Argument(metavar="SLUG", help="Which assignment; the only one with such parts."),
+        typer.Argument(
+            metavar="SLUG", help="Assignment (default: the only one with parts to mark)."
+        ),
     ] = None,
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Show numbers in place of students.")
+        bool, typer.Option("--anonymous", help="Show numbers instead of names.")
     ] = False,
     who: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Who marks; you, if not given.")
+        str | None, typer.Option("--by", metavar="NAME", help="Name of the marker (default: you).")
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="Where; a free port if not given.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port (default: a free one).")
     ] = 0,
     language: Annotated[
         Language | None,
@@ -144,10 +157,10 @@ def mark(
     ] = None,
     course: CourseOption = None,
 ) -> None:
-    """Mark by hand what no check decides, on a page of this machine, until Ctrl-C.
+    """Mark answers by hand, in a browser; end with Ctrl-C.
 
-    It shows the answers to parts of kind manual one by one beside their rubric, and writes what is
-    chosen into the gradebook.
+    The page shows each answer to a manual part beside its rubric, and records the choice in the
+    gradebook.
     """
     from grader.cli.gradebook import whoever
     from grader.environment import need_for_marking
@@ -166,31 +179,33 @@ _EXPORT = """
 
 
 def export(
-    form: Annotated[str, typer.Argument(metavar="FORM", help=f"One of {', '.join(FORMS)}.")],
+    form: Annotated[str, typer.Argument(metavar="FORM", help=f"Format: {', '.join(FORMS)}.")],
     assignment: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Which assignment of the gradebook.")
+        str | None, typer.Option(metavar="SLUG", help="Assignment in the gradebook.")
     ] = None,
     reports: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Reports of `grader batch`, in place of a gradebook."),
+        typer.Option(metavar="DIR", help="Reports of `grader batch`, instead of a gradebook."),
     ] = None,
     collected: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`.")
+        Path | None, typer.Option(metavar="DIR", help="Output folder of `grader collect`.")
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="CSV", help="The file that the system has exported."),
+        typer.Option(metavar="CSV", help="File that the system has exported."),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The assignment in its gradebook.")
+        str | None, typer.Option(metavar="NAME", help="Column of the assignment.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Output file (default: standard output)."
+        ),
     ] = None,
     course: CourseOption = None,
 ) -> None:
-    """Write the grades as a learning management system takes them."""
+    """Write grades in the format of a learning management system."""
     from grader.cli.lms import ExportOptions, run_export
 
     options = ExportOptions(form, reports, assignment, collected, into, column, output, course)
@@ -207,24 +222,25 @@ _FEEDBACK = """
 
 def feedback(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="PATH", help="A folder, or the archive.")
+        Path, typer.Option("--output", "-o", metavar="PATH", help="Output folder, or archive.")
     ],
     assignment: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Which assignment of the gradebook.")
+        str | None, typer.Option(metavar="SLUG", help="Assignment in the gradebook.")
     ] = None,
     reports: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Reports of `grader batch`, in place of a gradebook."),
+        typer.Option(metavar="DIR", help="Reports of `grader batch`, instead of a gradebook."),
     ] = None,
     collected: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`.")
+        Path | None, typer.Option(metavar="DIR", help="Output folder of `grader collect`.")
     ] = None,
     packed: Annotated[
-        str | None, typer.Option("--zip", metavar="NAME", help=f"For {' or '.join(PACKED)}.")
+        str | None,
+        typer.Option("--zip", metavar="NAME", help=f"Pack an archive for {' or '.join(PACKED)}."),
     ] = None,
     course: CourseOption = None,
 ) -> None:
-    """Write the pages that students may see, one for each, or an archive to upload."""
+    """Write each student's page, or an archive to upload."""
     from grader.cli.lms import FeedbackOptions, run_feedback
 
     options = FeedbackOptions(output, reports, assignment, collected, packed, course)
@@ -239,21 +255,21 @@ _INSIGHTS = """
     """
 
 ClassSlugOption = Annotated[
-    str | None, typer.Option("--assignment", metavar="SLUG", help="Which one; all if not given.")
+    str | None, typer.Option("--assignment", metavar="SLUG", help="Assignment (default: all).")
 ]
 ReportsOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Reports of `grader batch`, in place of a gradebook."),
+    typer.Option(metavar="DIR", help="Reports of `grader batch`, instead of a gradebook."),
 ]
 CollectedOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The folder of `grader collect`, for names.")
+    Path | None, typer.Option(metavar="DIR", help="Output folder of `grader collect`, for names.")
 ]
 PageLanguageOption = Annotated[
     Language | None,
     typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
 ]
 PagesOption = Annotated[
-    bool, typer.Option("--pages/--no-pages", help="Write students' pages, to link to.")
+    bool, typer.Option("--pages/--no-pages", help="Write students' pages and link to them.")
 ]
 
 
@@ -261,7 +277,7 @@ def insights(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Where SLUG.html, SLUG.json and SLUG.csv go."
+            "--output", "-o", metavar="DIR", help="Folder for SLUG.html, SLUG.json and SLUG.csv."
         ),
     ],
     assignment: ClassSlugOption = None,
@@ -269,16 +285,16 @@ def insights(
     collected: CollectedOption = None,
     passing: Annotated[
         float | None,
-        points_option("Points that one needs: who is near them is looked at.", "--pass"),
+        points_option("Pass mark; near misses are flagged.", "--pass"),
     ] = None,
     pages: PagesOption = True,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
-    """Say what the class got wrong: a page, JSON and CSV for each assignment.
+    """Summarise what the class got wrong: a page, JSON and CSV for each assignment.
 
-    It counts mistakes, errors, checks, speed-ups and attempts, with the students behind each
-    number, and says whose report needs a look. It is for instructors: it has names.
+    It counts mistakes, errors, checks, speed-ups and attempts, lists the students behind each
+    number, and flags reports to review. It contains names: keep it from students.
     """
     from grader.cli.class_reports import ClassOptions
     from grader.cli.insights import InsightsOptions, run_insights
@@ -297,7 +313,10 @@ def similar(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Where SLUG-similar.html and .json are written."
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder for SLUG-similar.html and SLUG-similar.json.",
         ),
     ],
     assignment: ClassSlugOption = None,
@@ -305,19 +324,18 @@ def similar(
     collected: CollectedOption = None,
     given: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A text of the course, which everybody may have."),
+        typer.Option(metavar="FILE", help="Course material to ignore."),
     ] = None,
     least: Annotated[
-        float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="From which share on.")
+        float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="Minimum similarity to report.")
     ] = 0.5,
     pages: PagesOption = True,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
-    """Show which works are alike beyond what was given, side by side.
+    """Show similar submissions side by side, without given material.
 
-    It is evidence for you to look at, and no verdict: it takes no points, and sends nothing to
-    anybody.
+    This is evidence for you to review, not a verdict: it changes no points and sends nothing.
     """
     from grader.cli.class_reports import ClassOptions
     from grader.cli.comparing import SimilarOptions, run_similar
@@ -338,29 +356,30 @@ def leaderboard(
         Path,
         typer.Option(
             metavar="CSV",
-            help="Who wants to be in it: columns student and name; an empty name is made up, and"
-            " written there.",
+            help=(
+                "Students who opted in: columns student and name. An empty name is replaced by an"
+                " invented one, in the file, too."
+            ),
         ),
     ],
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Where SLUG-leaderboard.html, .md, .json go."
+            "--output", "-o", metavar="DIR", help="Folder for SLUG-leaderboard.html, .md and .json."
         ),
     ],
     assignment: ClassSlugOption = None,
     reports: ReportsOption = None,
     machine: Annotated[
         str,
-        typer.Option(metavar="WORDS", help="Which kind of machine; that of most if not given."),
+        typer.Option(metavar="WORDS", help="Kind of machine (default: the most common one)."),
     ] = "",
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
-    """Rank schedules by their speed-up, of students who want that, under names of their own.
+    """Rank the schedules of students who opted in, under names of their choice.
 
-    Of each student the best attempt counts, on one kind of machine. Whose intervals overlap share a
-    rank.
+    Each student's best attempt on one kind of machine counts. Overlapping intervals tie.
     """
     from grader.cli.class_reports import ClassOptions
     from grader.cli.comparing import LeaderboardOptions, run_leaderboard
@@ -378,17 +397,17 @@ _REGRADE = """
 
 def regrade(
     slug: Annotated[
-        str | None, typer.Argument(metavar="SLUG", help="Which assignment; all if none is given.")
+        str | None, typer.Argument(metavar="SLUG", help="Assignment (default: all).")
     ] = None,
     changed: Annotated[
         bool,
-        typer.Option("--changed", help="Only what would come out otherwise than it did."),
+        typer.Option("--changed", help="Only submissions whose result would change."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")
     ] = False,
     sure: Annotated[
-        bool, typer.Option("--yes", help="Run all again, whatever has changed.")
+        bool, typer.Option("--yes", help="Run everything again, without asking.")
     ] = False,
     data: DataOption = None,
     seed: SeedOption = None,
@@ -397,9 +416,9 @@ def regrade(
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Grade anew what the gradebook has, and say whose grade moved.
+    """Grade submissions in the gradebook again, and list the grades that changed.
 
-    It says before what will be run, what is only counted anew, and what is kept.
+    It first prints which submissions are run again, which are only recomputed, and which are kept.
     """
     from grader.cli.gradebook import CommandOutput
     from grader.cli.regrade import RegradeOptions, run_regrade

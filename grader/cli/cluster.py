@@ -28,22 +28,20 @@ if TYPE_CHECKING:
 cluster = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Grade a class on many machines, with Dask.",
+    help="Grade a class on several machines, with Dask.",
     no_args_is_help=True,
 )
 
 InsecureOption = Annotated[
     bool,
-    typer.Option(
-        "--insecure", help="Speak to a scheduler without TLS that is not on this machine."
-    ),
+    typer.Option("--insecure", help="Allow a remote scheduler without TLS."),
 ]
 LevelOption = Annotated[
     Level | None,
     typer.Option(
         "--sandbox",
         metavar="LEVEL",
-        help="Demand a level of isolation of the workers; otherwise the strongest that works.",
+        help=("Require an isolation level of the workers (default: the strongest that works)."),
     ),
 ]
 
@@ -57,14 +55,18 @@ LevelOption = Annotated[
 )
 def local(
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many; one for each processor.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of workers (default: one for each core)."),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="The scheduler's; 0 is a free one.")
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="N", help="Port of the scheduler; 0 takes a free one."
+        ),
     ] = 8786,
     sandbox: LevelOption = None,
 ) -> None:
-    """Start a scheduler and workers on this machine, until Ctrl-C, to try what a cluster does."""
+    """Start a scheduler and workers on this machine to try a cluster; end with Ctrl-C."""
     need_cluster()
     _need_grading(sandbox)
     with _started(workers or usable_cores(), port, sandbox) as cluster:
@@ -115,20 +117,27 @@ def _started(workers: int, port: int, level: Level | None) -> Iterator[LocalClus
 )
 def worker(
     scheduler: Annotated[
-        str, typer.Argument(metavar="ADDRESS", help="Where the scheduler is, as its log says.")
+        str,
+        typer.Argument(
+            metavar="ADDRESS", help="Address of the scheduler, as in its log (tls://host:port)."
+        ),
     ],
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", "-j", min=1, metavar="N", help="Gradings at a time; one for each processor."
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="Gradings at a time (default: one for each core).",
         ),
     ] = None,
     sandbox: LevelOption = None,
     insecure: InsecureOption = False,
 ) -> None:
-    """Let this machine grade for a cluster, until Ctrl-C or the scheduler's end.
+    """Let this machine grade for a cluster; end with Ctrl-C, or with the scheduler.
 
-    It opens sandbox and launchers before it joins, and does not join where it cannot grade.
+    It joins only after its sandbox and launchers have started.
     """
     need_cluster()
     from grader.cluster.address import PRELOAD, checked

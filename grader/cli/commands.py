@@ -1,8 +1,7 @@
 """The commands and their arguments: each makes one call, and an exit code of what came out.
 
-What a command needs is imported by it alone: PyTorch takes seconds, and help needs none. docs/commands.md
-says what the codes mean. Here they are said where they arise, but for those that
-`grader.cli.app` gives: 2 for what could not be done, and those of interruptions.
+A command imports what it needs by itself: PyTorch takes seconds, and help needs none of it.
+docs/commands.md lists the exit codes. `grader.cli.app` sets 2 for failures, and those of signals.
 """
 
 from __future__ import annotations
@@ -70,13 +69,13 @@ def _version(show: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Grade notebooks in which students compile neural networks with Apache TVM.
 
-    Begin with `grader doctor`, which says whether this machine can grade and what is missing. Then
-    grade a notebook with `run`, or a class with `batch`.
+    Start with `grader doctor`: it checks this machine. Then grade a notebook with `run`, or a class
+    with `batch`.
     """
 
 
@@ -90,7 +89,7 @@ def root(
 )
 def run(
     notebook: Annotated[
-        Path, typer.Argument(metavar="NOTEBOOK", help="The notebook, script or Markdown to grade.")
+        Path, typer.Argument(metavar="NOTEBOOK", help="Notebook, script or Markdown file to grade.")
     ],
     assignment: AssignmentOption = None,
     json: Annotated[
@@ -108,7 +107,7 @@ def run(
     preamble: PreambleOption = False,
     audience: AudienceOption = "student",
     fail_under: Annotated[
-        float | None, points_option("Exit with 1 below so many of the points shown.")
+        float | None, points_option("Exit with 1 if fewer of the points shown were reached.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
@@ -138,26 +137,26 @@ def run(
     """,
 )
 def render(
-    report: Annotated[
-        Path, typer.Argument(metavar="REPORT", help="A report that was written as JSON.")
-    ],
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="Report in JSON.")],
     name: Annotated[
-        str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")
+        str, typer.Option("--format", metavar="NAME", help=f"Output format: {', '.join(FORMATS)}.")
     ] = "text",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where; printed if not given."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Output file (default: standard output)."
+        ),
     ] = None,
     audience: AudienceOption = "student",
     language: SpokenOption = None,
     path: Annotated[
         str,
         typer.Option(
-            metavar="PATH", help="Where the submission is in its repository, for annotations."
+            metavar="PATH", help="Path of the submission in its repository, for annotations."
         ),
     ] = "",
 ) -> None:
-    """Make another rendering of a report."""
+    """Convert a report into another format."""
     from grader.cli.run import RenderOptions, run_render
 
     run_render(RenderOptions(report, name, output, audience, path, language), write_output)
@@ -176,14 +175,12 @@ def batch(
         list[Path],
         typer.Argument(
             metavar="SUBMISSION",
-            help="Notebooks, and folders in which to look for notebooks.",
+            help="Notebooks, or folders that are searched for notebooks.",
         ),
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Where the reports are written, one for each."
-        ),
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for the reports."),
     ],
     assignment: AssignmentOption = None,
     data: DataOption = None,
@@ -195,10 +192,10 @@ def batch(
     preamble: PreambleOption = False,
     jobs: JobsOption = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Grade anew what was graded before.")
+        bool, typer.Option("--again", help="Grade again what was graded before.")
     ] = False,
     html: Annotated[
-        bool, typer.Option("--html", help="Write every report as a page too, for the student.")
+        bool, typer.Option("--html", help="Write each report as a page for the student, too.")
     ] = False,
     handed_in: HandedInOption = None,
     cluster: Annotated[
@@ -206,7 +203,7 @@ def batch(
         typer.Option(
             metavar="ADDRESS",
             rich_help_panel=MACHINES,
-            help="Have the workers of this Dask scheduler grade, in place of this machine.",
+            help="Grade on the workers of this Dask scheduler instead of this machine.",
         ),
     ] = None,
     same_machine_type: Annotated[
@@ -214,18 +211,18 @@ def batch(
         typer.Option(
             "--same-machine-type",
             rich_help_panel=MACHINES,
-            help="With --cluster: only workers of the type of machine that most of them are.",
+            help="With --cluster: use only workers of the most common machine type.",
         ),
     ] = False,
     insecure: InsecureOption = False,
     fail_under: Annotated[
         float | None,
-        points_option("Exit with 1 if one has fewer of the points that students are shown."),
+        points_option("Exit with 1 if a submission has fewer of the points shown."),
     ] = None,
 ) -> None:
-    """Grade many notebooks, and print an overview.
+    """Grade many notebooks and print a table.
 
-    What was graded before is kept, so the same command goes on after an interruption.
+    Reports that are up to date are kept, so the same command continues after an interruption.
     """
     from grader.cli.batch import BatchOptions, is_below, run_batch
     from grader.grading.preparation import GradingOptions
@@ -265,11 +262,12 @@ add_author_commands(app, _AUTHOR)
 )
 def doctor(
     timing: Annotated[
-        bool, typer.Option("--timing", help="Say whether times of schedules can be trusted here.")
+        bool,
+        typer.Option("--timing", help="Test whether this machine can time schedules reliably."),
     ] = False,
     course: CourseOption = None,
 ) -> None:
-    """Say what this machine offers for grading, and what is missing."""
+    """Check what this machine offers for grading, and what is missing."""
     from grader.cli.doctor import examine
     from grader.cli.doctor_timing import examine_timing, self_test_of
 
@@ -294,20 +292,18 @@ def template(
     slug: SlugArgument = None,
     lang: Annotated[
         str | None,
-        typer.Option(
-            metavar="CODE", help="A language, such as zh; all of the master if not given."
-        ),
+        typer.Option(metavar="CODE", help="Language, such as zh (default: all of the master)."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where; `templates` if not given."),
+        typer.Option("--output", "-o", metavar="DIR", help="Output folder (default: `templates`)."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 when one is stale.")
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if a template is stale.")
     ] = False,
     course: CourseOption = None,
 ) -> None:
-    """Make the notebooks that students start from, out of the master notebooks."""
+    """Generate students' notebooks from master notebooks."""
 
     from grader.cli.course_files import TemplateOptions, run_template
 
@@ -320,7 +316,7 @@ def template(
     cls=CommandWithExamples, rich_help_panel=_AUTHOR, epilog="grader lint softmax --course mycourse"
 )
 def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
-    """List what is wrong with assignments and masters; exit with 1 when there is an error."""
+    """Report faults in assignments and masters; exit with 1 if there is an error."""
     from grader.cli.verify import LintOptions, run_lint
 
     if not run_lint(
@@ -335,18 +331,20 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     epilog="grader release public --secret course.tar.gz",
 )
 def release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the release is written.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Output folder.")],
     secret: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the complete course to FILE, as an archive."),
+        typer.Option(metavar="FILE", help="Write an archive of the complete course to FILE."),
     ] = None,
     course: CourseOption = None,
     install: Annotated[
         Path | None,
-        typer.Option(metavar="WHEEL", help="The grader's wheel for students; else its own."),
+        typer.Option(
+            metavar="WHEEL", help="Wheel of grader for students (default: the one in use)."
+        ),
     ] = None,
 ) -> None:
-    """Write what students may have of a course: no solutions, no hidden parts."""
+    """Write a course for students, without solutions and hidden parts."""
     from grader.cli.course_files import ReleaseOptions, run_release
 
     run_release(ReleaseOptions(folder, secret, course, install), Console(emoji=False))
@@ -362,19 +360,19 @@ def release(
 )
 def migrate(
     old: Annotated[
-        Path, typer.Argument(metavar="OLD", help="A notebook, a Python script or Markdown.")
+        Path, typer.Argument(metavar="OLD", help="Notebook, Python script or Markdown file.")
     ],
     new: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="NEW", help="Where; nothing is written if not given."
+            "--output", "-o", metavar="NEW", help="Output file (default: nothing is written)."
         ),
     ] = None,
-    diff: Annotated[bool, typer.Option("--diff", help="Print the differences.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print a diff.")] = False,
 ) -> None:
-    """Rewrite code for an older TVM into today's spelling, cell by cell.
+    """Rewrite code for an older TVM in today's spelling, cell by cell.
 
-    Exits with 1 when something had to be left as it was.
+    Exits with 1 if something was left unchanged.
     """
     from grader.cli.migrate import MigrateOptions, run_migrate
 

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 course_app = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Keep the grades of a course in a gradebook.",
+    help="Create a course's gradebook, or update it.",
     no_args_is_help=True,
 )
 roster_app = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Say who is in the course.",
+    help="Maintain the list of students.",
     no_args_is_help=True,
 )
 grades_app = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Ask for grades, explain them, and decide about them.",
+    help="List, explain and adjust grades.",
     no_args_is_help=True,
 )
 
@@ -42,40 +42,38 @@ HandedInOption = Annotated[
     str | None,
     typer.Option(
         metavar="WHEN",
-        help="For the gradebook, when all of them were handed in: a time such as"
-        ' 2026-12-01T23:59+01:00, "files" for when each was changed, or the collected.json of'
-        " `grader collect`; otherwise that is not known, and nobody is late.",
+        help="Time of submission, for the gradebook: a time such as 2026-12-01T23:59+01:00,"
+        ' "files" for each file\'s own, or the collected.json of `grader collect`'
+        " (default: unknown, so nobody is late).",
     ),
 ]
 JsonOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write it as JSON to FILE; - prints it in place of words."),
+    typer.Option(metavar="FILE", help="Write JSON to FILE; - prints it instead of text."),
 ]
 StudentArgument = Annotated[
     str,
-    typer.Argument(
-        metavar="STUDENT", help="The id in the roster, the e-mail, or a name that only one has."
-    ),
+    typer.Argument(metavar="STUDENT", help="Roster id, e-mail, or a unique name."),
 ]
-SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="Which assignment.")]
+SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="Assignment.")]
 AllSlugsArgument = Annotated[
-    str | None, typer.Argument(metavar="SLUG", help="Which assignment; all if none is given.")
+    str | None, typer.Argument(metavar="SLUG", help="Assignment (default: all).")
 ]
 ReasonOption = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Why, for whoever asks later.")
+    str | None, typer.Option(metavar="TEXT", help="Reason, for later questions.")
 ]
 WhoOption = Annotated[
     str | None,
-    typer.Option("--by", metavar="NAME", help="Who decides; you, if not given."),
+    typer.Option("--by", metavar="NAME", help="Name of the person who decides (default: you)."),
 ]
 
 
 @course_app.command("init", cls=CommandWithExamples, epilog="grader course init")
 def init(course: CourseOption = None, json: JsonOption = None) -> None:
-    """Make the course's gradebook, or bring one up to date.
+    """Create the course's gradebook, or update it to this version.
 
-    It is the file gradebook.sqlite in the course's folder, or what the variable GRADER_GRADEBOOK
-    names: a file, or the URL of a database of PostgreSQL.
+    The gradebook is gradebook.sqlite in the course's folder, or the file or PostgreSQL URL in the
+    variable GRADER_GRADEBOOK.
     """
     from grader.cli.gradebook import CommandOutput, init_course
 
@@ -93,18 +91,18 @@ def init(course: CourseOption = None, json: JsonOption = None) -> None:
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A table as CSV: from Canvas, Moodle, or your own."),
+        typer.Argument(metavar="FILE", help="CSV file from Canvas or Moodle, or your own."),
     ],
     withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Who is not in it any more has withdrawn.")
+        bool, typer.Option("--withdraw", help="Students missing from the file have withdrawn.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")
+        bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")
     ] = False,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Read who is in the course; who is known is changed, and nobody is deleted."""
+    """Import the roster; known students are updated, nobody is deleted."""
     from grader.cli.gradebook import CommandOutput, import_roster
 
     import_roster(file, course, CommandOutput(json), withdraw=withdraw, only_plan=dry_run)
@@ -121,11 +119,9 @@ def import_(
 def list_(
     slug: AllSlugsArgument = None,
     section: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only students of this section.")
+        str | None, typer.Option(metavar="NAME", help="Only students in this section.")
     ] = None,
-    everybody: Annotated[
-        bool, typer.Option("--all", help="Those who have withdrawn, too.")
-    ] = False,
+    everybody: Annotated[bool, typer.Option("--all", help="Include withdrawn students.")] = False,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -138,7 +134,7 @@ def list_(
 
 @grades_app.command("show", cls=CommandWithExamples, epilog="grader grades show ada")
 def show(student: StudentArgument, course: CourseOption = None, json: JsonOption = None) -> None:
-    """Show all that is known of one student."""
+    """Show everything recorded about a student."""
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import show_student
 
@@ -155,7 +151,7 @@ def explain(
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Explain how a grade comes about, line by line."""
+    """Explain a grade, line by line."""
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import explain_grade
 
@@ -175,27 +171,23 @@ def adjust(
     student: StudentArgument,
     slug: SlugArgument,
     points: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Points to add, or to take: +5, -2.5.")
+        str | None, typer.Option(metavar="NUMBER", help="Points to add or subtract: +5, -2.5.")
     ] = None,
-    factor: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="What to multiply by: 0.5.")
-    ] = None,
-    part: Annotated[
-        str, typer.Option(metavar="PART", help="Of which part; of all if not given.")
-    ] = "",
+    factor: Annotated[str | None, typer.Option(metavar="NUMBER", help="Factor: 0.5.")] = None,
+    part: Annotated[str, typer.Option(metavar="PART", help="Part (default: the whole).")] = "",
     attempt: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Which attempt; the one that counts if not given."),
+        typer.Option(min=1, metavar="N", help="Attempt (default: the one that counts)."),
     ] = None,
     take_back: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The adjustment that no longer counts.")
+        int | None, typer.Option(min=1, metavar="N", help="Adjustment to undo.")
     ] = None,
     reason: ReasonOption = None,
     who: WhoOption = None,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Add points to an attempt, or multiply them, with a reason; nothing is overwritten."""
+    """Add points to an attempt or multiply them, with a reason; nothing is overwritten."""
     from grader.cli.gradebook import CommandOutput, exact, needed_reason, whoever
     from grader.cli.student_grades import change_grade
 
@@ -262,19 +254,15 @@ def extend(
     slug: SlugArgument,
     due: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TIME", help="The new due date: 2026-12-05, which is its end, or with a time."
-        ),
+        typer.Argument(metavar="TIME", help="New due date: 2026-12-05 (its end), or with a time."),
     ] = None,
-    take_back: Annotated[
-        bool, typer.Option("--take-back", help="What was given no longer holds.")
-    ] = False,
+    take_back: Annotated[bool, typer.Option("--take-back", help="Withdraw the extension.")] = False,
     reason: ReasonOption = None,
     who: WhoOption = None,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Give one student another due date."""
+    """Give a student an extension."""
     from grader.cli.gradebook import CommandOutput, moment, needed_reason, whoever
     from grader.cli.student_grades import change_grade
 
@@ -314,11 +302,11 @@ def extend(
 @grades_app.command("forget", cls=CommandWithExamples, epilog="grader grades forget ada --yes")
 def forget(
     student: StudentArgument,
-    sure: Annotated[bool, typer.Option("--yes", help="Do it.")] = False,
+    sure: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Delete a student, with all files, grades and decisions, for good."""
+    """Delete a student with all files, grades and decisions, permanently."""
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import forget_student
 
@@ -329,9 +317,9 @@ def forget(
 def stats(
     slug: AllSlugsArgument = None, course: CourseOption = None, json: JsonOption = None
 ) -> None:
-    """Say how the class did, without those who have withdrawn.
+    """Summarise the grades of a class, without withdrawn students.
 
-    Of one assignment it also says what went wrong, with the numbers of `grader insights`.
+    For one assignment it also lists the mistakes, with the numbers of `grader insights`.
     """
     from grader.cli.class_stats import tell_stats
     from grader.cli.gradebook import CommandOutput

@@ -15,20 +15,19 @@ from grader.language import say
 kernelspec = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Give Jupyter, nbconvert and papermill a kernel in the grader's sandbox.",
+    help="Install a sandboxed kernel for Jupyter, nbconvert and papermill.",
     no_args_is_help=True,
 )
 
 UserOption = Annotated[
-    bool, typer.Option("--user", help="For every Jupyter of this user; else this environment's.")
+    bool,
+    typer.Option("--user", help="For every Jupyter of this user (default: this environment's)."),
 ]
 PrefixOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="For the Jupyter of the environment in DIR."),
+    typer.Option(metavar="DIR", help="For the Jupyter in the environment DIR."),
 ]
-NameOption = Annotated[
-    str, typer.Option(metavar="NAME", help="What notebooks and commands call the kernel.")
-]
+NameOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the kernel.")]
 LevelOption = Annotated[
     Literal["strong", "container", "basic"] | None,
     typer.Option(
@@ -52,9 +51,9 @@ def install(
     name: NameOption = "grader",
     sandbox: LevelOption = None,
 ) -> None:
-    """Have Jupyter find a kernel that runs notebooks as a grading does.
+    """Install a Jupyter kernel that runs notebooks as a grading does.
 
-    There is no network in it, and no file of yours.
+    It has no network and none of your files.
     """
     _need_all()
     from grader.kernelspec.install import DISPLAYED, KernelspecPlace
@@ -85,7 +84,7 @@ def install(
 def remove(
     user: UserOption = False, prefix: PrefixOption = None, name: NameOption = "grader"
 ) -> None:
-    """Take the kernel away again, wherever Jupyter finds it if no place is named."""
+    """Remove the kernel (default: wherever Jupyter finds it)."""
     _need_all()
     from grader.kernelspec.install import KernelspecPlace
     from grader.kernelspec.install import remove as take
@@ -99,7 +98,7 @@ def start(
     connection: Annotated[Path, typer.Argument(metavar="FILE", help="Jupyter's connection file.")],
     sandbox: LevelOption = None,
 ) -> None:
-    """Be a kernel; Jupyter gives this command."""
+    """Run as a kernel. Jupyter calls this command."""
     from grader.kernelspec.serve import serve
 
     raise typer.Exit(serve(connection, sandbox))

@@ -118,8 +118,10 @@ AssignmentOption = Annotated[
     typer.Option(
         metavar="SLUG",
         rich_help_panel=HOW,
-        help="Which assignment it is, or the name of variants; otherwise the notebook says, which"
-        " is the student's.",
+        help=(
+            "Assignment, or name of its variants (default: notebook metadata, which students "
+            "control)."
+        ),
     ),
 ]
 DataOption = Annotated[
@@ -127,7 +129,7 @@ DataOption = Annotated[
     typer.Option(
         metavar="DIR",
         rich_help_panel=HOW,
-        help='Images and parameters: a folder, or "builtin" for the small set.',
+        help='Folder of images and parameters, or "builtin" for the small set.',
     ),
 ]
 SeedOption = Annotated[
@@ -136,7 +138,7 @@ SeedOption = Annotated[
         min=0,
         metavar="N",
         rich_help_panel=HOW,
-        help="Seed of the hidden inputs, from 0 on; a new secret one if not given.",
+        help="Seed of the hidden inputs (default: a new secret one).",
     ),
 ]
 JobsOption = Annotated[
@@ -145,28 +147,31 @@ JobsOption = Annotated[
         min=1,
         metavar="N",
         rich_help_panel=HOW,
-        help="How many at a time; one on every core by default.",
+        help="Gradings at a time (default: one for each core).",
     ),
 ]
 CourseOption = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="The folder that holds `assignments/`; otherwise this one, one above it, or the"
-        " grader's own.",
+        help=(
+            "Folder that holds `assignments/` (default: this one, one above it, or grader's own)."
+        ),
     ),
 ]
 SlugArgument = Annotated[
     str | None,
-    typer.Argument(metavar="SLUG", help="Which assignment; all if none is given."),
+    typer.Argument(metavar="SLUG", help="Assignment (default: all)."),
 ]
 SandboxOption = Annotated[
     Level | None,
     typer.Option(
         metavar="LEVEL",
         rich_help_panel=HOW,
-        help="Demand a level of isolation: strong, container, basic, minimal or none; otherwise the"
-        " strongest that works here.",
+        help=(
+            "Require an isolation level: strong, container, basic, minimal or none (default: "
+            "the strongest that works)."
+        ),
     ),
 ]
 Language = Literal["en", "zh", "ko"]
@@ -175,7 +180,7 @@ LanguageOption = Annotated[
     typer.Option(
         "--lang",
         metavar="CODE",
-        help="Language of the report: en, zh or ko; otherwise the notebook's.",
+        help="Language of the report: en, zh or ko (default: the notebook's).",
     ),
 ]
 SpokenOption = Annotated[
@@ -183,7 +188,7 @@ SpokenOption = Annotated[
     typer.Option(
         "--lang",
         metavar="CODE",
-        help="Language of the rendering: en, zh or ko; otherwise the report's.",
+        help="Language of the rendering: en, zh or ko (default: the report's).",
     ),
 ]
 DialectOption = Annotated[
@@ -191,8 +196,9 @@ DialectOption = Annotated[
     typer.Option(
         metavar="WHICH",
         rich_help_panel=HOW,
-        help="Which spellings of TVM's names are accepted: auto, those of earlier years too, or"
-        " current, today's alone.",
+        help=(
+            "Accepted spellings of TVM's names: auto (all since 2022) or current (today's only)."
+        ),
     ),
 ]
 PreambleOption = Annotated[
@@ -200,16 +206,17 @@ PreambleOption = Annotated[
     typer.Option(
         "--preamble",
         rich_help_panel=HOW,
-        help="Run the imports of the assignment's own notebook before the first cell, for files"
-        " that have lost theirs.",
+        help=(
+            "Run the imports of the assignment's own notebook before the first cell, for "
+            "files without imports."
+        ),
     ),
 ]
 AudienceOption = Annotated[
     Audience,
     typer.Option(
         metavar="WHO",
-        help="Who reads it: student, or instructor, who sees what assignment.toml keeps from"
-        " students.",
+        help="Reader: student, or instructor, who also sees what assignment.toml hides.",
     ),
 ]
 
