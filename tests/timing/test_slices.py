@@ -8,6 +8,7 @@ import pytest
 from grader.timing.slices import (
     BASELINE,
     CALLS_OF_A_SLICE,
+    FEWEST_ROUNDS,
     FUNCTIONS,
     MOST_CALLS,
     MOST_ROUNDS,
@@ -56,6 +57,19 @@ class TestRounds:
     def test_it_has_a_round_at_least_and_never_too_many(self) -> None:
         assert 1 == choose_rounds([Bench(1.0)], [Plan(0, 1)])
         assert MOST_ROUNDS == choose_rounds([Bench(1e-6)], [Plan(1, 3)])
+
+    def test_a_function_that_is_slow_at_first_makes_it_no_shorter(self) -> None:
+        slow = Bench(5e-5)
+        run = slow.run
+
+        def slowly(function: int, block: int, warm: int, calls: int) -> None:
+            run(function, block, warm, calls if len(slow.events) > FUNCTIONS else 1000 * calls)
+
+        slow.run = slowly  # type: ignore[method-assign]
+        assert 25 == choose_rounds([slow], [Plan(1, 1)])
+
+    def test_a_slow_submission_leaves_rounds_in_which_nothing_is_cold(self) -> None:
+        assert FEWEST_ROUNDS == choose_rounds([Bench(5e-5, 5e-5, 1.0, 5e-5)], [Plan(1, 1)])
 
     def test_its_calls_fit_into_the_ledger(self) -> None:
         rounds = choose_rounds([Bench(1e-9)], [Plan(1, 128)])
