@@ -3,16 +3,19 @@
 Each round runs both, one after the other, so that they meet the same machine. Plain nbclient is the
 floor: it runs the cells without a sandbox and grades nothing.
 
+With `--load` so many busy loops run beside both.
+
 With `--deep` one more grading is looked at process by process: which there were, by the names that
 `ps` shows, from when to when, and how much of a processor each used.
 
-    python benchmarks/stages.py [--rounds 3] [--deep] [--json FILE] [NOTEBOOK]
+    python benchmarks/stages.py [--rounds 3] [--load 4] [--deep] [--json FILE] [NOTEBOOK]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -26,6 +29,7 @@ from pathlib import Path
 import nbformat
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
+from load import load
 from nbclient import NotebookClient
 from process_tree import Life, lives
 
@@ -39,6 +43,9 @@ GRADER = Path(sys.executable).with_name("grader")
 EXAMPLE = ROOT / "examples" / "e2e-conv" / "reference.ipynb"
 LEAST_SECONDS = 0.02
 """What used less of a processor is only in the sums."""
+
+UNITS = {"ratio": "", "load average": ""}
+"""Of what is not in seconds."""
 
 PLAIN_KERNEL = """
 import sys
@@ -102,6 +109,20 @@ def run_grader(notebook: Path) -> dict[str, float]:
     return {"command": total, "grading": duration.total, **duration.stages}
 
 
+def run_rounds(notebook: Path, count: int) -> list[dict[str, float]]:
+    """Run both, in turn; a round has their seconds, their ratio, and the load average behind it.
+
+    The ratio is that of two neighbours: the medians of both may be of other minutes.
+    """
+    rounds = []
+    for number in range(count):
+        print(f"round {number + 1} of {count}", file=sys.stderr)
+        found = {"plain nbclient": run_plain(notebook), **run_grader(notebook)}
+        found["ratio"] = found["command"] / found["plain nbclient"]
+        rounds.append({**found, "load average": os.getloadavg()[0]})
+    return rounds
+
+
 def look_deep(notebook: Path) -> list[Life]:
     """Grade a notebook once more. Returns its processes in the order in which they began."""
     command = subprocess.Popen(
@@ -162,25 +183,28 @@ def main() -> None:
         help="a notebook file in a folder of examples/",
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--load", type=int, default=0, metavar="N", help="busy loops beside both")
     parser.add_argument("--deep", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    rounds = []
-    for number in range(arguments.rounds):
-        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
-        rounds.append(
-            {"plain nbclient": run_plain(arguments.notebook), **run_grader(arguments.notebook)}
-        )
+    with load(arguments.load):
+        rounds = run_rounds(arguments.notebook, arguments.rounds)
     medians = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
-    for name, seconds in medians.items():
+    for name, value in medians.items():
         spread = [each[name] for each in rounds]
-        print(f"{name:16} {seconds:7.2f} s   [{min(spread):.2f}, {max(spread):.2f}]")
-    print(f"{'ratio':16} {medians['command'] / medians['plain nbclient']:7.2f}")
+        unit = UNITS.get(name, "s")
+        print(f"{name:16} {value:7.2f} {unit:1}   [{min(spread):.2f}, {max(spread):.2f}]")
     found = look_deep(arguments.notebook) if arguments.deep else []
     if found:
         print_lives(found)
     if arguments.json is not None:
-        document = {"median_s": medians, "rounds": rounds, "processes": [*map(asdict, found)]}
+        document = {
+            "load": arguments.load,
+            "median_s": {name: each for name, each in medians.items() if name not in UNITS},
+            "ratio": medians["ratio"],
+            "rounds": rounds,
+            "processes": [*map(asdict, found)],
+        }
         arguments.json.write_text(json.dumps(document, indent=2))
 
 

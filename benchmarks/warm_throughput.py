@@ -6,7 +6,11 @@ models: what a batch knows from one of them is no answer for another (`--alike`:
 that the command starts is counted. Exit code 1: a submission got other points than it deserves, or
 could not be graded.
 
-    python benchmarks/warm_throughput.py [--submissions 20] [--jobs 4] [--json FILE]
+With `--load` each round grades the class a second time, beside so many busy loops, and the ratio of
+both is printed: a machine that does other things gives less of its processors, and grading must not
+use more of them for that.
+
+    python benchmarks/warm_throughput.py [--submissions 20] [--jobs 4] [--rounds 1] [--load 4]
     python benchmarks/warm_throughput.py --assignment e2e-conv --submissions 8 --jobs 2
 """
 
@@ -15,13 +19,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import nbformat
+from load import load
 from process_tree import Usage, measure
 
 from grader.batch.summary import decode_summary
@@ -41,6 +48,9 @@ BARS = {
     "e2e-conv": {"wall_s_each": 9.0, "cpu_s_each": 9.0, "peak_mb": 1024.0},
 }
 """What a submission may cost with two jobs on two cores, and all of them at the peak."""
+
+MOST_UNDER_LOAD = 1.3
+"""How many times the processor seconds of a quiet machine grading may take under a load of 4."""
 
 PREPARATION = """
 import numpy as np
@@ -171,42 +181,97 @@ def grade_all(folder: Path, handed_in: Class, jobs: int) -> tuple[Usage, list[st
     return usage, wrong
 
 
+class Cost(msgspec.Struct, frozen=True):
+    """What a class took beside so many busy loops, and the load average at its end."""
+
+    load: int
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    wall_s_each: float
+    cpu_s_each: float
+    load_average: float
+
+
+def cost_of(usage: Usage, count: int, beside: int) -> Cost:
+    """Return what so many submissions took, rounded."""
+    seconds = (usage.wall_s, usage.cpu_s, usage.peak_mb, usage.wall_s / count, usage.cpu_s / count)
+    return Cost(beside, *(round(each, 2) for each in (*seconds, os.getloadavg()[0])))
+
+
+def ratios(costs: Sequence[Cost], name: str) -> list[float]:
+    """Return, for each round, how many times the quiet one's the loaded one's cost is."""
+    quiet, loaded = ([each for each in costs if bool(each.load) is kind] for kind in (False, True))
+    return [
+        round(getattr(after, name) / getattr(before, name), 3)
+        for before, after in zip(quiet, loaded, strict=True)
+    ]
+
+
+def print_costs(costs: Sequence[Cost], bars: dict[str, float]) -> None:
+    """Print the medians beside the bars, those under load without."""
+    for beside in sorted({each.load for each in costs}):
+        alike = [each for each in costs if each.load == beside]
+        print(f"beside {beside} busy loops:" if beside else "with no busy loop:")
+        for name in Cost.__struct_fields__[1:]:
+            value = statistics.median(getattr(each, name) for each in alike)
+            bar = f"   bar {bars[name]:8.2f}" if name in bars and not beside else ""
+            print(f"{name:12} {value:8.2f}{bar}")
+
+
+def print_ratios(found: dict[str, list[float]], bars: dict[str, float]) -> None:
+    """Print how many times the cost of a quiet machine a loaded one's is, and the spread."""
+    for name, each in found.items():
+        bar = f"   bar {bars[name]:8.2f}" if name in bars else ""
+        print(f"{name:12} {statistics.median(each):8.2f} times [{min(each)}, {max(each)}]{bar}")
+
+
 def main() -> int:
     """Print the costs beside the bars, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--assignment", default=SMALL)
     parser.add_argument("--submissions", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=min(4, len(os.sched_getaffinity(0))))
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--load", type=int, default=0, metavar="N", help="busy loops, as well")
     parser.add_argument("--alike", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    slug, count = arguments.assignment, arguments.submissions
-    alike = arguments.alike
+    slug, count, alike = arguments.assignment, arguments.submissions, arguments.alike
     handed_in = small_class(count, alike) if slug == SMALL else reference_class(slug, count, alike)
-    with tempfile.TemporaryDirectory() as folder:
-        usage, wrong = grade_all(Path(folder), handed_in, arguments.jobs)
-    values = {"wall_s": usage.wall_s, "cpu_s": usage.cpu_s, "peak_mb": usage.peak_mb}
-    values |= {"wall_s_each": usage.wall_s / count, "cpu_s_each": usage.cpu_s / count}
-    values = {name: round(value, 2) for name, value in values.items()}
+    usages, costs, wrong = [], [], []
+    for beside in [*dict.fromkeys((0, arguments.load))] * arguments.rounds:
+        with load(beside), tempfile.TemporaryDirectory() as folder:
+            usage, mistakes = grade_all(Path(folder), handed_in, arguments.jobs)
+            costs.append(cost_of(usage, count, beside))
+        usages.append(usage)
+        wrong += mistakes
     bars = BARS.get(slug, {}) if arguments.jobs == 2 else {}
-    for name, value in values.items():
-        print(f"{name:12} {value:8.2f}" + (f"   bar {bars[name]:8.2f}" if name in bars else ""))
+    print_costs(costs, bars)
+    found = {name: ratios(costs, name) for name in ("wall_s", "cpu_s")} if arguments.load else {}
+    print_ratios(found, {"cpu_s": MOST_UNDER_LOAD} if bars else {})
+    usage = usages[0]
     print(f"{usage.processes} processes; memory was looked at {usage.memory_samples} times")
     if usage.unreadable:
         print(f"{usage.unreadable} looks at a process's memory were not permitted")
-    print(f"{arguments.submissions - len(wrong)} reports right" if usage.code == 0 else "failed")
+    if all(each.code == 0 for each in usages):
+        print(f"{count * len(usages) - len(wrong)} reports right")
+    else:
+        print("failed")
     print("\n".join(wrong))
     document = {
-        **values,
+        **{name: getattr(costs[0], name) for name in Cost.__struct_fields__[1:-1]},
         "waited_cpu_s": round(usage.waited_s, 2),
         "lost_cpu_s": round(usage.lost_s, 2),
         "bars": bars,
         "assignment": slug,
-        "submissions": arguments.submissions,
+        "submissions": count,
         "jobs": arguments.jobs,
         "alike": alike,
         "processes": usage.processes,
         "correct": not wrong,
+        "costs": msgspec.to_builtins(costs),
+        "ratios": found,
         "environment": msgspec.to_builtins(describe_environment()),
     }
     if arguments.json is not None:

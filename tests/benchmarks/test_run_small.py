@@ -28,9 +28,15 @@ SMALL = {
     "compiled_proofs.py": (["--count", "5"], {"programs", "divisions"}),
     "decoders.py": (["--examples", "1"], {"module"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),
-    "stages.py": (["--rounds", "1", "--deep", str(MLP)], {"median_s", "rounds", "processes"}),
+    "stages.py": (
+        ["--rounds", "1", "--load", "1", "--deep", str(MLP)],
+        {"median_s", "ratio", "load", "rounds", "processes"},
+    ),
     "starts.py": (["--count", "2"], {"median_start_ms"}),
-    "warm_throughput.py": (["--submissions", "2", "--jobs", "2"], {"wall_s", "cpu_s", "peak_mb"}),
+    "warm_throughput.py": (
+        ["--submissions", "2", "--jobs", "2", "--load", "1"],
+        {"wall_s", "cpu_s", "peak_mb", "costs", "ratios"},
+    ),
 }
 """The arguments, and what stands in the JSON among other things."""
 
