@@ -100,3 +100,37 @@ def _in_registers(schedule: Any, block: Any, vectors: int) -> None:
     for loop in written_out:
         schedule.unroll(loop)
     schedule.decompose_reduction(block, window[0])
+
+
+FACTORS = (2, 4, 8, 13, 16, 26)
+STEPS = ("inline", "split", "reorder", "vectorize", "unroll", "decompose")
+
+
+def drawn(generator: np.random.Generator) -> Schedule:
+    """Draw a legal schedule, from one that changes nothing to a tile in registers."""
+    if generator.random() < 1 / 2:
+        channels, rows = int(generator.choice((1, 2, 4, 8))), int(generator.choice((1, 2)))
+        return tiled(channels, rows, int(generator.choice((1, 3))), parallel=False)
+    chosen = {each for each in STEPS if generator.random() < 1 / 2}
+    factor, axis = int(generator.choice(FACTORS)), int(generator.integers(1, 4))
+
+    def apply(schedule: Any) -> None:
+        block = schedule.get_sblock("conv2d_nchw", func_name="conv2d")
+        if "inline" in chosen:
+            schedule.compute_inline(schedule.get_sblock("pad_temp", func_name="conv2d"))
+        image, channel, y, x, inner, *window = schedule.get_loops(block)
+        outer = [image, channel, y, x]
+        if "split" in chosen:
+            outer[axis], tile = schedule.split(outer[axis], [None, factor])
+            outer.append(tile)
+        if "reorder" in chosen:
+            schedule.reorder(*outer[:-1], inner, *window, outer[-1])
+            if "vectorize" in chosen:
+                schedule.vectorize(outer[-1])
+        if "unroll" in chosen:
+            for each in window:
+                schedule.unroll(each)
+        if "decompose" in chosen:
+            schedule.decompose_reduction(block, inner)
+
+    return apply

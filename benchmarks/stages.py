@@ -116,10 +116,12 @@ def run_rounds(notebook: Path, count: int) -> list[dict[str, float]]:
     """
     rounds = []
     for number in range(count):
-        print(f"round {number + 1} of {count}", file=sys.stderr)
         found = {"plain nbclient": run_plain(notebook), **run_grader(notebook)}
         found["ratio"] = found["command"] / found["plain nbclient"]
-        rounds.append({**found, "load average": os.getloadavg()[0]})
+        found["load average"] = os.getloadavg()[0]
+        rounds.append(found)
+        shown = (f"{each} {found[each]:.2f}" for each in ("plain nbclient", "command", *UNITS))
+        print(f"round {number + 1} of {count}: {', '.join(shown)}", file=sys.stderr)
     return rounds
 
 

@@ -13,7 +13,13 @@ busy loops, one that moves memory, or one that works in bursts. Of each cell the
 With `--keep FOLDER` each measurement is written down as soon as it is made, and the same command
 goes on after an interruption.
 
+With `--schedules N` the same N drawn schedules are measured once beside each load instead, and the
+table has how far one machine's score is another's: the standard deviation of a schedule's points,
+and how many pairs, of which one is 3 % faster where nothing runs beside, have points the other way
+round.
+
     python benchmarks/timing_fidelity.py [--trials 5] [--only WORD] [--keep FOLDER] [--json FILE]
+    python benchmarks/timing_fidelity.py --schedules 40 [--keep FOLDER] [--json FILE]
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,7 +41,7 @@ import msgspec
 import numpy as np
 from journal import Journal
 from load import load
-from schedules import candidate, tiled
+from schedules import candidate, drawn, tiled
 
 from grader.course import load_course
 from grader.evidence.case import Candidate, Problem
@@ -51,6 +57,9 @@ from grader.sandbox.interface import ResourceLimits, Sandbox
 ROOT = Path(__file__).resolve().parent.parent
 SLUG = "e2e-conv"
 POINTS = 15.0
+
+APART = 0.03
+"""Logarithm of the ratio of two speed-ups that must not change places."""
 
 LENGTHS = {"9 us": 1, "35 us": 4, "150 us": 16, "1 ms": 112}
 """Lengths of the unscheduled function, about, by the images of a batch."""
@@ -80,6 +89,10 @@ CELLS = (
     *(Cell(length, 1, f"load {n}") for length in ("9 us", "150 us", "1 ms") for n in (0, 4)),
     *(Cell("35 us", 2, f"load {count}") for count in (0, 4)),
 )
+
+
+COMPARED = tuple(Cell("35 us", 1, f"load {count}") for count in (0, 2, 4))
+"""Where drawn schedules are measured."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -147,6 +160,70 @@ def _middle(trials: list[Trial]) -> float:
 
 def run(cells: list[Cell], trials: int, journal: Journal) -> list[Row]:
     """Measure all cells, and print a row as soon as it is there."""
+    rows: list[Row] = []
+    quiet: dict[tuple[str, int], float] = {}
+    print(f"{'':24} off itself: median, p90   bias  points  given up  seconds")
+    for cell in cells:
+        timed = candidate(GRADED, LENGTHS[cell.length])
+        with measuring(cell.threads) as setup, beside(cell.beside):
+            found = [
+                journal.once(Trial, partial(measure, cell, timed, setup, seed))
+                for seed in range(trials)
+            ]
+        expected = quiet.setdefault((cell.length, cell.threads), _middle(found))
+        rows.append(summarise(cell, found, expected))
+        print(shown(rows[-1]), flush=True)
+    return rows
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """How far the points of some schedules agree between loads."""
+
+    schedules: int
+    loads: tuple[str, ...]
+    deviation_median: float
+    deviation_most: float
+    pairs: int
+    inversions: int
+    given_up: int
+
+
+def compare_schedules(count: int, cells: Sequence[Cell], journal: Journal) -> Agreement:
+    """Measure drawn schedules beside each load, each once, and compare their points."""
+    found: list[list[Trial]] = []
+    for cell in cells:
+        trials = []
+        with measuring(cell.threads) as setup, beside(cell.beside):
+            for seed in range(count):
+                timed = candidate(drawn(np.random.default_rng(seed)), LENGTHS[cell.length])
+                once = partial(measure, cell, timed, setup, seed)
+                trials.append(journal.once(Trial, once))
+        found.append(trials)
+    said = [column for column in zip(*found, strict=True) if all(each.said for each in column)]
+    return agree(said, tuple(cell.beside for cell in cells), count)
+
+
+def agree(said: Sequence[Sequence[Trial]], loads: tuple[str, ...], count: int) -> Agreement:
+    """Compare the points of schedules that were measured beside all loads, the first being none."""
+    points = np.array([[each.points for each in row] for row in said]).reshape(-1, len(loads))
+    quiet = np.array([row[0].speedup for row in said])
+    faster, slower = np.nonzero(quiet[:, np.newaxis] - quiet > APART)
+    turned = points[faster, 1:] < points[slower, 1:]
+    deviations = points.std(axis=1, ddof=1) if len(points) and len(loads) > 1 else np.zeros(1)
+    return Agreement(
+        count,
+        loads,
+        round(float(np.median(deviations)), 3),
+        round(float(np.max(deviations)), 3),
+        int(turned.size),
+        int(turned.sum()),
+        count - len(said),
+    )
+
+
+@contextmanager
+def measuring(threads: int) -> Iterator[MeasurementSetup]:
+    """Yield what a measurement with so many threads needs."""
     course_assignment = load_course(ROOT).get(SLUG)
     part, table = next(
         (part, check)
@@ -156,31 +233,17 @@ def run(cells: list[Cell], trials: int, journal: Journal) -> list[Row]:
     )
     options = msgspec.convert(table.options, SpeedOptions)
     comparison = course_assignment.assignment.comparison(part)
-    rows: list[Row] = []
-    quiet: dict[tuple[str, int], float] = {}
-    print(f"{'':24} off itself: median, p90   bias  points  given up  seconds")
     with choose_sandbox(None, "none") as sandbox:
-        for cell in cells:
-            start = partial(_start, sandbox, cell.threads)
-            with RunnerPool(start, task_seconds=120.0) as runners:
-                setup = MeasurementSetup(
-                    workload=course_assignment.workload(),
-                    options=msgspec.structs.replace(options, threads=cell.threads),
-                    subject=Subject(options.weight, comparison),
-                    points=POINTS,
-                    runners=runners,
-                    machine=Machine(measuring_cpus),
-                )
-                timed = candidate(GRADED, LENGTHS[cell.length])
-                with beside(cell.beside):
-                    found = [
-                        journal.once(Trial, partial(measure, cell, timed, setup, seed))
-                        for seed in range(trials)
-                    ]
-            expected = quiet.setdefault((cell.length, cell.threads), _middle(found))
-            rows.append(summarise(cell, found, expected))
-            print(shown(rows[-1]), flush=True)
-    return rows
+        start = partial(_start, sandbox, threads)
+        with RunnerPool(start, task_seconds=120.0) as runners:
+            yield MeasurementSetup(
+                workload=course_assignment.workload(),
+                options=msgspec.structs.replace(options, threads=threads),
+                subject=Subject(options.weight, comparison),
+                points=POINTS,
+                runners=runners,
+                machine=Machine(measuring_cpus),
+            )
 
 
 def _start(sandbox: Sandbox, threads: int, _: Kind) -> Runner:
@@ -200,16 +263,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--only", default="", help="cells whose names have this in them")
+    parser.add_argument("--schedules", type=int, default=0, metavar="N", help="compare so many")
     parser.add_argument("--keep", type=Path, help="a folder for what was measured so far")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     most = len(os.sched_getaffinity(0))
     cells = [each for each in CELLS if arguments.only in each.name and each.threads <= most]
     with _kept_in(arguments.keep) as folder:
-        settings = json.dumps([arguments.trials, arguments.only])
-        rows = run(cells, arguments.trials, Journal(folder / "journal", settings))
+        settings = json.dumps([arguments.trials, arguments.only, arguments.schedules])
+        journal = Journal(folder / "journal", settings)
+        found: list[Row] | Agreement
+        if arguments.schedules:
+            alike = [each for each in cells if each in COMPARED]
+            found = compare_schedules(arguments.schedules, alike, journal)
+            print(msgspec.json.format(msgspec.json.encode(found)).decode())
+        else:
+            found = run(cells, arguments.trials, journal)
     if arguments.json:
-        arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows)))
+        arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
     return 0
 
 

@@ -99,6 +99,14 @@ def test_a_score_is_measured_on_a_busy_machine(tmp_path: Path) -> None:
     assert "35 us, load 1" == row["name"]
 
 
+@pytest.mark.hurried
+def test_drawn_schedules_have_their_points_compared_between_loads(tmp_path: Path) -> None:
+    few = ("--schedules=2", "--only=35 us, load", "--json", str(tmp_path / "found.json"))
+    run("timing_fidelity.py", *few)
+    found = json.loads((tmp_path / "found.json").read_bytes())
+    assert (2, ["load 0", "load 2", "load 4"]) == (found["schedules"], found["loads"])
+
+
 @pytest.mark.graded
 def test_the_tuner_s_best_trace_is_written_where_it_should_be(tmp_path: Path) -> None:
     place = tmp_path / "found.json"
