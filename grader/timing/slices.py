@@ -31,8 +31,8 @@ MOST_ROUNDS = 64
 
 FEWEST_ROUNDS = 4
 """Of functions that have warm calls. What a slice has moved is cold in its first round: where a
-function was slow while the number was chosen, slices of one round made the reference 1.38 in place
-of 1.6 times as fast as the baseline, and its own speed worth a fifth more."""
+function was slow while the number was chosen, slices of one round made the reference 1.4 in place
+of 1.6 times as fast as the baseline, and its own speed worth up to a fifth more."""
 
 MOST_CALLS = 128
 """Most calls of a block: a function of a tenth of a microsecond has no longer ones."""
