@@ -68,13 +68,17 @@ class Tree:
     does. So what has gone is compared with what its next living ancestor was credited with.
     """
 
+    beside: frozenset[int] = frozenset()
+    """Descendants that are not looked at: a load that was there before."""
+
     seen: set[tuple[int, int]] = field(default_factory=set)
     alive: dict[int, Sample] = field(default_factory=dict)
     lost_s: float = 0.0
 
     def look(self) -> None:
         """Take a sample of every process, and account for those that have gone."""
-        now = _family(os.getpid())
+        family = _family(os.getpid())
+        now = {pid: sample for pid, sample in family.items() if pid not in self.beside}
         expected: dict[int, float] = {}
         for pid, sample in self.alive.items():
             if not _is_same(sample, now.get(pid)):
@@ -131,7 +135,7 @@ def _name(pid: int) -> str:
 def measure(arguments: list[str], output: Path) -> Usage:
     """Run a command to its end, its output in a file, and return what it used."""
     adopt_orphans()
-    usage, tree = Usage(), Tree()
+    usage, tree = Usage(), Tree(frozenset(_family(os.getpid())) - {os.getpid()})
     tree.look()
     before = _waited_seconds()
     start = time.perf_counter()
@@ -181,6 +185,8 @@ def _wait_for_orphans(tree: Tree, seconds: float = 30.0) -> None:
             return
         if pid == 0:
             tree.look()
+            if tree.alive.keys() == {os.getpid()}:
+                return
             if time.monotonic() > deadline:
                 raise RuntimeError(f"still running after the end: {sorted(tree.alive)}")
             time.sleep(PROCESSOR_INTERVAL)
