@@ -22,6 +22,7 @@ import tarfile
 import tempfile
 import threading
 import time
+import traceback
 import zipfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -299,6 +300,9 @@ def _answer(work: Callable[[], dict[str, Any]], writer: int) -> NoReturn:
     try:
         os.write(writer, msgspec.json.encode(work()))
         status = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(status)
 
