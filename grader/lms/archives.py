@@ -201,6 +201,7 @@ class _Writer:
         self._limits = limits
         self._file: BinaryIO | None = None
         self._path = folder
+        self._made = {folder}
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -238,13 +239,19 @@ class _Writer:
             self._path = self._folder.joinpath(*parts)
             with names_refused():
                 if isinstance(message, FolderTold):
-                    self._path.mkdir(parents=True, exist_ok=True)
+                    self._make(self._path)
                     return
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._make(self._path.parent)
                 self._file = self._path.open("xb", buffering=0)
         except PathError as refusal:
             if isinstance(message, Began):  # of a folder, its members are told
                 self._told.add(message.name, refusal.reason)
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder, unless it was made for the member before."""
+        if folder not in self._made:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
 
     def _drop(self) -> None:
         """Remove what was written of a member that is left out in its middle."""

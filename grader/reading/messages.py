@@ -78,6 +78,9 @@ class UnpackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag
     stays: bool = False
 
 
+PID = struct.Struct("<i")
+"""What a process says first: its number. It goes on when it is answered by a byte."""
+
 STAYING_SECONDS = 20
 """So long a processor may be used by all archives but one that one process unpacks."""
 

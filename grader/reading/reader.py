@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,12 +23,14 @@ import msgspec
 import grader
 from grader.decoding import prepared
 from grader.errors import GraderError
+from grader.inside.launcher import enter
 from grader.language import Sentence, Text, foreign, say
 from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload, read_frame
 from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
+    PID,
     PIECE_FRAME,
     STAYING_SECONDS,
     Began,
@@ -96,6 +99,7 @@ class SubmissionReader:
         self._lock = threading.Lock()
         self._process = _Process()
         self._unpackers: list[_Unpacker] = []
+        self._end_unpackers = weakref.finalize(self, _end_all, self._unpackers)
 
     def __enter__(self) -> SubmissionReader:
         return self
@@ -112,8 +116,7 @@ class SubmissionReader:
         """End the process, and all that read."""
         with self._lock:
             self._process.end()
-            while self._unpackers:
-                self._unpackers.pop().end()
+            self._end_unpackers()
 
     def read(self, path: Path, trusted: Path | None = None) -> SubmissionFile:
         """Read a file, and find its spelling. A damaged one comes back with its `problem`.
@@ -208,9 +211,9 @@ class SubmissionReader:
     def _keep(self, unpacker: _Unpacker) -> bool:
         """Keep a process for the next archive. Returns whether there will be one."""
         with self._lock:
-            if not self._process.is_closed:
+            if self._end_unpackers.alive:
                 self._unpackers.append(unpacker)
-            return not self._process.is_closed
+            return self._end_unpackers.alive
 
     def _unpacker(self, request: UnpackRequest, file: int) -> _Unpacker:
         """Return a process that has begun with an archive: one that waits, or another."""
@@ -236,14 +239,10 @@ class SubmissionReader:
         try:
             with theirs, self._lock:
                 process.send(request, file, theirs.fileno())
-            descriptors = _Waiting(time.monotonic, START_SECONDS).descriptors(ours)
+            return ours, _Work(_pidfd(ours))
         except BaseException:
             ours.close()
             raise
-        if not descriptors:
-            ours.close()
-            raise _EndedError
-        return ours, _Work(descriptors[0])
 
     def _ask(self, process: _Process, file: int, suffix: str) -> FromReader:
         request = ReadRequest(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
@@ -327,7 +326,7 @@ class _Process:
         """Send a request. Raises _EndedError."""
         payload = msgspec.msgpack.encode(request)
         try:
-            socket.send_fds(self._requests, [payload], descriptors)
+            enter.send_descriptors(self._requests, payload, descriptors)
         except OSError:
             raise _EndedError from None
 
@@ -369,6 +368,19 @@ class _Work:
             signal.pidfd_send_signal(self._pidfd, number)
 
 
+def _pidfd(channel: socket.socket) -> int:
+    """Return the pidfd of a process that says its number, and let it go on. Raises _EndedError."""
+    if not _Waiting(time.monotonic, START_SECONDS).ready(channel, None):
+        raise _EndedError
+    try:
+        (number,) = PID.unpack(channel.recv(PID.size))
+        pidfd = os.pidfd_open(number)
+        channel.sendall(b"g")
+    except (OSError, struct.error):
+        raise _EndedError from None
+    return pidfd
+
+
 class _Unpacker:
     """A process that unpacks archives, one after the other."""
 
@@ -395,7 +407,7 @@ class _Unpacker:
         try:
             # What it says unasked would be taken for what is in the archive.
             if not select.select([self.channel], [], [], 0)[0]:
-                socket.send_fds(self.channel, [msgspec.msgpack.encode(request)], [file])
+                enter.send_descriptors(self.channel, msgspec.msgpack.encode(request), [file])
                 return True
         except OSError:
             pass
@@ -444,13 +456,6 @@ class _Waiting:
         self._clock = clock
         self._left = patience
 
-    def descriptors(self, channel: socket.socket) -> list[int]:
-        """Return what comes before the answer: the process's pidfd. Empty where it has ended."""
-        if not self.ready(channel, None):
-            return []
-        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
-        return descriptors
-
     def payload(self, channel: socket.socket, work: _Work) -> bytes:
         """Return all that is sent. Raises FrameError where that is too much, or takes too long."""
         received = bytearray()
@@ -497,6 +502,11 @@ def _digest(file: int) -> str:
         digest.update(chunk)
         place += len(chunk)
     return digest.hexdigest()
+
+
+def _end_all(unpackers: list[_Unpacker]) -> None:
+    while unpackers:
+        unpackers.pop().end()
 
 
 def _end(requests: socket.socket, popen: subprocess.Popen[bytes]) -> None:

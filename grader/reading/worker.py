@@ -31,6 +31,7 @@ from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
 from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
+    PID,
     REQUEST_LIMIT,
     STAYING_SECONDS,
     Broken,
@@ -111,7 +112,9 @@ def _serve(parent: int, size: int, request: ToReader, file: int, answers: int) -
     try:
         linux.die_with_parent(signal.SIGKILL, parent)
         with socket.socket(fileno=answers) as channel:
-            socket.send_fds(channel, [b"p"], [os.pidfd_open(os.getpid())])
+            # No descriptor is sent: programs of this user may have as many under way as it may.
+            channel.sendall(PID.pack(os.getpid()))
+            channel.recv(1)
             if isinstance(request, UnpackRequest):
                 _confine(request.bounds, size, STAYING_SECONDS if request.stays else 0)
                 _unpack_all(file, request, channel)
