@@ -57,6 +57,12 @@ _RATIO = 24
 """Twice what the reading process allows each student: the other half is shared equally."""
 _BYTES_A_SECOND = 16 * 2**20
 
+CLASS_FILES = 50_000
+"""Files of a class's archive: of a zip with more, those are left out who have the most."""
+
+_TELLINGS = 3
+"""Messages for each file at most: a student who is left out is told as a folder and as such."""
+
 
 class ArchiveLimits(msgspec.Struct, frozen=True):
     """What an archive may hold and take: bytes in one file and in all, files, folders in one
@@ -80,7 +86,9 @@ def limits_of_class(size: int, encoding: str = "") -> ArchiveLimits:
     most = max(_LARGE, 2 * size)
     room = min(max(_SMALL, _RATIO * size), most)
     seconds = 6 + size // _BYTES_A_SECOND
-    return ArchiveLimits(size=room, seconds=seconds, shared=True, encoding=encoding)
+    return ArchiveLimits(
+        size=room, files=CLASS_FILES, seconds=seconds, shared=True, encoding=encoding
+    )
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -222,7 +230,7 @@ class _Writer:
             self._told.add(message.name, message.reason)
         else:
             self._begin(message)
-        return self.files <= self._limits.files
+        return self.files <= self._limits.files * (_TELLINGS if self._limits.shared else 1)
 
     def close(self) -> None:
         """Close the file that is being written."""

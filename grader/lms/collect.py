@@ -38,7 +38,7 @@ from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_c
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
-from grader.lms.placing import ClassRoom, StudentRoom, place_files
+from grader.lms.placing import ClassRoom, StudentRoom, files_in, place_files
 from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
 from grader.lms.times import moment_of, settled
 from grader.progress import Progress, Silent
@@ -658,11 +658,10 @@ def _folded(name: str) -> str:
 def _digest(folder: Path) -> str:
     """Return the SHA-256 of the names and bytes of a folder's files."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            name = os.fsencode(path.relative_to(folder).as_posix())
-            digest.update(len(name).to_bytes(8, "big") + name)
-            digest.update(_digest_of_file(path))
+    for path in files_in(folder):
+        name = os.fsencode(path.relative_to(folder).as_posix())
+        digest.update(len(name).to_bytes(8, "big") + name)
+        digest.update(_digest_of_file(path))
     return digest.hexdigest()
 
 
