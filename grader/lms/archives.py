@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
@@ -18,6 +19,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.language import Text, say
+from grader.progress import Progress
 from grader.reading.messages import (
     Began,
     FolderTold,
@@ -59,6 +61,8 @@ _BYTES_A_SECOND = 16 * 2**20
 
 CLASS_FILES = 50_000
 """Files of a class's archive: of a zip with more, those are left out who have the most."""
+
+_STEP = 500
 
 _TELLINGS = 3
 """Messages for each file at most: a student who is left out is told as a folder and as such."""
@@ -146,7 +150,11 @@ def is_left_behind(name: str) -> bool:
 
 
 def unpack(
-    archive: Path, folder: Path, reader: SubmissionReader, limits: ArchiveLimits | None = None
+    archive: Path,
+    folder: Path,
+    reader: SubmissionReader,
+    limits: ArchiveLimits | None = None,
+    progress: Progress | None = None,
 ) -> UnpackOutcome:
     """Unpack a zip or tar archive into an empty folder; return what was left out.
 
@@ -154,6 +162,33 @@ def unpack(
     ArchiveError when it is none, is damaged as a whole, or larger than the limits.
     """
     limits = ArchiveLimits() if limits is None else limits
+    try:
+        return _unpack(archive, folder, reader, limits, progress)
+    except _KilledError as lost:
+        # By a machine without memory, or by what it has met before: that is not this archive's.
+        shutil.rmtree(folder)
+        folder.mkdir(mode=0o700)
+        try:
+            return _unpack(archive, folder, reader, limits, progress)
+        except _KilledError:
+            raise _too_large(archive, limits, lost.outcome) from None
+
+
+class _KilledError(Exception):
+    """Raised where the process that reads an archive has ended before it said so."""
+
+    def __init__(self, outcome: UnpackOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def _unpack(
+    archive: Path,
+    folder: Path,
+    reader: SubmissionReader,
+    limits: ArchiveLimits,
+    progress: Progress | None,
+) -> UnpackOutcome:
     writer = _Writer(folder, limits)
     request = UnpackLimits(
         limits.file_size,
@@ -164,7 +199,7 @@ def unpack(
         limits.encoding,
     )
     bounds = ReaderBounds(_MEMORY, limits.seconds)
-    end, seconds, encoding = "large", float(limits.seconds), ""
+    end, seconds, encoding = "", float(limits.seconds), ""
     with archive.open("rb") as file, contextlib.closing(writer):
         told = reader.unpack(file.fileno(), request, bounds)
         with contextlib.closing(told):
@@ -175,27 +210,38 @@ def unpack(
                 if isinstance(message, NamesRead):
                     encoding = message.encoding
                 elif not writer.take(message):
+                    end = "large"
                     break
+                elif progress is not None and writer.files % _STEP == 0:
+                    progress.step(
+                        writer.files, limits.files, say("{count} files", count=writer.files)
+                    )
     outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds, encoding)
     if end == "damaged":
         hint = say("Download it anew; what is unpacked by hand can be named as a folder.")
         damaged = say("{name} is no archive, or a damaged one.", name=archive.name)
         raise ArchiveError(damaged, hint, "damaged", outcome)
     if end == "large":
-        raise ArchiveError(
-            say(
-                "{name} holds more than may be unpacked: {size:,} MB, {files:,} files, {seconds:,}"
-                " seconds of a processor.",
-                name=archive.name,
-                size=limits.size // 2**20,
-                files=limits.files,
-                seconds=limits.seconds,
-            ),
-            say("If that is right, unpack it by hand, and name the folder."),
-            "large",
-            outcome,
-        )
+        raise _too_large(archive, limits, outcome)
+    if not end:
+        raise _KilledError(outcome)
     return outcome
+
+
+def _too_large(archive: Path, limits: ArchiveLimits, outcome: UnpackOutcome) -> ArchiveError:
+    return ArchiveError(
+        say(
+            "{name} holds more than may be unpacked: {size:,} MB, {files:,} files, {seconds:,}"
+            " seconds of a processor.",
+            name=archive.name,
+            size=limits.size // 2**20,
+            files=limits.files,
+            seconds=limits.seconds,
+        ),
+        say("If that is right, unpack it by hand, and name the folder."),
+        "large",
+        outcome,
+    )
 
 
 class _Writer:

@@ -153,7 +153,7 @@ def collect_class(
         try:
             for source in wanted.sources:
                 progress.stage(say("unpacking {name}", name=source.name))
-                with _opened(source, unpacker, wanted) as (folder, taken):
+                with _opened(source, unpacker, wanted, progress) as (folder, taken):
                     found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
                     work.note(found, taken.left_out)
                     if taken.encoding:
@@ -259,7 +259,10 @@ def collected_times(folder: Path) -> dict[Path, datetime | Literal["late"]]:
 
 @contextmanager
 def _opened(
-    source: Path, reader: Callable[[], SubmissionReader], wanted: CollectRequest
+    source: Path,
+    reader: Callable[[], SubmissionReader],
+    wanted: CollectRequest,
+    progress: Progress,
 ) -> Iterator[tuple[Path, UnpackOutcome]]:
     """Yield the folder of a source, unpacked where it is an archive, and what became of that.
 
@@ -278,7 +281,7 @@ def _opened(
             inside = own.path / source.name.partition(".")[0]
             inside.mkdir()
             limits = limits_of_class(source.stat().st_size, wanted.encoding)
-            yield inside, unpack(source, inside, reader(), limits)
+            yield inside, unpack(source, inside, reader(), limits, progress)
         finally:
             own.remove()
 
