@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from grader.lms import placing
 from grader.lms.collect import CollectRequest, collect_class
 from grader.reading.messages import ToReader
 from grader.reading.reader import SubmissionReader
@@ -255,20 +256,32 @@ def test_a_student_with_more_files_than_a_class_may_have_is_told_and_nobody_else
     assert {"mallory": "budget"} == reasons(outcome)
 
 
-def test_students_with_many_files_take_no_room_from_those_with_few(tmp_path: Path) -> None:
+def test_students_with_many_files_take_no_room_from_those_with_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Half of a class's files are shared equally; the rest is for whoever comes first."""
-    flood = zipped(dict.fromkeys(map(str, range(4000)), b""))
+    monkeypatch.setattr(placing, "_CLASS_FILES", 2000)
+    flood = zipped(dict.fromkeys(map(str, range(400)), b""))
     files = {f"Mallory {e}_{e}_assignsubmission_file_/a.zip": flood for e in range(9)}
-    ada = zipped({f"{each}.py": b"" for each in range(100)})
+    zoe = zipped({f"{each}.py": b"" for each in range(100)})
     (tmp_path / "class.zip").write_bytes(
-        zipped({**files, "Zoe_99_assignsubmission_file_/a.zip": ada})
+        zipped({**files, "Zoe_99_assignsubmission_file_/a.zip": zoe})
     )
     outcome = collect(tmp_path / "class.zip", tmp_path / "class")
     told = reasons(outcome)
     assert "large" in told.values()
     assert not any("Zoe" in each for each in told)
     made = sum(each.is_file() for each in (tmp_path / "class").rglob("*"))
-    assert made < 55_000
+    assert made < 2100
+
+
+def test_folders_count_as_files(tmp_path: Path) -> None:
+    deep = "/".join("abcdefghijklmn")
+    flood = zipped({f"{each}/{deep}/hw.py": b"" for each in range(400)})
+    files = {"Mallory_1_assignsubmission_file_/a.zip": flood}
+    (tmp_path / "class.zip").write_bytes(zipped(files))
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    assert {"Mallory-1/a.zip": "large"} == reasons(outcome)
 
 
 def test_sound_small_archives_share_a_process_and_a_damaged_one_has_its_own(
