@@ -22,6 +22,7 @@ import tarfile
 import tempfile
 import threading
 import time
+import traceback
 import zipfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from grader.cli.telling import line
 from grader.errors import GraderError
 from grader.lms.collect import CollectRequest, collect_class
 from grader.reading.messages import FromUnpacker, ReaderBounds, Unpacked, UnpackLimits
@@ -204,6 +206,11 @@ def _empty_files(size: int, _: int) -> Made:
         yield _name(student, "hw.ipynb"), b""
 
 
+def _flood(_: int, students: int) -> Made:
+    yield from ((f"mallory/{at}.py", b"x") for at in range(60_000))
+    yield from ((f"student{each}/hw.ipynb", b"{}") for each in range(students))
+
+
 def _folders(size: int, students: int) -> Made:
     for student in range(students):
         for at in range(max(1, min(300, size // 600 // students))):
@@ -226,7 +233,9 @@ KINDS = (
     Kind("30 zips that are bombs", lambda size, _: _zip_bombs(size, FEW), _zip),
     Kind("30 .tar.xz that are bombs", lambda size, _: _tar_bombs(min(size, 2**20), FEW), _zip),
     Kind("a bomb in each name", lambda size, _: _zeros(size // 4, FEW), _deflated),
+    Kind("52,000 empty files", lambda _size, _students: _empty_files(52_000 * 120, 0), _zip),
     Kind("empty files", _empty_files, _zip),
+    Kind("a flood of one student", _flood, _zip),
     Kind("empty files in .tar.gz", _empty_files, _tar("w:gz")),
 )
 
@@ -259,7 +268,7 @@ def _collect(archive: Path, output: Path) -> dict[str, Any]:
             outcome = collect_class(request, progress=progress, reader=reader)
             students = len(outcome.collected.students)
         except GraderError as error:
-            end = str(error.message)
+            end = line(error.message)
         progress.listen()
         return {
             "clock": time.monotonic() - begin,
@@ -299,6 +308,9 @@ def _answer(work: Callable[[], dict[str, Any]], writer: int) -> NoReturn:
     try:
         os.write(writer, msgspec.json.encode(work()))
         status = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(status)
 

@@ -49,7 +49,7 @@ from grader.tables import read_table
 _SHOWN = 20
 """So many names are printed; all of them are in the manifest and in `--json`."""
 
-_LARGE = 64 * 2**20
+_LARGE = 4 * 2**20
 """Bytes that are collected within seconds."""
 
 _REASONS: dict[Reason, Text] = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
@@ -18,6 +19,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.language import Text, say
+from grader.progress import Progress
 from grader.reading.messages import (
     Began,
     FolderTold,
@@ -57,6 +59,14 @@ _RATIO = 24
 """Twice what the reading process allows each student: the other half is shared equally."""
 _BYTES_A_SECOND = 16 * 2**20
 
+CLASS_FILES = 50_000
+"""Files of a class's archive: of a zip with more, those are left out who have the most."""
+
+_STEP = 500
+
+_TELLINGS = 3
+"""Messages for each file at most: a student who is left out is told as a folder and as such."""
+
 
 class ArchiveLimits(msgspec.Struct, frozen=True):
     """What an archive may hold and take: bytes in one file and in all, files, folders in one
@@ -80,7 +90,9 @@ def limits_of_class(size: int, encoding: str = "") -> ArchiveLimits:
     most = max(_LARGE, 2 * size)
     room = min(max(_SMALL, _RATIO * size), most)
     seconds = 6 + size // _BYTES_A_SECOND
-    return ArchiveLimits(size=room, seconds=seconds, shared=True, encoding=encoding)
+    return ArchiveLimits(
+        size=room, files=CLASS_FILES, seconds=seconds, shared=True, encoding=encoding
+    )
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -138,7 +150,11 @@ def is_left_behind(name: str) -> bool:
 
 
 def unpack(
-    archive: Path, folder: Path, reader: SubmissionReader, limits: ArchiveLimits | None = None
+    archive: Path,
+    folder: Path,
+    reader: SubmissionReader,
+    limits: ArchiveLimits | None = None,
+    progress: Progress | None = None,
 ) -> UnpackOutcome:
     """Unpack a zip or tar archive into an empty folder; return what was left out.
 
@@ -146,6 +162,33 @@ def unpack(
     ArchiveError when it is none, is damaged as a whole, or larger than the limits.
     """
     limits = ArchiveLimits() if limits is None else limits
+    try:
+        return _unpack(archive, folder, reader, limits, progress)
+    except _KilledError as lost:
+        # By a machine without memory, or by what it has met before: that is not this archive's.
+        shutil.rmtree(folder)
+        folder.mkdir(mode=0o700)
+        try:
+            return _unpack(archive, folder, reader, limits, progress)
+        except _KilledError:
+            raise _too_large(archive, limits, lost.outcome) from None
+
+
+class _KilledError(Exception):
+    """Raised where the process that reads an archive has ended before it said so."""
+
+    def __init__(self, outcome: UnpackOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def _unpack(
+    archive: Path,
+    folder: Path,
+    reader: SubmissionReader,
+    limits: ArchiveLimits,
+    progress: Progress | None,
+) -> UnpackOutcome:
     writer = _Writer(folder, limits)
     request = UnpackLimits(
         limits.file_size,
@@ -156,7 +199,7 @@ def unpack(
         limits.encoding,
     )
     bounds = ReaderBounds(_MEMORY, limits.seconds)
-    end, seconds, encoding = "large", float(limits.seconds), ""
+    end, seconds, encoding = "", float(limits.seconds), ""
     with archive.open("rb") as file, contextlib.closing(writer):
         told = reader.unpack(file.fileno(), request, bounds)
         with contextlib.closing(told):
@@ -167,27 +210,38 @@ def unpack(
                 if isinstance(message, NamesRead):
                     encoding = message.encoding
                 elif not writer.take(message):
+                    end = "large"
                     break
+                elif progress is not None and writer.files % _STEP == 0:
+                    progress.step(
+                        writer.files, limits.files, say("{count} files", count=writer.files)
+                    )
     outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds, encoding)
     if end == "damaged":
         hint = say("Download it anew; what is unpacked by hand can be named as a folder.")
         damaged = say("{name} is no archive, or a damaged one.", name=archive.name)
         raise ArchiveError(damaged, hint, "damaged", outcome)
     if end == "large":
-        raise ArchiveError(
-            say(
-                "{name} holds more than may be unpacked: {size:,} MB, {files:,} files, {seconds:,}"
-                " seconds of a processor.",
-                name=archive.name,
-                size=limits.size // 2**20,
-                files=limits.files,
-                seconds=limits.seconds,
-            ),
-            say("If that is right, unpack it by hand, and name the folder."),
-            "large",
-            outcome,
-        )
+        raise _too_large(archive, limits, outcome)
+    if not end:
+        raise _KilledError(outcome)
     return outcome
+
+
+def _too_large(archive: Path, limits: ArchiveLimits, outcome: UnpackOutcome) -> ArchiveError:
+    return ArchiveError(
+        say(
+            "{name} holds more than may be unpacked: {size:,} MB, {files:,} files, {seconds:,}"
+            " seconds of a processor.",
+            name=archive.name,
+            size=limits.size // 2**20,
+            files=limits.files,
+            seconds=limits.seconds,
+        ),
+        say("If that is right, unpack it by hand, and name the folder."),
+        "large",
+        outcome,
+    )
 
 
 class _Writer:
@@ -201,6 +255,7 @@ class _Writer:
         self._limits = limits
         self._file: BinaryIO | None = None
         self._path = folder
+        self._made = {folder}
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -221,7 +276,7 @@ class _Writer:
             self._told.add(message.name, message.reason)
         else:
             self._begin(message)
-        return self.files <= self._limits.files
+        return self.files <= self._limits.files * (_TELLINGS if self._limits.shared else 1)
 
     def close(self) -> None:
         """Close the file that is being written."""
@@ -238,13 +293,27 @@ class _Writer:
             self._path = self._folder.joinpath(*parts)
             with names_refused():
                 if isinstance(message, FolderTold):
-                    self._path.mkdir(parents=True, exist_ok=True)
+                    self._make(self._path)
                     return
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._make(self._path.parent)
                 self._file = self._path.open("xb", buffering=0)
         except PathError as refusal:
             if isinstance(message, Began):  # of a folder, its members are told
                 self._told.add(message.name, refusal.reason)
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder and those around it; each counts as a file.
+
+        4,000 files with a path of their own each were 40,000 folders.
+        """
+        missing = []
+        while folder not in self._made:
+            missing.append(folder)
+            folder = folder.parent
+        for each in reversed(missing):
+            each.mkdir(exist_ok=True)
+            self._made.add(each)
+        self.files += len(missing)
 
     def _drop(self) -> None:
         """Remove what was written of a member that is left out in its middle."""

@@ -38,7 +38,7 @@ from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_c
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
-from grader.lms.placing import ClassRoom, StudentRoom, place_files
+from grader.lms.placing import ClassRoom, StudentRoom, files_in, place_files
 from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
 from grader.lms.times import moment_of, settled
 from grader.progress import Progress, Silent
@@ -153,7 +153,7 @@ def collect_class(
         try:
             for source in wanted.sources:
                 progress.stage(say("unpacking {name}", name=source.name))
-                with _opened(source, unpacker, wanted) as (folder, taken):
+                with _opened(source, unpacker, wanted, progress) as (folder, taken):
                     found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
                     work.note(found, taken.left_out)
                     if taken.encoding:
@@ -259,7 +259,10 @@ def collected_times(folder: Path) -> dict[Path, datetime | Literal["late"]]:
 
 @contextmanager
 def _opened(
-    source: Path, reader: Callable[[], SubmissionReader], wanted: CollectRequest
+    source: Path,
+    reader: Callable[[], SubmissionReader],
+    wanted: CollectRequest,
+    progress: Progress,
 ) -> Iterator[tuple[Path, UnpackOutcome]]:
     """Yield the folder of a source, unpacked where it is an archive, and what became of that.
 
@@ -278,7 +281,7 @@ def _opened(
             inside = own.path / source.name.partition(".")[0]
             inside.mkdir()
             limits = limits_of_class(source.stat().st_size, wanted.encoding)
-            yield inside, unpack(source, inside, reader(), limits)
+            yield inside, unpack(source, inside, reader(), limits, progress)
         finally:
             own.remove()
 
@@ -658,11 +661,10 @@ def _folded(name: str) -> str:
 def _digest(folder: Path) -> str:
     """Return the SHA-256 of the names and bytes of a folder's files."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            name = os.fsencode(path.relative_to(folder).as_posix())
-            digest.update(len(name).to_bytes(8, "big") + name)
-            digest.update(_digest_of_file(path))
+    for path in files_in(folder):
+        name = os.fsencode(path.relative_to(folder).as_posix())
+        digest.update(len(name).to_bytes(8, "big") + name)
+        digest.update(_digest_of_file(path))
     return digest.hexdigest()
 
 

@@ -374,12 +374,13 @@ def _classroom(folder: Path, assignment: str | None) -> FolderContents:
     """
     entries = _entries(folder)
     clones = [each for each in entries if each.is_dir() and (each / ".git").exists()]
+    known = set(clones)
     return FolderContents(
         "classroom",
         tuple(
             Delivery("", _clone_keys(each.name, assignment), _all_files(each)) for each in clones
         ),
-        tuple(each.name for each in entries if each not in clones),
+        tuple(each.name for each in entries if each not in known),
     )
 
 
@@ -425,8 +426,8 @@ def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
         if inner.name == wanted
     )
     strangers = tuple(student.name for student, inners in works.items() if not inners)
-    taken = {each.keys["folder"] for each in handed_in}
-    others = (each.name for each in students if each.name not in (*taken, *strangers))
+    explained = {*(each.keys["folder"] for each in handed_in), *strangers}
+    others = (each.name for each in students if each.name not in explained)
     left_out = tuple(LeftOut(name, "unsubmitted") for name in others)
     return FolderContents("nbgrader", handed_in, strangers, left_out, certain=is_course)
 
@@ -473,6 +474,7 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
     """Read a folder for each student; a notebook or an archive beside them is somebody's, too."""
     entries = _entries(folder)
     theirs = [each for each in entries if each.is_dir() or _is_handed_in(each.name)]
+    known = set(theirs)
     return FolderContents(
         "folders",
         tuple(
@@ -484,7 +486,7 @@ def _folders(folder: Path, _: str | None) -> FolderContents:
             )
             for each in theirs
         ),
-        tuple(each.name for each in entries if each not in theirs),
+        tuple(each.name for each in entries if each not in known),
     )
 
 

@@ -67,10 +67,22 @@ class UnpackLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UnpackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """Unpack the archive whose descriptor comes with this, and answer on the socket that does."""
+    """Unpack the archive whose descriptor comes with this, and answer on the socket that does.
+
+    Who `stays` waits on that socket for another such request, whose descriptor is the archive's
+    alone.
+    """
 
     limits: UnpackLimits
     bounds: ReaderBounds
+    stays: bool = False
+
+
+PID = struct.Struct("<i")
+"""What a process says first: its number. It goes on when it is answered by a byte."""
+
+STAYING_SECONDS = 20
+"""So long a processor may be used by all archives but one that one process unpacks."""
 
 
 ToReader = ReadRequest | UnpackRequest

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -15,18 +16,24 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 import grader
+from grader.decoding import prepared
 from grader.errors import GraderError
+from grader.inside.launcher import enter
 from grader.language import Sentence, Text, foreign, say
 from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload, read_frame
 from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
+    PID,
     PIECE_FRAME,
+    STAYING_SECONDS,
+    Began,
     Broken,
     FromReader,
     FromUnpacker,
@@ -35,7 +42,9 @@ from grader.reading.messages import (
     ReaderBounds,
     ReadRequest,
     SentText,
+    Skipped,
     ToReader,
+    Unpacked,
     UnpackLimits,
     UnpackRequest,
     Unreadable,
@@ -51,6 +60,11 @@ START_SECONDS = 60.0
 
 TEXTS = SCRIPT + MARKDOWN
 """Names that end in one of these are no notebooks', in capitals or not."""
+
+_FEW_MEMBERS = 1000
+_FEW_ARCHIVES = 50
+_HARMLESS = frozenset({"link", "special", "encrypted", "unsupported"})
+_TOLD = msgspec.msgpack.Decoder(prepared(cast("type[FromUnpacker]", FromUnpacker)))
 
 _LOOK_SECONDS = 0.25
 _END_SECONDS = 1.0
@@ -84,6 +98,8 @@ class SubmissionReader:
         self._bounds = ReaderBounds() if bounds is None else bounds
         self._lock = threading.Lock()
         self._process = _Process()
+        self._unpackers: list[_Unpacker] = []
+        self._end_unpackers = weakref.finalize(self, _end_all, self._unpackers)
 
     def __enter__(self) -> SubmissionReader:
         return self
@@ -100,6 +116,7 @@ class SubmissionReader:
         """End the process, and all that read."""
         with self._lock:
             self._process.end()
+            self._end_unpackers()
 
     def read(self, path: Path, trusted: Path | None = None) -> SubmissionFile:
         """Read a file, and find its spelling. A damaged one comes back with its `problem`.
@@ -169,26 +186,50 @@ class SubmissionReader:
     ) -> Generator[FromUnpacker, None, None]:
         """Yield what is in the archive of a descriptor, and an `Unpacked` where it came to its end.
 
-        Raises GraderError when nothing can be read.
+        To fork takes ten times as long as to unpack what most students hand in. So a process that
+        has met nothing but small and sound archives unpacks the next one, too; any other is ended.
+        A class's archive has a process of its own. Raises GraderError when nothing can be read.
         """
-        process = self._process
-        request = UnpackRequest(limits, bounds)
+        unpacker = self._unpacker(UnpackRequest(limits, bounds, stays=not limits.shared), file)
+        patience = self._patience + _SLOW * bounds.seconds
+        stream = _Patient(unpacker.channel, _Waiting(time.monotonic, patience), unpacker.work)
+        stays = False
         try:
-            ours, work = self._begin(process, request, file)
+            with self._quiet.aside(unpacker.work), contextlib.suppress(FrameError):
+                while payload := read_frame(stream, PIECE_FRAME):
+                    message = _decoded(payload)
+                    unpacker.note(message)
+                    if isinstance(message, Unpacked):
+                        stays = unpacker.may_go_on and not limits.shared
+                        yield message
+                        return
+                    yield message
+        finally:
+            if not stays or not self._keep(unpacker):
+                unpacker.end()
+
+    def _keep(self, unpacker: _Unpacker) -> bool:
+        """Keep a process for the next archive. Returns whether there will be one."""
+        with self._lock:
+            if self._end_unpackers.alive:
+                self._unpackers.append(unpacker)
+            return self._end_unpackers.alive
+
+    def _unpacker(self, request: UnpackRequest, file: int) -> _Unpacker:
+        """Return a process that has begun with an archive: one that waits, or another."""
+        while request.stays and self._unpackers:
+            with self._lock:
+                unpacker = self._unpackers.pop() if self._unpackers else None
+            if unpacker is not None and unpacker.ask(request, file):
+                return unpacker
+        process = self._process
+        try:
+            return _Unpacker(*self._begin(process, request, file))
         except _EndedError:
             try:
-                ours, work = self._begin(self._start_again(process), request, file)
+                return _Unpacker(*self._begin(self._start_again(process), request, file))
             except _EndedError:
                 raise _not_started() from None
-        patience = self._patience + _SLOW * bounds.seconds
-        with ours:
-            stream = _Patient(ours, _Waiting(time.monotonic, patience), work)
-            try:
-                with self._quiet.aside(work), contextlib.suppress(FrameError):
-                    while payload := read_frame(stream, PIECE_FRAME):
-                        yield decode_payload(payload, FromUnpacker)  # type: ignore[arg-type]
-            finally:
-                work.end()
 
     def _begin(
         self, process: _Process, request: ToReader, file: int
@@ -198,14 +239,10 @@ class SubmissionReader:
         try:
             with theirs, self._lock:
                 process.send(request, file, theirs.fileno())
-            descriptors = _Waiting(time.monotonic, START_SECONDS).descriptors(ours)
+            return ours, _Work(_pidfd(ours))
         except BaseException:
             ours.close()
             raise
-        if not descriptors:
-            ours.close()
-            raise _EndedError
-        return ours, _Work(descriptors[0])
 
     def _ask(self, process: _Process, file: int, suffix: str) -> FromReader:
         request = ReadRequest(suffix.lower() if suffix.lower() in TEXTS else "", self._bounds)
@@ -289,7 +326,7 @@ class _Process:
         """Send a request. Raises _EndedError."""
         payload = msgspec.msgpack.encode(request)
         try:
-            socket.send_fds(self._requests, [payload], descriptors)
+            enter.send_descriptors(self._requests, payload, descriptors)
         except OSError:
             raise _EndedError from None
 
@@ -331,6 +368,68 @@ class _Work:
             signal.pidfd_send_signal(self._pidfd, number)
 
 
+def _pidfd(channel: socket.socket) -> int:
+    """Return the pidfd of a process that says its number, and let it go on. Raises _EndedError."""
+    if not _Waiting(time.monotonic, START_SECONDS).ready(channel, None):
+        raise _EndedError
+    try:
+        (number,) = PID.unpack(channel.recv(PID.size))
+        pidfd = os.pidfd_open(number)
+        channel.sendall(b"g")
+    except (OSError, struct.error):
+        raise _EndedError from None
+    return pidfd
+
+
+class _Unpacker:
+    """A process that unpacks archives, one after the other."""
+
+    def __init__(self, channel: socket.socket, work: _Work) -> None:
+        self.channel = channel
+        self.work = work
+        self._archives = self._members = 0
+        self._seconds = 0.0
+        self._is_sound = True
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether all that it has met was small and sound."""
+        return (
+            self._is_sound
+            and self._members <= _FEW_MEMBERS
+            and self._archives < _FEW_ARCHIVES
+            and self._seconds < STAYING_SECONDS
+        )
+
+    def ask(self, request: UnpackRequest, file: int) -> bool:
+        """Ask for another archive. Returns whether the process is still there; else it is ended."""
+        self._members = 0
+        try:
+            # What it says unasked would be taken for what is in the archive.
+            if not select.select([self.channel], [], [], 0)[0]:
+                enter.send_descriptors(self.channel, msgspec.msgpack.encode(request), [file])
+                return True
+        except OSError:
+            pass
+        self.end()
+        return False
+
+    def note(self, message: FromUnpacker) -> None:
+        """Note what it says of an archive."""
+        if isinstance(message, Unpacked):
+            self._archives += 1
+            self._seconds += message.seconds
+            self._is_sound = message.end == "all" and self._is_sound
+        elif isinstance(message, Skipped):
+            self._is_sound = self._is_sound and message.reason in _HARMLESS
+        self._members += isinstance(message, Began)
+
+    def end(self) -> None:
+        """End it."""
+        self.channel.close()
+        self.work.end()
+
+
 class _Patient:
     """A socket that frames are read from, as long as somebody works on them."""
 
@@ -357,13 +456,6 @@ class _Waiting:
         self._clock = clock
         self._left = patience
 
-    def descriptors(self, channel: socket.socket) -> list[int]:
-        """Return what comes before the answer: the process's pidfd. Empty where it has ended."""
-        if not self.ready(channel, None):
-            return []
-        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
-        return descriptors
-
     def payload(self, channel: socket.socket, work: _Work) -> bytes:
         """Return all that is sent. Raises FrameError where that is too much, or takes too long."""
         received = bytearray()
@@ -389,6 +481,14 @@ class _Waiting:
         return False
 
 
+def _decoded(payload: bytearray) -> FromUnpacker:
+    """Decode what an archive's reader says. Raises FrameError."""
+    try:
+        return _TOLD.decode(payload)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FrameError(f"not a message: {error}") from None
+
+
 def _said(told: SentText) -> Text:
     """Return a sentence that the reading process says; without its values it is foreign."""
     text = Sentence(told.text, told.values)
@@ -402,6 +502,11 @@ def _digest(file: int) -> str:
         digest.update(chunk)
         place += len(chunk)
     return digest.hexdigest()
+
+
+def _end_all(unpackers: list[_Unpacker]) -> None:
+    while unpackers:
+        unpackers.pop().end()
 
 
 def _end(requests: socket.socket, popen: subprocess.Popen[bytes]) -> None:

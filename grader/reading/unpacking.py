@@ -108,6 +108,12 @@ class _Telling:
         except Exception:  # noqa: BLE001  as above
             self._tell(Skipped(_sent(name), "damaged", self._begun))
 
+    def leave_out(self, name: str, *, is_folder: bool) -> None:
+        """Tell that nothing of a student is unpacked, whose folder shows that there is one."""
+        if is_folder:
+            self.folder(name)
+        self._tell(Skipped(_sent(name), "budget"))
+
     def folder(self, name: str) -> None:
         """Tell a folder, which may be all that there is of a student."""
         self._tell(FolderTold(_sent(name)))
@@ -183,14 +189,19 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
     length = file.tell()
     with zipfile.ZipFile(cast("IO[bytes]", _Index(file, limits.index))) as opened:
         entries = opened.infolist()
-        if len(entries) > limits.files:
+        if len(entries) > limits.files and not limits.shared:
             raise _TooLargeError
         if sum(entry.compress_size for entry in entries) > length:
             raise zipfile.BadZipFile("members overlap")
         names, encoding = read_names(entries, limits.encoding)
         if encoding:
             out.names_read(encoding)
-        for group, room in _fair(entries, names, limits):
+        groups = _fair(entries, names, limits)
+        crowded = _crowded(groups, limits.files)
+        for group, room, whose in groups:
+            if whose in crowded:
+                out.leave_out(whose, is_folder=any("/" in name[len(whose) :] for _, name in group))
+                continue
             left = room
             for entry, name in group:
                 with out.member(name):
@@ -207,10 +218,10 @@ _Member = tuple[zipfile.ZipInfo, str]
 
 def _fair(
     entries: Sequence[zipfile.ZipInfo], names: Sequence[str], limits: UnpackLimits
-) -> list[tuple[list[_Member], int]]:
+) -> list[tuple[list[_Member], int, str]]:
     """Return members and their names by the folder or file in the archive that they belong to.
 
-    Each of these comes with its room.
+    Each of these comes with its room and its name.
     Each has an equal share, or 12 times what it is packed to: a bomb takes nobody else's room.
     Those that claim to be small come first.
     """
@@ -221,11 +232,26 @@ def _fair(
     for entry, name, path in zip(entries, names, paths, strict=True):
         groups["/".join(path[:depth]) if limits.shared else ""].append((entry, name))
     share = limits.size // max(2 * len(groups), 1) if limits.shared else limits.size
-    ordered = sorted(groups.values(), key=lambda group: sum(each.file_size for each, _ in group))
+    ordered = sorted(groups.items(), key=lambda named: sum(each.file_size for each, _ in named[1]))
     return [
-        (group, max(share, _RATIO * sum(each.compress_size for each, _ in group)))
-        for group in ordered
+        (group, max(share, _RATIO * sum(each.compress_size for each, _ in group)), whose)
+        for whose, group in ordered
     ]
+
+
+def _crowded(groups: Sequence[tuple[list[_Member], int, str]], most: int) -> set[str]:
+    """Return the names of those who have so many files that there is no room for all.
+
+    Raises _TooLargeError where there are more of them than files.
+    """
+    if len(groups) > most:
+        raise _TooLargeError
+    found = set()
+    for group, _, whose in sorted(groups, key=lambda each: len(each[0])):
+        most -= len(group)
+        if most < 0:
+            found.add(whose)
+    return found
 
 
 def _check_zip_entry(entry: zipfile.ZipInfo, most: int) -> None:

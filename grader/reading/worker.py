@@ -11,6 +11,7 @@ import contextlib
 import gc
 import hashlib
 import io
+import math
 import os
 import resource
 import signal
@@ -30,7 +31,9 @@ from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
 from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
+    PID,
     REQUEST_LIMIT,
+    STAYING_SECONDS,
     Broken,
     Content,
     Cost,
@@ -109,11 +112,14 @@ def _serve(parent: int, size: int, request: ToReader, file: int, answers: int) -
     try:
         linux.die_with_parent(signal.SIGKILL, parent)
         with socket.socket(fileno=answers) as channel:
-            socket.send_fds(channel, [b"p"], [os.pidfd_open(os.getpid())])
-            _confine(request.bounds, size)
+            # No descriptor is sent: programs of this user may have as many under way as it may.
+            channel.sendall(PID.pack(os.getpid()))
+            channel.recv(1)
             if isinstance(request, UnpackRequest):
-                _unpack(file, request, channel)
+                _confine(request.bounds, size, STAYING_SECONDS if request.stays else 0)
+                _unpack_all(file, request, channel)
             else:
+                _confine(request.bounds, size)
                 channel.sendall(msgspec.msgpack.encode(_answer(file, request)))
         status = 0
     except _GONE:
@@ -132,14 +138,14 @@ def _give_up() -> None:
     linux.gain_nothing_by_exec()
 
 
-def _confine(bounds: ReaderBounds, size: int) -> None:
+def _confine(bounds: ReaderBounds, size: int, more_seconds: int = 0) -> None:
     """Set the limits of a child, and close files and its parent's other children to it.
 
-    Raises OSError.
+    `more_seconds` are for what it is asked later. Raises OSError.
     """
     limits = {
         resource.RLIMIT_AS: size + bounds.memory,
-        resource.RLIMIT_CPU: bounds.seconds,
+        resource.RLIMIT_CPU: bounds.seconds + more_seconds,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NPROC: 0,
@@ -184,9 +190,24 @@ def _read(file: int, suffix: str, idle: int) -> FromReader:
     return Read(digest, content, respell_cells(_sources(content)), _cost(idle))
 
 
+def _unpack_all(file: int, request: UnpackRequest, channel: socket.socket) -> None:
+    """Unpack an archive, and those that are asked for after it."""
+    _unpack(file, request, channel)
+    while request.stays:
+        payload, descriptors, _, _ = socket.recv_fds(channel, REQUEST_LIMIT, 1)
+        if not payload:
+            return
+        request = cast("UnpackRequest", _REQUESTS.decode(payload))
+        _unpack(descriptors[0], request, channel)
+
+
 def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
     """Tell an archive's members as frames, and at last how it ended."""
-    with open(file, "rb", closefd=False) as stream, channel.makefile("wb", 2**18) as told:
+    begun = _used()
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    until = min(math.ceil(begun) + request.bounds.seconds, most)
+    resource.setrlimit(resource.RLIMIT_CPU, (until, most))
+    with open(file, "rb") as stream, channel.makefile("wb", 2**18) as told:
         answers = cast("io.BufferedWriter", told)
         end = unpack_archive(
             stream,
@@ -194,8 +215,7 @@ def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
             request.bounds.seconds,
             lambda message: _write(answers, message),
         )
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _write(answers, Unpacked(end, used.ru_utime + used.ru_stime))
+        _write(answers, Unpacked(end, _used() - begun))
 
 
 def _write(answers: io.BufferedWriter, message: FromUnpacker) -> None:
@@ -208,5 +228,10 @@ def _sources(content: Content) -> list[str]:
 
 
 def _cost(idle: int) -> Cost:
+    return Cost(_used(), max(_most_memory() - idle, 0))
+
+
+def _used() -> float:
+    """Return the seconds of a processor that this process has used."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return Cost(used.ru_utime + used.ru_stime, max(_most_memory() - idle, 0))
+    return used.ru_utime + used.ru_stime

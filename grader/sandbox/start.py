@@ -163,24 +163,9 @@ def begin_kernels() -> AbstractContextManager[Launcher | None]:
 
 
 def _send(requests: socket.socket, payload: bytes, descriptors: Sequence[int]) -> None:
-    """Send a message with descriptors. Raises SandboxError when its user has too many under way.
-
-    The kernel counts those of a user together, and a program in a sandbox may be the same user: one
-    kept a thousand in a socket's queue, and nobody beside it could be started. It is bounded by its
-    own limit on open files, and this process by one that it may raise.
-    """
+    """Send a message with descriptors. Raises SandboxError when its user has too many under way."""
     try:
-        socket.send_fds(requests, [payload], list(descriptors))
-    except OSError as error:
-        if error.errno != errno.ETOOMANYREFS:
-            raise
-        enter.raise_open_files()
-        _send_at_last(requests, payload, descriptors)
-
-
-def _send_at_last(requests: socket.socket, payload: bytes, descriptors: Sequence[int]) -> None:
-    try:
-        socket.send_fds(requests, [payload], list(descriptors))
+        enter.send_descriptors(requests, payload, descriptors)
     except OSError as error:
         if error.errno != errno.ETOOMANYREFS:
             raise

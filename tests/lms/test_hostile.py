@@ -12,11 +12,27 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grader.lms import placing
+from grader.lms.collect import CollectRequest, collect_class
+from grader.reading.messages import ToReader
+from grader.reading.reader import SubmissionReader
 from tests.lms.archives import LINK, tar_member, zipped
 from tests.lms.collecting import collect, contents, reasons
+
+
+class CountingReader(SubmissionReader):
+    """Counts the processes that were forked."""
+
+    count = 0
+
+    def _begin(self, process: Any, request: ToReader, file: int) -> Any:
+        self.count += 1
+        return super()._begin(process, request, file)
+
 
 WARNINGS = pytest.mark.filterwarnings("ignore:Duplicate name")
 
@@ -222,3 +238,64 @@ def test_settings_of_git_in_an_archive_are_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "out" / ada.attempts[-1].folder / "hw.zip"
     found = {e.relative_to(folder).as_posix() for e in folder.rglob("*") if e.is_file()}
     assert {"hw/hw.ipynb", ".gitignore"} == found
+
+
+def flooded(tmp_path: Path, count: int) -> Path:
+    members = [(f"mallory/{each}.py", b"") for each in range(count)]
+    path = tmp_path / "class.zip"
+    path.write_bytes(packed(*members, ("bob/hw.ipynb", b"bob"), method=zipfile.ZIP_STORED))
+    return path
+
+
+def test_a_student_with_more_files_than_a_class_may_have_is_told_and_nobody_else_loses(
+    tmp_path: Path,
+) -> None:
+    outcome = collect(flooded(tmp_path, 50_000), tmp_path / "class")
+    found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
+    assert {"bob": {"bob"}, "mallory": set()} == found
+    assert {"mallory": "budget"} == reasons(outcome)
+
+
+def test_students_with_many_files_take_no_room_from_those_with_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a class's files are shared equally; the rest is for whoever comes first."""
+    monkeypatch.setattr(placing, "_CLASS_FILES", 2000)
+    flood = zipped(dict.fromkeys(map(str, range(400)), b""))
+    files = {f"Mallory {e}_{e}_assignsubmission_file_/a.zip": flood for e in range(9)}
+    zoe = zipped({f"{each}.py": b"" for each in range(100)})
+    (tmp_path / "class.zip").write_bytes(
+        zipped({**files, "Zoe_99_assignsubmission_file_/a.zip": zoe})
+    )
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    told = reasons(outcome)
+    assert "large" in told.values()
+    assert not any("Zoe" in each for each in told)
+    made = sum(each.is_file() for each in (tmp_path / "class").rglob("*"))
+    assert made < 2100
+
+
+def test_folders_count_as_files(tmp_path: Path) -> None:
+    deep = "/".join("abcdefghijklmn")
+    flood = zipped({f"{each}/{deep}/hw.py": b"" for each in range(400)})
+    files = {"Mallory_1_assignsubmission_file_/a.zip": flood}
+    (tmp_path / "class.zip").write_bytes(zipped(files))
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    assert {"Mallory-1/a.zip": "large"} == reasons(outcome)
+
+
+def test_sound_small_archives_share_a_process_and_a_damaged_one_has_its_own(
+    tmp_path: Path,
+) -> None:
+    reader = CountingReader()
+    with reader:
+        for name, bad, most in (("sound", b"", 3), ("damaged", b"PK\3\4rubbish", 4)):
+            good = zipped({"hw.ipynb": "x"})
+            files = {f"A{e}_{e}_assignsubmission_file_/a.zip": good for e in range(40)}
+            if bad:
+                files["A20_20_assignsubmission_file_/a.zip"] = bad
+            (tmp_path / f"{name}.zip").write_bytes(zipped(files))
+            reader.count = 0
+            wanted = CollectRequest((tmp_path / f"{name}.zip",), tmp_path / name)
+            collect_class(wanted, reader=reader)
+            assert reader.count <= most

@@ -8,11 +8,13 @@ filter comes last, because it denies what the steps before it do.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import random
 import resource
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
@@ -60,6 +62,22 @@ def close_all_but(kept: Collection[int]) -> None:
         if number > _STANDARD_ERROR and number not in kept:
             with contextlib.suppress(OSError):  # the listing's own descriptor is closed already
                 os.close(number)
+
+
+def send_descriptors(channel: socket.socket, payload: bytes, descriptors: Sequence[int]) -> None:
+    """Send a message with descriptors. Raises OSError when its user has too many under way.
+
+    The kernel counts those of a user together, and a program in a sandbox may be the same user: one
+    kept a thousand in a socket's queue, and nobody beside it could be started. It is bounded by its
+    own limit on open files, and this process by one that it may raise.
+    """
+    try:
+        socket.send_fds(channel, [payload], list(descriptors))
+    except OSError as error:
+        if error.errno != errno.ETOOMANYREFS:
+            raise
+        raise_open_files()
+        socket.send_fds(channel, [payload], list(descriptors))
 
 
 def raise_open_files() -> None:
