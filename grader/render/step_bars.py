@@ -26,7 +26,7 @@ _BAR_WIDTH = 20
 _WITH_BARS = 64
 """Columns that a terminal must have for bars."""
 
-_LINE_LENGTH = 60
+_LINE_LENGTH = 48
 
 
 class StepRow(NamedTuple):
@@ -83,7 +83,7 @@ def _rows(steps: Sequence[StepSpeed]) -> Iterator[StepRow]:
         yield StepRow(
             name=_name(each.kinds),
             place=tell(_place(each.lines)) if each.lines else "",
-            line=wording.one_line(each.lines[0].text)[:_LINE_LENGTH] if each.lines else "",
+            line=_line(each.lines[0]) if each.lines else "",
             factor=f"{wording.factor(each.factor)}×",
             interval=tell(
                 "{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)
@@ -91,6 +91,11 @@ def _rows(steps: Sequence[StepSpeed]) -> Iterator[StepRow]:
             share=round(_length(each) / most, 3),
             change="faster" if each.change == "faster" else "slower",
         )
+
+
+def _line(line: StepLine) -> str:
+    text = wording.one_line(line.text)
+    return text if len(text) <= _LINE_LENGTH else text[: _LINE_LENGTH - 1] + "…"
 
 
 def _length(step: StepSpeed) -> float:
