@@ -9,10 +9,19 @@ import msgspec
 import numpy as np
 import pytest
 
+from grader.evidence.case import Replay
+from grader.evidence.replay import NO_SCHEDULE
 from grader.ir.trace import Trace, read_trace
 from grader.language import NOTHING, say
+from grader.measurement.points import SpeedOptions
 from grader.measurement.steps import advice, choose_prefixes
-from grader.measurement.steps.gather import MeasuredSteps, StepsTask, gather_steps
+from grader.measurement.steps.gather import (
+    MeasuredSteps,
+    StepsTask,
+    gather_steps,
+    steps_task,
+    unproven,
+)
 from grader.measurement.steps.prefixes import Prefix
 from grader.measurement.steps.read import read_steps, without_times
 from grader.messages import (
@@ -234,3 +243,26 @@ class TestAdvice:
         assert not advice.is_costly(self.STEPS, ("vectorize",))
         assert advice.is_gain(self.STEPS, ("vectorize",))
         assert not advice.is_gain(self.STEPS, ("parallel",))
+
+
+class TestWhatIsAsked:
+    """Of a schedule that is proven, where the course wants it; else nothing, or why."""
+
+    def setup_of(self, **options: Any) -> Any:
+        return SimpleNamespace(options=SpeedOptions(**options))
+
+    def test_one_that_is_not_proven_says_why(self) -> None:
+        replay = Replay(proven=False, steps=3, reason=say("it differs"))
+        assert unproven(self.setup_of(), replay).english == "it differs"
+
+    @pytest.mark.parametrize("reason", NO_SCHEDULE)
+    def test_what_is_no_schedule_says_nothing(self, reason: Any) -> None:
+        assert not unproven(self.setup_of(), Replay(proven=False, steps=3, reason=reason))
+        assert not unproven(self.setup_of(), None)
+
+    def test_one_word_switches_it_off(self) -> None:
+        setup, generator = self.setup_of(each_step=False), np.random.default_rng(0)
+        replay = Replay(proven=False, steps=3, reason=say("it differs"))
+        assert not unproven(setup, replay)
+        candidate: Any = SimpleNamespace(capture=None)
+        assert steps_task(candidate, setup, Replay(proven=True, steps=3), generator) is None

@@ -42,9 +42,7 @@ class TestNamedSchedules:
         tvm.s_tir.schedule.Trace.apply_json_to_schedule(json.loads(capture.trace or b""), replayed)
         tvm.ir.assert_structural_equal(replayed.mod, load(capture.module))
 
-    def test_each_instruction_has_the_line_that_it_was_written_in(
-        self, notebook: Notebook
-    ) -> None:
+    def test_each_instruction_has_the_line_that_it_was_written_in(self, notebook: Notebook) -> None:
         """Also in a loop, and in a function of the notebook: the innermost line of a cell."""
         notebook.run("def unroll(schedule, loop):\n    schedule.unroll(loop)")
         notebook.run(
