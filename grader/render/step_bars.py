@@ -104,7 +104,7 @@ def _length(step: StepSpeed) -> float:
 
 def _name(kinds: Sequence[str]) -> str:
     """Return the names of steps in a row, those of one name counted."""
-    runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+    runs = [(kind, len(list(run))) for kind, run in groupby(map(wording.one_line, kinds))]
     return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in runs)
 
 
@@ -135,7 +135,10 @@ def _notes(speeds: StepSpeeds) -> Iterator[Words]:
             steps=in_a_row(equal),
         )
     if speeds.idle:
-        yield say("These steps leave the code as it is here: {steps}.", steps=in_a_row(speeds.idle))
+        yield say(
+            "These steps leave the code as it is here: {steps}.",
+            steps=in_a_row(map(wording.one_line, speeds.idle)),
+        )
     for each in speeds.steps:
         if each.change == "wrong":
             yield say(
