@@ -162,6 +162,7 @@ class Referee:
         and compiling a third of that.
         """
         timed = [(part, graded) for part, graded in compared if _is_timed(part, graded)]
+        of_steps = []
         for part, graded in timed:
             case = next(
                 each
@@ -175,9 +176,8 @@ class Referee:
             asked = self._steps_task(part, case)
             if asked is not None:
                 self._runners.build(_of_steps(part), "timing", asked.task)
-        parts = [part for part, _ in timed]
-        keys = [*(part.id for part in parts), *map(_of_steps, parts)]
-        self._runners.settle("timing", keys)
+                of_steps.append(_of_steps(part))
+        self._runners.settle("timing", [*(part.id for part, _ in timed), *of_steps])
 
     def time(self, compared: Compared) -> list[TimedPart]:
         """Time what is to be timed. Nothing is judged yet: others wait for the end of this."""

@@ -117,10 +117,12 @@ class TimedOutputs:
         generator: np.random.Generator,
         dtype: str = "float32",
         *,
-        most_bytes: int = MOST_OUTPUT_BYTES,
-        slots: int = MOST_SLOTS,
+        most_bytes: int | None = None,
+        slots: int | None = None,
     ) -> None:
         """Keep so many bytes of whole outputs, one at least, and so many slots."""
+        most_bytes = MOST_OUTPUT_BYTES if most_bytes is None else most_bytes
+        slots = MOST_SLOTS if slots is None else slots
         self._shape, self._dtype = shape, number_type(dtype)
         self._generator = generator
         self._whole: Sample[tuple[int, Values]] = Sample(
