@@ -22,6 +22,9 @@ from grader.report import (
     SandboxFacts,
     SelfTest,
     ShapeTiming,
+    StepLine,
+    StepSpeed,
+    StepSpeeds,
     Submission,
     Timing,
 )
@@ -64,6 +67,30 @@ TIMING = Timing(
     peak_gflops=14.9,
     bandwidth_gbs=22.1,
 )
+
+
+STEPS = StepSpeeds(
+    (
+        StepSpeed(("split", "reorder"), (StepLine(7, 3, "a, b = sch.split(i)"),), "equal", 1.0),
+        StepSpeed(
+            ("vectorize", "vectorize"),
+            (StepLine(7, 5, "sch.vectorize(x)"), StepLine(7, 6, "sch.vectorize(y)")),
+            "faster",
+            1.30,
+            1.28,
+            1.33,
+        ),
+        StepSpeed(("parallel",), (StepLine(7, 8, "sch.parallel(n)"),), "slower", 0.87, 0.85, 0.9),
+        StepSpeed(("compute_at",), (), "wrong"),
+        StepSpeed(("cache_write",), (), "failed"),
+        StepSpeed(("decompose_reduction",), (), "faster", 1.031, 1.01, 1.05),
+    ),
+    1.166,
+    1.16,
+    1.18,
+    idle=("storage_align",),
+)
+"""Steps of every kind."""
 
 
 GRAPH = Graph(
@@ -305,6 +332,16 @@ def korean_and_chinese() -> Report:
     return msgspec.structs.replace(report, assignment=assignment, parts=(part, *report.parts[::2]))
 
 
+HOSTILE_STEPS = StepSpeeds(
+    (
+        StepSpeed((HOSTILE,), (StepLine(1, 1, HOSTILE),), "faster", 2.0, 1.9, 2.1),
+        StepSpeed((HOSTILE,), (StepLine(1, 1, HOSTILE),), "slower", 0.5, 0.4, 0.6),
+        StepSpeed((HOSTILE,), (), "wrong"),
+    ),
+    idle=(HOSTILE,),
+)
+
+
 def hostile() -> Report:
     """Every text that a student can influence tries to break the page."""
     report, harm = typical(), foreign(HOSTILE)
@@ -327,5 +364,7 @@ def hostile() -> Report:
         ),
         problems=(CellProblem(1, HOSTILE, HOSTILE * 400, 1),),
         notes=(harm,),
-        timing=msgspec.structs.replace(TIMING, function=HOSTILE, target=HOSTILE),
+        timing=msgspec.structs.replace(
+            TIMING, function=HOSTILE, target=HOSTILE, steps=HOSTILE_STEPS
+        ),
     )

@@ -47,10 +47,12 @@ from grader.messages import (
     ReplayTrace,
     RunModule,
     RunResult,
+    StepTimes,
     TargetResult,
     TaskFailure,
     TimeLibrary,
     TimeSchedule,
+    TimeSteps,
     TimingResult,
     ToRunner,
     TraceModule,
@@ -70,6 +72,7 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     RunModule: RunResult,
     TraceModule: TraceResult,
     TimeSchedule: TimingResult,
+    TimeSteps: StepTimes,
     MeasureLimits: MachineLimits,
     ReplayTrace: ReplayResult,
     DrawTrials: DrawnTrials,
@@ -183,7 +186,7 @@ class Runner:
             return self._extern_died(answer, self._evaluator)
         return answer
 
-    def build_ahead(self, task: RunModule | TimeSchedule) -> None:
+    def build_ahead(self, task: RunModule | TimeSchedule | TimeSteps) -> None:
         """Have it build what a task to come will run, and return at once.
 
         Whatever comes of it, that task finds out. Raises SandboxError when it never became ready.
@@ -364,5 +367,5 @@ def _pair(
 
 
 def _stage(task: Task) -> Literal["run", "time"]:
-    measures = isinstance(task, TimeSchedule | MeasureLimits | TimeLibrary)
+    measures = isinstance(task, TimeSchedule | TimeSteps | MeasureLimits | TimeLibrary)
     return "time" if measures else "run"

@@ -30,6 +30,7 @@ from grader.messages import (
     RunModule,
     TaskFailure,
     TimeSchedule,
+    TimeSteps,
     ToRunner,
     TraceModule,
     TraceResult,
@@ -144,7 +145,9 @@ class _Builder(NamedTuple):
     runner: Runner
 
 
-def _built_for(kind: Kind, task: RunModule | TimeSchedule) -> _BuiltFor:
+def _built_for(kind: Kind, task: RunModule | TimeSchedule | TimeSteps) -> _BuiltFor:
+    if isinstance(task, TimeSteps):
+        return _BuiltFor(kind, task.base + task.trace, task.function)
     first = task if isinstance(task, RunModule) else task.shapes[0]
     return _BuiltFor(kind, first.module, first.function)
 
@@ -183,7 +186,9 @@ class RunnerPool:
             for kind in kinds:
                 self._ready[kind].append(self._executor.submit(self._start, kind))
 
-    def build_ahead(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> Runner:
+    def build_ahead(
+        self, part: str, kind: Kind, task: RunModule | TimeSchedule | TimeSteps
+    ) -> Runner:
         """Have a runner build what a task of a part to come will run, and return it; the task's
         arrays are of those forms.
 
@@ -203,7 +208,7 @@ class RunnerPool:
             runner.close()
         return runner
 
-    def build(self, part: str, kind: Kind, task: RunModule | TimeSchedule) -> None:
+    def build(self, part: str, kind: Kind, task: RunModule | TimeSchedule | TimeSteps) -> None:
         """Have a runner build what a task of a part to come will run, and wait for it.
 
         One that has built a part of it before builds the rest. What takes longer than a task may is
@@ -295,11 +300,11 @@ class RunnerPool:
         if isinstance(answer, TaskFailure):
             counts = answer.code != "Died"
         else:
-            counts = runner.seconds <= seconds or isinstance(task, TimeSchedule)
+            counts = runner.seconds <= seconds or isinstance(task, TimeSchedule | TimeSteps)
         return (answer if counts else None), runner.peak
 
     def _prepared(self, kind: Kind, task: ToRunner) -> Runner | None:
-        if not isinstance(task, RunModule | TimeSchedule):
+        if not isinstance(task, RunModule | TimeSchedule | TimeSteps):
             return None
         wanted = _built_for(kind, task)
         with self._lock:

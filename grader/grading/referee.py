@@ -69,6 +69,14 @@ from grader.measurement.measure import (
     MeasurementSetup,
 )
 from grader.measurement.speed import compare_timed, gather_timing, timing_to_come
+from grader.measurement.steps.gather import (
+    MeasuredSteps,
+    StepsTask,
+    gather_steps,
+    steps_task,
+    unproven,
+)
+from grader.measurement.steps.read import read_steps, without_times
 from grader.messages import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.report import Origin, Part, Timing
@@ -82,10 +90,12 @@ Compared = list[tuple[PartTable, list[Graded]]]
 
 
 class MeasuredCandidate(NamedTuple):
-    """A candidate, and what was measured of it; None where it is not timed."""
+    """A candidate, and what was measured of it; None where it is not timed. `steps` are those of
+    the fastest one."""
 
     graded: Graded
     measured: Measured | Problem | None
+    steps: MeasuredSteps | None = None
 
 
 class TimedPart(NamedTuple):
@@ -152,6 +162,7 @@ class Referee:
         and compiling a third of that.
         """
         timed = [(part, graded) for part, graded in compared if _is_timed(part, graded)]
+        of_steps = []
         for part, graded in timed:
             case = next(
                 each
@@ -162,7 +173,11 @@ class Referee:
             task = timing_to_come(case.candidate, self._setup(part), case.evidence.replay)
             if task is not None:
                 self._runners.build(part.id, "timing", task)
-        self._runners.settle("timing", [part.id for part, _ in timed])
+            asked = self._steps_task(part, case)
+            if asked is not None:
+                self._runners.build(_of_steps(part), "timing", asked.task)
+                of_steps.append(_of_steps(part))
+        self._runners.settle("timing", [*(part.id for part, _ in timed), *of_steps])
 
     def time(self, compared: Compared) -> list[TimedPart]:
         """Time what is to be timed. Nothing is judged yet: others wait for the end of this."""
@@ -324,18 +339,57 @@ class Referee:
                 replay = each.case.evidence.replay
                 measured = gather_timing(each.case.candidate, setup, generator, replay)
             taken.append(MeasuredCandidate(each, measured))
+        return self._with_steps(part, taken, setup)
+
+    def _with_steps(
+        self, part: PartTable, taken: list[MeasuredCandidate], setup: MeasurementSetup
+    ) -> list[MeasuredCandidate]:
+        """Measure the steps of the fastest candidate, when all times that decide are there."""
+        speeds = [
+            each.measured.timing.speedup if isinstance(each.measured, Measured) else 0.0
+            for each in taken
+        ]
+        fastest = speeds.index(max(speeds))
+        case = taken[fastest].graded.case
+        asked = self._steps_task(part, case) if case is not None and speeds[fastest] else None
+        if asked is not None:
+            taken[fastest] = taken[fastest]._replace(steps=gather_steps(asked, setup))
         return taken
+
+    def _steps_task(self, part: PartTable, case: Case) -> StepsTask | None:
+        generator = np.random.default_rng(self._seeds[part.id])
+        return steps_task(case.candidate, self._setup(part), case.evidence.replay, generator)
 
     def _judge_timed(self, part: PartTable, taken: MeasuredCandidate) -> Graded:
         """Judge a candidate again, with its time."""
-        graded, measured = taken
+        graded, measured, _ = taken
         if graded.case is None or measured is None:
             return graded
-        timed = (
-            measured if isinstance(measured, Problem) else compare_timed(measured, self._answers)
-        )
+        timed: TimedSchedule | Problem
+        if isinstance(measured, Problem):
+            timed = measured
+        else:
+            timed = compare_timed(measured, self._answers)
+            timed = replace(timed, timing=self._tell_steps(part, taken, measured))
         case = replace(graded.case, evidence=replace(graded.case.evidence, timed=timed))
         return Graded(judge_case(part, case), graded.capture, case)
+
+    def _tell_steps(self, part: PartTable, taken: MeasuredCandidate, measured: Measured) -> Timing:
+        """Return a timing with what each step brought, or with why that is not known."""
+        assert taken.graded.case is not None
+        generator = np.random.default_rng(self._seeds[part.id])
+        if taken.steps is not None:
+            variant = measured.answer.variant
+            steps = read_steps(taken.steps, variant, self._answers, generator)
+        else:
+            replay = taken.graded.case.evidence.replay
+            steps = without_times(unproven(self._setup(part), replay))
+        return msgspec.structs.replace(measured.timing, steps=steps)
+
+
+def _of_steps(part: PartTable) -> str:
+    """Return under what the runner is kept that has built the steps of a part."""
+    return f"{part.id} steps"
 
 
 def _to_share_out(part: PartTable, case: Case) -> Outputs | None:

@@ -16,7 +16,7 @@ from grader.dialects.respelling import Respelling, Respelt
 from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
-from grader.messages import Capture, CaptureFailure
+from grader.messages import Capture, CaptureFailure, StepLine
 from grader.report import CellProblem, Dialect
 
 Accepted = Literal["auto", "current"]
@@ -102,12 +102,20 @@ class Spelling(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(problem, line=line, message=message)
 
     def _capture(self, capture: Capture | CaptureFailure) -> Capture | CaptureFailure:
+        if isinstance(capture, Capture):
+            return msgspec.structs.replace(capture, lines=tuple(map(self._line, capture.lines)))
         text = self._text(capture.cell)
-        if text is None or isinstance(capture, Capture):
+        if text is None:
             return capture
         line = None if capture.line is None else text.own_line(capture.line)
         message = text.own_words(capture.message)
         return msgspec.structs.replace(capture, line=line, message=message)
+
+    def _line(self, step: StepLine) -> StepLine:
+        text = self._text(step.cell)
+        if text is None:
+            return step
+        return StepLine(step.cell, text.own_line(step.line), text.own_words(step.text)[:120])
 
     def _text(self, cell: int) -> RunCell | None:
         return self.texts[cell - 1] if 0 < cell <= len(self.texts) else None

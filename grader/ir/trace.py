@@ -61,8 +61,9 @@ class Trace(NamedTuple):
     """A trace that was read.
 
     `document` is it as JSON, `steps` counts what changes the program, `functions` are those in
-    which it looks for blocks, each once. `kinds` are those of the steps, in order. `draws` counts
-    what is drawn.
+    which it looks for blocks, each once. `kinds` are those of the steps, in order, and `places`
+    where they stand among the instructions, from 0. `coded` are those of the places whose steps
+    change code, as an annotation for MetaSchedule does not. `draws` counts what is drawn.
     """
 
     document: bytes
@@ -70,6 +71,8 @@ class Trace(NamedTuple):
     functions: tuple[str, ...]
     kinds: tuple[str, ...] = ()
     draws: int = 0
+    places: tuple[int, ...] = ()
+    coded: tuple[int, ...] = ()
 
 
 class _Form(NamedTuple):
@@ -153,7 +156,21 @@ def read_trace(document: bytes) -> Trace:
         functions=tuple(dict.fromkeys(each[2][1] for each in instructions if each[0] == _LOOK_UP)),
         kinds=tuple(kind for kind, *_ in instructions if _FORMS[kind].is_step),
         draws=sum(kind.startswith("Sample") for kind, *_ in instructions),
+        places=tuple(place for place, each in enumerate(instructions) if _FORMS[each[0]].is_step),
+        coded=tuple(place for place, each in enumerate(instructions) if _changes_code(each)),
     )
+
+
+def _changes_code(instruction: _Instruction) -> bool:
+    kind, _, attributes, _ = instruction
+    is_for_tuning = "notate" in kind and str(attributes[0]).startswith("meta_schedule.")
+    return _FORMS[kind].is_step and not is_for_tuning
+
+
+def primitive(kind: str) -> str:
+    """Return what a kind of instruction is called in a notebook: `decompose_reduction`."""
+    words = kind.replace("RFactor", "Rfactor").replace("ReIndex", "Reindex")
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", words).lower()
 
 
 def steps_not_replayed(document: bytes) -> tuple[tuple[str, str], ...]:

@@ -130,7 +130,7 @@ def measure(
     """
     cpus = setup.machine.choose_cpus(setup.options.threads)
     task = msgspec.structs.replace(
-        _task(versions, setup, generator), cpus=cpus, seed=int(generator.integers(2**31))
+        make_task(versions, setup, generator), cpus=cpus, seed=int(generator.integers(2**31))
     )
     limits = setup.machine.limits.find(cpus) or _measure_limits(setup, cpus)
     if isinstance(limits, Problem):
@@ -186,7 +186,7 @@ def _unpack(answer: TimingResult, shapes: int) -> list[TimedSlice] | None:
     if {*range(PLACES)} != {each.place for each in answer.slices}:
         return None
     try:
-        if not all(_is_readable(each) for each in answer.shapes):
+        if not all(is_readable(each) for each in answer.shapes):
             return None
         slices = [
             TimedSlice(each.place, tuple(map(_seconds, each.seconds))) for each in answer.slices
@@ -208,7 +208,7 @@ def _seconds(array: Array) -> FloatArray:
     return seconds
 
 
-def _is_readable(result: ShapeResult) -> bool:
+def is_readable(result: ShapeResult) -> bool:
     """Say whether the arrays of a result have the types and lengths that belong together."""
     view_array(result.outputs)
     slots = (result.slots.inputs, result.slots.places, result.slots.values)
@@ -261,14 +261,15 @@ def _read(
 
 def task_ahead(versions: Sequence[Version], setup: MeasurementSetup) -> TimeSchedule:
     """Return what `measure` will ask for, with zeros in its arrays and fewer of them."""
-    task = _task(versions, setup, None)
+    task = make_task(versions, setup, None)
     threads = measuring_threads(setup.options.threads)
     return msgspec.structs.replace(task, cpus=tuple(range(threads)))
 
 
-def _task(
+def make_task(
     versions: Sequence[Version], setup: MeasurementSetup, generator: np.random.Generator | None
 ) -> TimeSchedule:
+    """Return what a runner is asked, but for processors and a seed; zeros without a generator."""
     options = setup.options
     names, (_, *fixed) = versions[0].arrays.keys(), versions[0].arrays.values()
     changing, *others = setup.subject.tables(versions[0].arrays)

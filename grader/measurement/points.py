@@ -43,7 +43,7 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     coarser. `threads` is how many a schedule may use. Blocks last `block_seconds`, and are measured
     until the points are certain to the grid, or for `budget_seconds` of the processor. A schedule
     more than `held_above` times as fast as the reference gets no points by itself: the instructor
-    decides.
+    decides. `each_step` has the report say what each step of a proven schedule brought.
     """
 
     weight: Annotated[tuple[PositiveInt, ...], msgspec.Meta(max_length=8)] = ()
@@ -54,6 +54,7 @@ class SpeedOptions(Anchors, frozen=True, kw_only=True):
     threads: PositiveInt = 1
     block_seconds: Positive = 0.00004
     budget_seconds: Positive = 1.5
+    each_step: bool = True
 
     def __post_init__(self) -> None:
         if self.batches and not self.weight:

@@ -79,7 +79,7 @@ def timing_ahead(
     function = setup.subject.find(candidate.facts)
     if function is None:
         return None
-    version = _version(candidate.capture.module, function, setup.subject)
+    version = make_version(candidate.capture.module, function, setup.subject)
     if isinstance(version, Problem):
         return None
     first, *fixed = version.arrays.items()
@@ -146,14 +146,14 @@ def _versions(
     larger = [(each.module, each.facts) for each in replay.larger] if replay is not None else []
     versions = []
     for module, facts in [(candidate.capture.module, function), *larger]:
-        version = _version(module, facts, setup.subject)
+        version = make_version(module, facts, setup.subject)
         if isinstance(version, Problem):
             return version
         versions.append(version)
     return versions
 
 
-def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version | Problem:
+def make_version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version | Problem:
     """Return what is to be timed, or why it must not be."""
     if facts.decisions:
         reason = facts.decisions[0].message
@@ -171,20 +171,20 @@ def _version(module: bytes, facts: FunctionFacts, subject: Subject) -> Version |
 def outputs_right(measured: Measured, oracle: Workload) -> bool:
     """Compare the kept outputs with PyTorch's for the inputs that they were computed from."""
     return all(
-        _is_right(measured.task, shape.data, result, measured.answer.variant, oracle)
+        is_right(measured.task.fixed, shape.data, result, measured.answer.variant, oracle)
         for shape, result in zip(measured.task.shapes, measured.answer.shapes, strict=True)
     )
 
 
-def _is_right(
-    task: TimeSchedule, inputs: Array, result: ShapeResult, variant: str, oracle: Workload
+def is_right(
+    fixed: Sequence[Array], inputs: Array, result: ShapeResult, variant: str, oracle: Workload
 ) -> bool:
     """Say whether the outputs that were kept are right, and what every call left at the place that
     was drawn for it.
 
     The outputs of a few inputs are computed at a time: all of them together took a gigabyte.
     """
-    data, whole, *fixed = (floats(each) for each in (inputs, result.outputs, *task.fixed))
+    data, whole, *others = (floats(each) for each in (inputs, result.outputs, *fixed))
     of_whole = np.asarray(result.inputs, np.intp) % len(data)
     of_slots, places, values = (
         view_array(each) for each in (result.slots.inputs, result.slots.places, result.slots.values)
@@ -196,7 +196,7 @@ def _is_right(
         return False
     of_slots = of_slots % len(data)
     for few in _in_groups(np.union1d(of_whole, of_slots), size):
-        desired = oracle.workload(variant, data[few], *fixed)
+        desired = oracle.workload(variant, data[few], *others)
         if desired.shape != (len(few), *whole.shape[1:]):
             return False
         kept, slots = (np.flatnonzero(np.isin(each, few)) for each in (of_whole, of_slots))

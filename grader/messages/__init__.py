@@ -6,6 +6,7 @@ Which process writes what:
     referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
     runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
     referee ──MeasureLimits──▶ runner ──MachineLimits──▶ referee
+    referee ──TimeSteps──▶ runner ──StepTimes──▶ referee
     referee ──BuildAhead──▶ runner ──Built──▶ referee
     referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     runner ──TaskFailure──▶ referee
@@ -54,6 +55,7 @@ from grader.messages.frames import (
     view_array,
 )
 from grader.messages.kernel import (
+    LINE_LIMIT,
     PYTHON_FUNCTION,
     SOURCE_LIMIT,
     ArgumentSpec,
@@ -67,6 +69,7 @@ from grader.messages.kernel import (
     LoopVariable,
     ModelSpec,
     NoteKind,
+    StepLine,
 )
 from grader.messages.library import FromLibrary, LibraryTiming, TimeLibrary
 from grader.messages.machine_code import MOST_COUNTED, HotLoop, HotLoops
@@ -99,10 +102,16 @@ from grader.messages.runner import (
     ViolationKind,
     integer_poison,
 )
+from grader.messages.step_times import (
+    PREFIX_LIMIT,
+    PrefixFate,
+    StepSlice,
+    StepTimes,
+    TimeSteps,
+)
 from grader.messages.tasks import (
     ARRAY_LIMIT,
     SHAPE_LIMIT,
-    SLICE_LIMIT,
     TRIAL_LIMIT,
     BuildAhead,
     Built,
@@ -119,9 +128,7 @@ from grader.messages.tasks import (
     MutationKind,
     MutationResult,
     RankTrials,
-    ShapeResult,
     Slice,
-    Slots,
     TimedFunction,
     TimeSchedule,
     TimingResult,
@@ -130,14 +137,17 @@ from grader.messages.tasks import (
     TrialTimes,
     Unmutated,
 )
+from grader.messages.timed_outputs import SLICE_LIMIT, ShapeResult, Slots
 
 __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "LINE_LIMIT",
     "MOST_COUNTED",
     "OUT_OF_BOUNDS",
     "PASS_LIMIT",
+    "PREFIX_LIMIT",
     "PYTHON_FUNCTION",
     "READY",
     "RUNNER_FRAME_LIMIT",
@@ -201,6 +211,7 @@ __all__ = [
     "NoteKind",
     "Output",
     "Pickles",
+    "PrefixFate",
     "RankTrials",
     "ReplayResult",
     "ReplayTrace",
@@ -212,6 +223,9 @@ __all__ = [
     "ShapeResult",
     "Slice",
     "Slots",
+    "StepLine",
+    "StepSlice",
+    "StepTimes",
     "Stream",
     "TargetResult",
     "TaskFailure",
@@ -219,6 +233,7 @@ __all__ = [
     "TensorSpec",
     "TimeLibrary",
     "TimeSchedule",
+    "TimeSteps",
     "TimedFunction",
     "TimingResult",
     "TimingRules",

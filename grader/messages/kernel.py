@@ -121,12 +121,28 @@ class KernelNote(Message, frozen=True):
     loop_variable: LoopVariable | None = None
 
 
+LINE_LIMIT = 2000
+"""Most lines of steps: a trace has no more instructions."""
+
+
+class StepLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The line of a cell in which a step of a schedule was done, and its text, cut.
+
+    Both count from 1; 0 where the line is not known.
+    """
+
+    cell: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+    line: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    text: Annotated[str, msgspec.Meta(max_length=120)] = ""
+
+
 class Capture(Message, frozen=True):
     """A candidate for one part, as it was at the end of a cell.
 
     `cell` counts the code cells that were run, from 1. `module` and `base` are TVM's graph JSON,
     `base` is the module as it was when its `Schedule` was made; `trace` is the schedule's trace as
-    JSON. `externs` maps a registered name to the Python function, pickled by value: only an
+    JSON, and `lines` say where each of its instructions was written; nothing is decided by them.
+    `externs` maps a registered name to the Python function, pickled by value: only an
     evaluator may load it. `by_name` is false when the object was found by a hook and not
     by its name.
 
@@ -144,6 +160,7 @@ class Capture(Message, frozen=True):
     trace: bytes | None = None
     externs: Pickles = msgspec.field(default_factory=dict)
     source: Annotated[str, msgspec.Meta(max_length=SOURCE_LIMIT)] = ""
+    lines: Annotated[tuple[StepLine, ...], msgspec.Meta(max_length=LINE_LIMIT)] = ()
 
 
 class CaptureFailure(Message, frozen=True):

@@ -21,15 +21,14 @@ from grader.messages.runner import (
     TraceModule,
     TraceResult,
 )
+from grader.messages.step_times import StepTimes, TimeSteps
+from grader.messages.timed_outputs import SLICE_LIMIT, ShapeResult
 
 # What is asked of a runner that times a schedule, and what it measured.
 
 
 SHAPE_LIMIT = 8
 """Most shapes that one schedule is timed at."""
-
-SLICE_LIMIT = 10_000
-"""Most slices of one measurement."""
 
 ARRAY_LIMIT = 16
 """Most arrays that a timed function may take."""
@@ -106,10 +105,11 @@ class BuildAhead(Message, frozen=True):
     when it is over.
 
     The arrays of `task` have the shapes and dtypes of those to come, and zeros in them. It may be
-    told while the notebook still runs, so nothing is called, and no input is in it.
+    told while the notebook still runs, so nothing is called, and no input is in it. `TimeSteps` is
+    told when that has ended, and has the arrays that it is asked for with.
     """
 
-    task: RunModule | TimeSchedule
+    task: RunModule | TimeSchedule | TimeSteps
 
 
 class Built(Message, frozen=True):
@@ -128,32 +128,6 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     place: Annotated[int, msgspec.Meta(ge=0, le=3)]
     seconds: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
-
-
-class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One item of the output of each of some calls, all three of one length.
-
-    `inputs` (int32) says which of the task's inputs a call was given, `places` (int32) which item
-    of its output, counted through, and `values` what was there after the call. Something
-    else had been put there before.
-    """
-
-    inputs: Array
-    places: Array
-    values: Array
-
-
-class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is the same in all slices of a shape, and outputs of the submission's timed calls.
-
-    A block has `calls` calls. `outputs` has shape (kept, *output shape); `inputs` says for each of
-    them which of the task's inputs it was computed from. `slots` are those of calls of all slices.
-    """
-
-    calls: Annotated[int, msgspec.Meta(ge=1)]
-    outputs: Array
-    inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=SLICE_LIMIT)]
-    slots: Slots
 
 
 class TimingResult(Message, frozen=True):
@@ -296,6 +270,7 @@ ToRunner = (
     RunModule
     | TraceModule
     | TimeSchedule
+    | TimeSteps
     | MeasureLimits
     | ReplayTrace
     | FindStep
@@ -311,6 +286,7 @@ FromRunner = (
     RunResult
     | TraceResult
     | TimingResult
+    | StepTimes
     | MachineLimits
     | ReplayResult
     | FoundStep

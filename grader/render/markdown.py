@@ -27,9 +27,19 @@ from grader.render.findings import (
     reading,
 )
 from grader.render.speech import speaking, tell
+from grader.render.step_bars import StepRow, steps_view
 from grader.render.timings import speed_sentence
 from grader.render.wording import built, is_told, one_line, plain
-from grader.report import CellProblem, Check, Diagnosis, Part, Report, StepStatus, Verdict
+from grader.report import (
+    CellProblem,
+    Check,
+    Diagnosis,
+    Part,
+    Report,
+    StepSpeeds,
+    StepStatus,
+    Verdict,
+)
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$#]")
 _AT_LINE_START = re.compile(r"^(?:[-+=]|:(?=-)|\d+(?=[.)](?:\s|$)))")
@@ -250,8 +260,28 @@ def _speed(report: Report) -> str:
         return ""
     notes = (lines(note) for note in report.timing.notes)
     return _section(
-        f"## {tell('Speed of your schedule')}", text(speed_sentence(report.timing)), *notes
+        f"## {tell('Speed of your schedule')}",
+        text(speed_sentence(report.timing)),
+        *_brought(report.timing.steps),
+        *notes,
     )
+
+
+def _brought(speeds: StepSpeeds | None) -> Iterator[str]:
+    """Yield what each step brought: a sentence, an item a step that changed the speed, notes."""
+    if speeds is None:
+        return
+    view = steps_view(speeds)
+    yield text(view.sentence) if view.sentence else ""
+    yield "\n".join(map(_step, view.rows))
+    yield from map(text, view.notes)
+
+
+def _step(row: StepRow) -> str:
+    said = [f"- {code(row.name)}: {text(row.factor)}"]
+    said += [text(f"({row.interval})")] + ([text(row.verdict)] if row.verdict else [])
+    said += [text(row.place)] if row.place else []
+    return " ".join(said) + (f": {code(row.line)}" if row.line else "")
 
 
 def _how(report: Report) -> str:

@@ -16,6 +16,7 @@ from grader.language import NOTHING, join, say
 from grader.language import Text as Words
 from grader.render import wording
 from grader.render.speech import tell
+from grader.render.step_bars import steps_section
 from grader.report import ShapeTiming, Timing
 
 
@@ -68,6 +69,7 @@ def speed_section(timing: Timing) -> Iterator[RenderableType]:
     yield Text(speed_sentence(timing))
     for shape in timing.shapes:
         yield Padding(_Roofline(shape), (1, 0, 0, 0))
+    yield from steps_section(timing.steps)
     yield Padding(Text(how_measured(timing), style="dim"), (1, 0, 0, 0))
     for note in timing.notes:
         yield Text(wording.one_line(note), style="dim")

@@ -345,6 +345,49 @@ class SelfTest(Frozen, frozen=True):
     pairs: int
 
 
+class StepLine(Frozen, frozen=True):
+    """A line of a cell, both from 1, in which a step of a schedule was done, and its text."""
+
+    cell: int
+    line: int
+    text: str
+
+
+StepChange = Literal["faster", "slower", "equal", "wrong", "failed"]
+
+
+class StepSpeed(Frozen, frozen=True):
+    """What steps in a row brought: `factor` is the time before them over that after them, from
+    `low` to `high` (95 %), all 1 where there is none. `kinds` are the steps as a notebook calls
+    them, `lines` where they were done, as far as that is known.
+
+    "equal": the interval contains 1. "wrong": after them, values were not PyTorch's, and "failed":
+    the function could not be built or run; the steps are in the next factor, too.
+    """
+
+    kinds: tuple[str, ...]
+    lines: tuple[StepLine, ...]
+    change: StepChange
+    factor: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+
+
+class StepSpeeds(Frozen, frozen=True):
+    """What each step of a proven schedule brought, beside the same function without any.
+
+    `speedup` is that of all steps, with its interval. `idle` are steps that left the code as it
+    was. `reason` says why there are no `steps`, empty where there are.
+    """
+
+    steps: tuple[StepSpeed, ...]
+    speedup: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
+    idle: tuple[str, ...] = ()
+    reason: Text = field(default_factory=nothing)
+
+
 class Timing(Frozen, frozen=True):
     """The measured schedule.
 
@@ -356,7 +399,8 @@ class Timing(Frozen, frozen=True):
     first. `pairs` are the rounds. `peak_gflops` and
     `bandwidth_gbs` are what `threads` threads on `cpus` can reach (10**9 operations, bytes a
     second). `clock` and `rejected` are of reports from before short blocks: a single thread's
-    processor time was taken where it is "processor", and disturbed rounds were dropped.
+    processor time was taken where it is "processor", and disturbed rounds were dropped. `steps` is
+    what each step brought, None where that was not asked or there are none.
     """
 
     function: str
@@ -380,3 +424,4 @@ class Timing(Frozen, frozen=True):
     part: str = ""
     clock: Literal["wall", "processor"] = "wall"
     rejected: int = 0
+    steps: StepSpeeds | None = None

@@ -49,7 +49,8 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class TimedSlice(NamedTuple):
-    """A slice's place of the stack, and seconds of a call for each shape, of shape (4, rounds)."""
+    """A slice's place of the stack, and seconds of a call for each shape, of shape (4, rounds); of
+    beginnings of a schedule (functions, rounds)."""
 
     place: int
     seconds: tuple[FloatArray, ...]

@@ -166,3 +166,12 @@ def test_what_cannot_be_graded_has_a_page_that_says_why(tmp_path: Path) -> None:
     text = flat(read((tmp_path / "page.html").read_bytes()).text)
     assert "empty.ipynb" in text
     assert "has no cells" in text or "--assignment" in text
+
+
+def test_the_page_of_a_proven_schedule_says_what_each_step_brought(graded: Graded) -> None:
+    """With the lines of the notebook; of a template without a schedule it says nothing."""
+    text = flat(page_of(graded, "reference").text)
+    assert "What each step brought" in text
+    assert "Measured after each of your steps" in text
+    assert "These steps leave the code as it is here: parallel" in text
+    assert "What each step brought" not in flat(page_of(graded, "template").text)

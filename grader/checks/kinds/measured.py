@@ -30,6 +30,7 @@ from grader.ir.facts import Call, ModuleFacts
 from grader.language import Text, below, in_a_row, in_clauses, join, say
 from grader.measurement.hot_loops import explain as explain_speed
 from grader.measurement.points import SpeedOptions, speed_fraction
+from grader.measurement.steps.advice import is_costly, is_gain, look_at
 from grader.report import Diagnosis, Timing, Verdict
 
 
@@ -310,9 +311,15 @@ def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     function = Subject(options.weight, case.comparison).find(case.candidate.facts)
     steps = find_steps(function, None, options.weight) if function is not None else NO_STEPS
     causes = []
-    if "vectorize" in steps and "contiguous" not in steps:
+    speeds = timing.steps
+    if (
+        "vectorize" in steps
+        and "contiguous" not in steps
+        and not is_gain(speeds, ("vectorize", "annotate"))
+    ):
         causes.append(say("its vectors are stored to scattered places, number by number"))
-    if "parallel" in steps and timing.threads > 1:  # with one thread they are timed as plain loops
+    # with one thread they are timed as plain loops
+    if "parallel" in steps and timing.threads > 1 and not is_gain(speeds, ("parallel",)):
         causes.append(say("starting its parallel tasks takes longer than doing them"))
     if not causes and not differences:
         causes.append(
@@ -324,15 +331,13 @@ def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:
             "Yours is slower than doing nothing. What is likely: {causes}.",
             causes=in_clauses(causes),
         )
-    return failed(
-        join(_measured(timing), verdict, *differences),
-        say(
-            "Take steps back until it is no longer slower: the unscheduled function, measured"
-            " beside yours, takes {speedup:.2f} of its time.",
-            speedup=timing.speedup,
-        ),
-        code="slower",
+    back = say(
+        "Take steps back until it is no longer slower: the unscheduled function, measured beside"
+        " yours, takes {speedup:.2f} of its time.",
+        speedup=timing.speedup,
     )
+    reason = join(_measured(timing), verdict, *differences)
+    return failed(reason, join(back, look_at(speeds)), code="slower")
 
 
 def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
@@ -384,14 +389,26 @@ def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     if fraction >= 1.0:
         return Outcome("passed", fraction, measured, interval=high - low, code="passed")
     # Not "do this": unrolling a tile that spills its sums, or vectors of 13 numbers, cost time.
-    hint = say(
-        "The reference schedule, measured beside yours, is faster: it keeps a small tile of outputs"
-        " in registers, vectorizes along the last axis, and unrolls the short loops of a tile."
-        " Change one thing at a time: a single one of these can cost more than it brings."
-    )
+    hint = _next(timing)
     goal = timing.reference_speedup ** min(1.0, options.full_at)
     full = say("All points are earned from {goal:.2f} times on.", goal=goal)
     reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
     width = high - low
     return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete")
+
+
+def _next(timing: Timing) -> Text:
+    """Say what to do next; nothing that was measured as a loss in this very schedule."""
+    if is_costly(timing.steps, ("vectorize", "unroll", "split")):
+        return join(
+            say("The reference schedule, measured beside yours, is faster."),
+            look_at(timing.steps),
+            say("Change one thing at a time."),
+        )
+    hint = say(
+        "The reference schedule, measured beside yours, is faster: it keeps a small tile of outputs"
+        " in registers, vectorizes along the last axis, and unrolls the short loops of a tile."
+        " Change one thing at a time: a single one of these can cost more than it brings."
+    )
+    return join(hint, look_at(timing.steps))

@@ -11,13 +11,15 @@ import msgspec
 from grader.assignment import Points, Table
 from grader.checks.difference import THIRDS, Third, compare_functions
 from grader.checks.registry import Outcome, check, failed, not_graded, partial, passed
-from grader.evidence.case import Case, Problem, Replay, TargetMatch
+from grader.evidence.case import Case, Problem, Replay, TargetMatch, TimedSchedule
 from grader.evidence.stages import Stage, find_stages
 from grader.evidence.steps import Step, find_steps
 from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
+from grader.measurement.steps.advice import is_costly
 from grader.messages import TRIAL_LIMIT
+from grader.report import StepSpeeds
 
 Paid = Literal[
     "inline",
@@ -170,6 +172,15 @@ _WORTH: tuple[Paid, ...] = (
 )
 """Among steps of the same points, the hint names the one that helps most."""
 
+_PRIMITIVES: dict[Paid, tuple[str, ...]] = {
+    "inline": ("compute_inline", "reverse_compute_inline"),
+    "reorganize": ("split", "fuse", "reorder"),
+    "decompose": ("decompose_reduction",),
+    "annotate": ("vectorize", "parallel", "unroll"),
+    "compute_at": ("compute_at", "reverse_compute_at"),
+}
+"""What a step is called in a notebook, where it has another name."""
+
 _SCATTERED = say(
     "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
 )
@@ -199,7 +210,13 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     if steps and case.evidence.replay is not None:
         sentences.append(spell_provenance(case.evidence.replay))
     earned = sum(points[name] for name in done)
-    return partial(earned / sum(points.values()), join(*sentences), _next_step(points, missing))
+    hint = _next_step(points, missing, _measured_steps(case))
+    return partial(earned / sum(points.values()), join(*sentences), hint)
+
+
+def _measured_steps(case: Case) -> StepSpeeds | None:
+    timed = case.evidence.timed
+    return timed.timing.steps if isinstance(timed, TimedSchedule) else None
 
 
 def _steps_of(function: FunctionFacts, base: FunctionFacts | None, weight: tuple[int, ...]) -> Done:
@@ -254,11 +271,20 @@ def spell_provenance(replay: Replay) -> Text:
     )
 
 
-def _next_step(points: dict[Paid, float], missing: list[Paid]) -> Text:
-    """Say what to do next: the step that earns most, and of these the one that helps most."""
+def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeeds | None) -> Text:
+    """Say what to do next: the step that earns most, and of these the one that helps most.
+
+    A step that was measured as a loss is asked for as what earns points, and not as what helps.
+    """
     if not missing:
         return NOTHING
     best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
+    if is_costly(speeds, _PRIMITIVES.get(best, (best,))):
+        return say(
+            "The assignment asks for this step; where your schedule has it already, it was measured"
+            " as a loss. Do it on another loop: {step}.",
+            step=_WORDING[best][0],
+        )
     return _WORDING[best][1]
 
 

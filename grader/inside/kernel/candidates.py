@@ -178,6 +178,7 @@ class SchedulePart:
                 module=self._states[id(known)][1],
                 base=known.base,
                 trace=known.trace(),
+                lines=self._sender.lines(known),
             )
         )
 

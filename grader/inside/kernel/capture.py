@@ -273,7 +273,7 @@ class Watcher:
         self._busy = False
         self._cells = Cells(shell)
         self._registry = ExternRegistry()
-        self._ledger = ScheduleLedger(self._is_named)
+        self._ledger = ScheduleLedger(self._is_named, self._cells.here)
         self._home = _working_folder()
         self._sender = Sender(emit, self._registry, shell, self._cells, self._quiet)
         self._caller = EntryCaller(shell, self._cells, self._registry, self._ledger, self._quiet)

@@ -372,6 +372,7 @@ class EntryPoints:
                 module=module,
                 base=None if known is None else known.base,
                 trace=None if known is None else known.trace(),
+                lines=() if known is None else self._sender.lines(known),
                 registered=result.registered,
                 earlier=dict(self._caller.registry.functions),
             )

@@ -6,6 +6,7 @@ import contextlib
 import linecache
 import re
 import signal
+import sys
 import threading
 import traceback
 from collections import deque
@@ -17,6 +18,7 @@ from typing import Any
 import msgspec
 
 from grader.inside.kernel.objects import type_name
+from grader.messages import StepLine
 from grader.messages.printed_modules import with_names
 
 # Which cell is running, and which cell a line of a traceback belongs to.
@@ -73,6 +75,22 @@ class Cells:
         places = [self._place(step) for step in _steps(error.__traceback__)]
         return next((place for place in reversed(places) if place is not None), None)
 
+    def here(self) -> tuple[str, int] | None:
+        """Return the file and line of the notebook's own code that is running, as Python knows
+        them: those of a cell, also where it calls another file."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_globals is not self._shell.user_ns:
+            frame = frame.f_back
+        return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+    def line_at(self, filename: str, line: int) -> StepLine:
+        """Return the line of a cell that `here` has told of, once the cell has ended."""
+        text = self._text_of(filename)
+        place = None if text is None else text.place(line, linecache.getline(filename, line))
+        if text is None or place is None:
+            return StepLine()
+        return StepLine(place.cell, place.line, text.line(place)[:_LINE_LENGTH])
+
     def _place(self, step: TracebackType) -> Place | None:
         if step.tb_frame.f_globals is not self._shell.user_ns:
             return None
@@ -85,6 +103,10 @@ class Cells:
         label = self._shell.compile.format_code_name(filename)
         match = _LABEL.fullmatch(label[1]) if label else None
         return self._texts.get(int(match[1])) if match else None
+
+
+_LINE_LENGTH = 120
+"""Characters of a line that are told with a step."""
 
 
 class _Text:
@@ -101,6 +123,10 @@ class _Text:
         if index >= len(self._lines) or self._lines[index] != source.strip():
             return None
         return Place(self.number, index + 1)
+
+    def line(self, place: Place) -> str:
+        """Return the text of a line, without the blanks around it."""
+        return self._lines[place.line - 1]
 
 
 def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:

@@ -17,7 +17,8 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from types import FunctionType
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import tvm
@@ -25,6 +26,7 @@ from tvm import relax
 
 from grader.inside.kernel.externs import called_names
 from grader.inside.kernel.objects import Namespace, is_a, is_alive, is_module
+from grader.messages import LINE_LIMIT, StepLine
 
 _DPS = "relax.call_dps_packed"
 
@@ -223,6 +225,21 @@ LIVE_LIMIT = 32
 are let go first."""
 
 
+class _Note(NamedTuple):
+    """Where the steps were written up to which a trace has so many instructions."""
+
+    instructions: int
+    filename: str
+    line: int
+
+
+Here = Callable[[], "tuple[str, int] | None"]
+"""Returns the file and line of the notebook that are running."""
+
+LineAt = Callable[[str, int], StepLine]
+"""Returns the line of a cell for what `Here` has returned."""
+
+
 class SeenSchedule:
     """A Schedule that was seen. `base` is None when it was made where it could not be watched.
 
@@ -232,6 +249,7 @@ class SeenSchedule:
     def __init__(self, schedule: Any, base: Snapshot | None) -> None:
         self.schedule = schedule
         self.base = base
+        self.notes: list[_Note] = []
         self.is_model = module_of(schedule.mod, "model") is not None
 
     def trace(self) -> bytes | None:
@@ -245,6 +263,13 @@ class SeenSchedule:
         except TypeError:
             return None
 
+    def lines(self, line_at: LineAt) -> tuple[StepLine, ...]:
+        """Return where each instruction of the trace was written, as far as that is known."""
+        lines: list[StepLine] = []
+        for note in self.notes:
+            lines += [line_at(note.filename, note.line)] * (note.instructions - len(lines))
+        return tuple(lines[:LINE_LIMIT])
+
 
 class ScheduleLedger:
     """Keeps the schedules of modules and PrimFuncs, wherever in the notebook they were made.
@@ -253,9 +278,10 @@ class ScheduleLedger:
     is taken while the Schedule is being made.
     """
 
-    def __init__(self, is_named: Callable[[object], bool]) -> None:
+    def __init__(self, is_named: Callable[[object], bool], here: Here = lambda: None) -> None:
         self._known: dict[int, SeenSchedule] = {}
         self._is_named = is_named
+        self._here = here
         self._detach: Callable[[], None] = lambda: None
 
     def attach(self) -> None:
@@ -279,11 +305,34 @@ class ScheduleLedger:
             made = copy(self_)
             known = self._known.get(self_.__chandle__())
             if known is not None:
-                self._add(made, known.base)
+                self._add(made, known.base).notes = list(known.notes)
             return made
 
-        kind.__init__, kind.copy = __init__, copied
-        self._detach = lambda: _set_methods(kind, construct, copy)
+        before = {name: each for name, each in vars(kind).items() if _is_step(name, each)}
+        ours = {name: self._noting(each) for name, each in before.items()}
+        _set_methods(kind, {**ours, "__init__": __init__, "copy": copied})
+        self._detach = lambda: _set_methods(kind, {**before, "__init__": construct, "copy": copy})
+
+    def _noting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method of Schedule that has noted, at its end, where it was called."""
+
+        @functools.wraps(method)
+        def noted(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            result = method(self_, *args, **kwargs)
+            with contextlib.suppress(Exception):  # nothing of it may reach the cell
+                self._note(self_)
+            return result
+
+        return noted
+
+    def _note(self, schedule: Any) -> None:
+        known, here = self._known.get(schedule.__chandle__()), self._here()
+        if known is None or here is None or schedule.trace is None:
+            return
+        count = len(schedule.trace.insts)
+        if count > (known.notes[-1].instructions if known.notes else 0):
+            known.notes.append(_Note(count, *here))
 
     def detach(self) -> None:
         """Stop watching, and leave TVM as it was."""
@@ -309,12 +358,13 @@ class ScheduleLedger:
         finally:
             self._known = before
 
-    def _add(self, schedule: Any, base: Snapshot | None) -> None:
+    def _add(self, schedule: Any, base: Snapshot | None) -> SeenSchedule:
         added = self._known[schedule.__chandle__()] = SeenSchedule(schedule, base)
         alike = [key for key, known in self._known.items() if known.is_model == added.is_model]
         if len(alike) > LIVE_LIMIT:  # examples on lone functions must not drive out the model's
             idle = (key for key in alike if not self._is_named(self._known[key].schedule))
             del self._known[next(idle, alike[0])]
+        return added
 
 
 def _number(value: Any) -> int | float:
@@ -325,5 +375,11 @@ def _number(value: Any) -> int | float:
     return number
 
 
-def _set_methods(kind: Any, construct: Any, copy: Any) -> None:
-    kind.__init__, kind.copy = construct, copy
+def _is_step(name: str, value: object) -> bool:
+    """Say whether an attribute of Schedule is a method that may do a step."""
+    return isinstance(value, FunctionType) and not name.startswith("_") and name != "copy"
+
+
+def _set_methods(kind: Any, methods: dict[str, Any]) -> None:
+    for name, method in methods.items():
+        setattr(kind, name, method)

@@ -17,9 +17,9 @@ from grader.inside.kernel.externs import (
     pickle_function,
 )
 from grader.inside.kernel.faults import Cells, describe_error, error_name, tidy, uninterrupted
-from grader.inside.kernel.modules import ModuleDocument, Serializer, Snapshot
+from grader.inside.kernel.modules import ModuleDocument, SeenSchedule, Serializer, Snapshot
 from grader.inside.kernel.objects import Namespace, fingerprint
-from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel
+from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel, StepLine
 
 CAPTURE_LIMIT = 64
 """Captures and failures of one part that are sent at most."""
@@ -51,6 +51,7 @@ class SentModule(msgspec.Struct, frozen=True, eq=False):
     module: Snapshot
     base: Snapshot | None = None
     trace: bytes | None = None
+    lines: tuple[StepLine, ...] = ()
     registered: Mapping[str, object] = {}
     earlier: Mapping[str, object] = {}
 
@@ -126,6 +127,10 @@ class Sender:
                 watched.tokens, watched.kept = tokens, kept
                 self._send(watched.candidate, watched.names)
 
+    def lines(self, known: SeenSchedule) -> tuple[StepLine, ...]:
+        """Return the lines in which a schedule's steps were written."""
+        return known.lines(self._cells.line_at)
+
     def fail(self, failure: CaptureFailure) -> None:
         """Send a failure unless the same was sent before."""
         if failure not in self._failed and self._count(failure.part, "failure", CAPTURE_LIMIT):
@@ -166,6 +171,7 @@ class Sender:
             module=document.content,
             base=self._save_base(candidate),
             trace=candidate.trace,
+            lines=candidate.lines,
             externs=externs,
         )
 

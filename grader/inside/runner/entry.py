@@ -18,6 +18,7 @@ from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.find_step import find_step
 from grader.inside.runner.model import build_ahead, run_module
 from grader.inside.runner.replay import compare_target, replay_trace
+from grader.inside.runner.time_steps import build_steps_ahead, time_steps
 from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.inside.runner.trace import trace_module
 from grader.inside.runner.trials import draw_trials, rank_trials
@@ -39,6 +40,7 @@ from grader.messages import (
     RunModule,
     TaskFailure,
     TimeSchedule,
+    TimeSteps,
     ToRunner,
     TraceModule,
     decode_payload,
@@ -56,7 +58,7 @@ def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:
     return answering_for_errors(lambda: _perform(task, evaluator))
 
 
-def build(task: RunModule | TimeSchedule) -> float:
+def build(task: RunModule | TimeSchedule | TimeSteps) -> float:
     """Build what a task to come will run, and return how many seconds that took.
 
     Its own attempt tells what cannot be built.
@@ -66,9 +68,11 @@ def build(task: RunModule | TimeSchedule) -> float:
     return time.monotonic() - begin
 
 
-def _build(task: RunModule | TimeSchedule) -> None:
+def _build(task: RunModule | TimeSchedule | TimeSteps) -> None:
     if isinstance(task, RunModule):
         build_ahead(task)
+    elif isinstance(task, TimeSteps):
+        build_steps_ahead(task)
     else:
         compile_ahead(task)
 
@@ -86,6 +90,8 @@ def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
         return find_step(task)
     if isinstance(task, MeasureLimits):
         return limits.perform(task)
+    if isinstance(task, TimeSteps):
+        return time_steps(task)
     if isinstance(task, DrawTrials):
         return draw_trials(task)
     if isinstance(task, RankTrials):

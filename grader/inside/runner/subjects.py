@@ -112,14 +112,23 @@ class TimedOutputs:
     """
 
     def __init__(
-        self, shape: tuple[int, ...], generator: np.random.Generator, dtype: str = "float32"
+        self,
+        shape: tuple[int, ...],
+        generator: np.random.Generator,
+        dtype: str = "float32",
+        *,
+        most_bytes: int | None = None,
+        slots: int | None = None,
     ) -> None:
+        """Keep so many bytes of whole outputs, one at least, and so many slots."""
+        most_bytes = MOST_OUTPUT_BYTES if most_bytes is None else most_bytes
+        slots = MOST_SLOTS if slots is None else slots
         self._shape, self._dtype = shape, number_type(dtype)
         self._generator = generator
         self._whole: Sample[tuple[int, Values]] = Sample(
-            max(1, MOST_OUTPUT_BYTES // (self._dtype.itemsize * math.prod(shape))), generator
+            max(1, most_bytes // (self._dtype.itemsize * math.prod(shape))), generator
         )
-        self._slots: Sample[ArenaSlots] = Sample(MOST_SLOTS // SLOTS_OF_A_SLICE, generator)
+        self._slots: Sample[ArenaSlots] = Sample(slots // SLOTS_OF_A_SLICE, generator)
 
     def offer_whole(self, arena: Arena, call: int) -> None:
         """Offer the output as a call of the slice has left it."""
@@ -203,10 +212,10 @@ def prepare_shape(
     with stage("build"):
         submission = Kernel(f"submission_{number}", function, signature, arena, target)
     with stage("run"):
-        computed = _one_call(submission, arena)
+        computed = one_call(submission, arena)
     outputs = TimedOutputs(output.shape, generator, output.dtype)
     with stage("time"):
-        variant, baseline = _find_variant(course, computed, signature, arena)
+        variant, baseline = find_variant(course, computed, signature, arena)
         control, reference = course.control(variant, arena), course.reference(variant, arena)
     return Subjects(variant, (baseline, control, submission, reference), arena, outputs)
 
@@ -272,7 +281,7 @@ def call_guarded(name: str, function: Any, signature: Signature, arena: Arena, t
         kernel = Kernel(name, function, signature, arena, target, guards)
     try:
         with stage("run"):
-            _one_call(kernel, arena)
+            one_call(kernel, arena)
     finally:
         guards.demand_none()
 
@@ -292,13 +301,13 @@ def take_function(module: tvm.IRModule, name: str) -> Any:
     return function
 
 
-def _find_variant(
+def find_variant(
     course: CourseFunctions[Kernel], computed: Values, signature: Signature, arena: Arena
 ) -> tuple[str, Kernel]:
     """Return the first variant whose baseline computes the same, and that baseline."""
     for variant in course.variants(signature):
         baseline = course.baseline(variant, arena)
-        if _is_same(computed, _one_call(baseline, arena)):
+        if _is_same(computed, one_call(baseline, arena)):
             return variant, baseline
     message = "The function computes something else than the workload."
     raise TaskError("signature", "UnknownWorkload", message)
@@ -313,7 +322,8 @@ def _is_same(computed: Values, expected: Values) -> bool:
     return np.allclose(computed, expected, rtol=rtol, atol=atol)
 
 
-def _one_call(kernel: Kernel, arena: Arena) -> Values:
+def one_call(kernel: Kernel, arena: Arena) -> Values:
+    """Return what one call leaves in an output that was poisoned before it."""
     arena.restore()
     arena.ledger.begin(poison=True)
     kernel.bound()(0, 0, 1)

@@ -35,7 +35,7 @@ from grader.timing.slices import (
 
 def time_schedule(task: TimeSchedule) -> TimingResult:
     """Do the task. Raises TaskError."""
-    _settle(task.cpus)
+    settle(task.cpus)
     generators = np.random.default_rng(task.seed).spawn(len(task.shapes) + 1)
     with stage("time"):
         target, target_name = find_target(task.target)
@@ -45,7 +45,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
         for number, (shape, generator) in enumerate(zip(task.shapes, generators[1:], strict=True))
     ]
     _demand_one_variant(shapes)
-    with stage("time"), _without_collector():
+    with stage("time"), without_collector():
         plans = [choose_plan(shape, task.rules.block_seconds) for shape in shapes]
         slices = _measure(shapes, plans, task.rules, generators[0])
         return TimingResult(
@@ -72,7 +72,7 @@ def compile_ahead(task: TimeSchedule) -> None:
         compile_shape_ahead(number, shape, task, workload, target)
 
 
-def _settle(cpus: tuple[int, ...]) -> None:
+def settle(cpus: tuple[int, ...]) -> None:
     """Confine this process to `cpus` and let parallel loops have one thread for each."""
     with stage("time"):
         threads = use_threads(len(cpus))
@@ -125,7 +125,8 @@ def _measure(
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
+    """Collect garbage before the body, and none in it."""
     gc.collect()
     gc.disable()
     try:

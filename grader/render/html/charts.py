@@ -15,6 +15,7 @@ from grader.language import say
 from grader.render import wording
 from grader.render.html.sections import share
 from grader.render.speech import tell
+from grader.render.step_bars import StepsView, steps_view
 from grader.render.timings import how_measured, roofline_rows, speed_sentence
 from grader.report import ShapeTiming, Timing
 
@@ -345,6 +346,7 @@ class SpeedView(NamedTuple):
     distributions: tuple[Distribution, ...]
     rooflines: tuple[Roofline, ...]
     outside: str
+    steps: StepsView | None
 
 
 def speed_view(timing: Timing) -> SpeedView:
@@ -359,6 +361,7 @@ def speed_view(timing: Timing) -> SpeedView:
         distributions=drawn,
         rooflines=rooflines(timing),
         outside=_outside(drawn[0].outside) if drawn else "",
+        steps=None if timing.steps is None else steps_view(timing.steps),
     )
 
 

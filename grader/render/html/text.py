@@ -77,6 +77,7 @@ _WORDS: Mapping[str, Text] = {
     "speed": say("Speed of your schedule"),
     "speedup": say("Speed-up"),
     "step": say("Step"),
+    "steps_brought": say("What each step brought"),
     "where": say("Where"),
     "written_by": say("Written by grader. This page loads nothing and has no script."),
     "yours": say("Yours"),

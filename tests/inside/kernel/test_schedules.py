@@ -42,6 +42,30 @@ class TestNamedSchedules:
         tvm.s_tir.schedule.Trace.apply_json_to_schedule(json.loads(capture.trace or b""), replayed)
         tvm.ir.assert_structural_equal(replayed.mod, load(capture.module))
 
+    def test_each_instruction_has_the_line_that_it_was_written_in(self, notebook: Notebook) -> None:
+        """Also in a loop, and in a function of the notebook: the innermost line of a cell."""
+        notebook.run("def unroll(schedule, loop):\n    schedule.unroll(loop)")
+        notebook.run(
+            "sch = tvm.s_tir.Schedule(build_model())\n\n"
+            "block = sch.get_sblock('conv2d_nchw', func_name='conv2d')\n"
+            "for loop in sch.get_loops(block):\n"
+            "    unroll(sch, loop)\n"
+        )
+        notebook.run("sch.annotate(loop, 'pragma_auto_unroll_max_step',\n    4)")
+        *_, capture = notebook.captures(SCHEDULE)
+        lines = [(each.cell, each.line, each.text) for each in capture.lines]
+        assert len(lines) == len(kinds(capture.trace))
+        assert (4, 3, "block = sch.get_sblock('conv2d_nchw', func_name='conv2d')") == lines[0]
+        assert (4, 4, "for loop in sch.get_loops(block):") == lines[1]
+        assert {(3, 2, "schedule.unroll(loop)")} == {*lines[2:-1]}
+        assert (5, 1, "sch.annotate(loop, 'pragma_auto_unroll_max_step',") == lines[-1]
+
+    def test_a_copy_has_the_lines_of_what_was_done_before(self, notebook: Notebook) -> None:
+        notebook.run("sch = tvm.s_tir.Schedule(build_model())" + SCHEDULED)
+        notebook.run("first, sch = sch, sch.copy()\nsch.unroll(sch.get_loops(block)[1])")
+        named = [each for each in notebook.captures(SCHEDULE) if each.name == "sch"]
+        assert [3, 3, 3, 4, 4] == [each.cell for each in named[-1].lines]
+
     def test_every_step_in_a_cell_of_its_own_is_a_candidate(self, notebook: Notebook) -> None:
         notebook.run("sch = tvm.s_tir.Schedule(build_model())")
         notebook.run(SCHEDULED)

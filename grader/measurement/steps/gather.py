@@ -1,0 +1,151 @@
+"""Having the beginnings of a schedule measured: the task, and what its answer must be like."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from grader.errors import DisplacedError, ProtocolError, SandboxError
+from grader.evidence.case import Candidate, Problem, Replay
+from grader.evidence.replay import NO_SCHEDULE
+from grader.ir.trace import read_trace
+from grader.language import NOTHING, Text, say
+from grader.measurement.measure import (
+    RING,
+    MeasurementSetup,
+    is_readable,
+    make_task,
+    measuring_threads,
+)
+from grader.measurement.speed import make_version
+from grader.measurement.steps.prefixes import Prefix, choose_prefixes
+from grader.messages import (
+    FrameError,
+    StepSlice,
+    StepTimes,
+    TimeSteps,
+    pack_array,
+    view_array,
+)
+from grader.timing.estimate import TimedSlice
+from grader.timing.slices import PLACES
+
+BUILD_SECONDS = 3.0
+MEASURE_SECONDS = 0.9
+"""Seconds of the processor; with what starts, calls and compares, five in all."""
+
+WALL_SECONDS = 60.0
+"""After so long there is no answer: a measurement that only explains is not waited for."""
+
+RINGS = 4
+"""Rings of inputs, which slices take in turn."""
+
+NOT_MEASURED = say("they could not be measured")
+
+
+class StepsTask(NamedTuple):
+    """What is asked of a runner, and the beginnings that it is about."""
+
+    task: TimeSteps
+    prefixes: tuple[Prefix, ...]
+
+
+class MeasuredSteps(NamedTuple):
+    """What a runner has answered, decoded: nothing of it has been compared yet."""
+
+    asked: StepsTask
+    answer: StepTimes
+    slices: tuple[TimedSlice, ...]
+
+
+def unproven(setup: MeasurementSetup, replay: Replay | None) -> Text:
+    """Return why the steps of a schedule are not timed, where it has steps; else NOTHING."""
+    if replay is None or replay.proven or not setup.options.each_step or not replay.steps:
+        return NOTHING
+    return NOTHING if replay.reason in NO_SCHEDULE else replay.reason
+
+
+def steps_task(
+    candidate: Candidate,
+    setup: MeasurementSetup,
+    replay: Replay | None,
+    generator: np.random.Generator,
+) -> StepsTask | None:
+    """Return what is to be asked about a proven schedule, None where nothing is.
+
+    It is the same whenever it is asked for with a generator in the same state, but for processors.
+    """
+    capture = candidate.capture
+    if replay is None or not replay.proven or not setup.options.each_step:
+        return None
+    function = setup.subject.find(candidate.facts)
+    if function is None or capture.trace is None or capture.base is None:
+        return None
+    version = make_version(capture.module, function, setup.subject)
+    if isinstance(version, Problem):
+        return None
+    trace = read_trace(capture.trace)
+    prefixes = choose_prefixes(trace, capture.lines)
+    if not prefixes:
+        return None
+    drawn = make_task([version], setup, generator)
+    task = TimeSteps(
+        base=capture.base,
+        trace=trace.document,
+        function=function.name,
+        ends=tuple(each.end for each in prefixes),
+        names=drawn.names,
+        data=pack_array(view_array(drawn.shapes[0].data)[: RING * RINGS]),
+        fixed=drawn.fixed,
+        ring=RING,
+        target=drawn.target,
+        cpus=tuple(range(measuring_threads(setup.options.threads))),
+        seed=int(generator.integers(2**31)),
+        block_seconds=setup.options.block_seconds,
+        build_seconds=BUILD_SECONDS,
+        budget_seconds=MEASURE_SECONDS,
+    )
+    return StepsTask(task, prefixes)
+
+
+def gather_steps(asked: StepsTask, setup: MeasurementSetup) -> MeasuredSteps | None:
+    """Have the steps measured; None where that says nothing. No points hang on it."""
+    cpus = setup.machine.choose_cpus(setup.options.threads)
+    task = msgspec.structs.replace(asked.task, cpus=cpus)
+    try:
+        answer = setup.runners.request("timing", task, WALL_SECONDS)
+    except (ProtocolError, SandboxError, DisplacedError):
+        return None
+    if not isinstance(answer, StepTimes):
+        return None
+    slices = _unpack(answer, len(task.ends))
+    return None if slices is None else MeasuredSteps(asked, answer, slices)
+
+
+def _unpack(answer: StepTimes, ends: int) -> tuple[TimedSlice, ...] | None:
+    """Return the slices of an answer that has all it should, and nothing else."""
+    timed = answer.fates.count("timed")
+    if len(answer.fates) != ends or len(answer.outputs) != 1 + timed:
+        return None
+    if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.outputs):
+        return None
+    if {*range(PLACES)} != {each.place for each in answer.slices}:
+        return None
+    try:
+        if not all(is_readable(each) for each in answer.outputs):
+            return None
+        slices = tuple(_slice(each, 2 + timed) for each in answer.slices)
+    except FrameError:
+        return None
+    return slices if len({each.seconds[0].shape for each in slices}) == 1 else None
+
+
+def _slice(found: StepSlice, functions: int) -> TimedSlice:
+    """Return a slice. Raises FrameError where its times cannot be times."""
+    seconds = np.asarray(view_array(found.seconds))
+    fits = seconds.dtype == np.float64 and seconds.ndim == 2 and len(seconds) == functions
+    if not fits or not seconds.size or not np.isfinite(seconds).all() or seconds.min() <= 0:
+        raise FrameError("Times are positive.")
+    return TimedSlice(found.place, (seconds,))

@@ -1,0 +1,199 @@
+"""What each step of a schedule brought: rows with bars, and sentences on what has none.
+
+The terminal's rows are made here as well; the page and Markdown make their own of the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.language import Text as Words
+from grader.language import in_a_row, join, say
+from grader.render import wording
+from grader.render.speech import tell
+from grader.report import StepLine, StepSpeed, StepSpeeds
+
+_BAR_WIDTH = 20
+_WITH_BARS = 64
+"""Columns that a terminal must have for bars."""
+
+_LINE_LENGTH = 48
+
+
+class StepRow(NamedTuple):
+    """Steps that made a difference: their names, where they were done and the line there.
+
+    `share` is the length of the bar, from 0 to 1 of the longest one. A loss `costs` something.
+    """
+
+    name: str
+    place: str
+    line: str
+    factor: str
+    interval: str
+    share: float
+    change: Literal["faster", "slower"]
+
+    @property
+    def verdict(self) -> str:
+        """Say what to think of it: nothing of a gain."""
+        return tell("it costs you") if self.change == "slower" else ""
+
+
+class StepsView(NamedTuple):
+    """The rows in the order of the schedule, the sentence above and those below."""
+
+    sentence: str
+    rows: tuple[StepRow, ...]
+    notes: tuple[str, ...]
+
+
+def steps_view(speeds: StepSpeeds) -> StepsView:
+    """Return what is shown of steps; without any of them it is why."""
+    if not speeds.steps:
+        reason = say("What each step brought is not known: {reason}.", reason=speeds.reason)
+        return StepsView(tell(reason) if speeds.reason else "", (), ())
+    sentence = join(
+        say("Measured after each of your steps, one after the other."),
+        say(
+            "Together they make your function {speedup} times as fast as it is without them"
+            " (95 % confidence interval {low} to {high}).",
+            speedup=wording.factor(speeds.speedup),
+            low=wording.factor(speeds.low),
+            high=wording.factor(speeds.high),
+        ),
+    )
+    notes = (tell(each) for each in _notes(speeds))
+    return StepsView(tell(sentence), tuple(_rows(speeds.steps)), tuple(notes))
+
+
+def _rows(steps: Sequence[StepSpeed]) -> Iterator[StepRow]:
+    told = [each for each in steps if each.change in ("faster", "slower")]
+    most = max((_length(each) for each in told), default=1.0)
+    for each in told:
+        yield StepRow(
+            name=_name(each.kinds),
+            place=tell(_place(each.lines)) if each.lines else "",
+            line=_line(each.lines[0]) if each.lines else "",
+            factor=f"{wording.factor(each.factor)}×",
+            interval=tell(
+                "{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)
+            ),
+            share=round(_length(each) / most, 3),
+            change="faster" if each.change == "faster" else "slower",
+        )
+
+
+def _line(line: StepLine) -> str:
+    text = wording.one_line(line.text)
+    return text if len(text) <= _LINE_LENGTH else text[: _LINE_LENGTH - 1] + "…"
+
+
+def _length(step: StepSpeed) -> float:
+    return max(1e-6, abs(math.log(max(step.factor, 1e-6))))
+
+
+def _name(kinds: Sequence[str]) -> str:
+    """Return the names of steps in a row, those of one name counted."""
+    runs = [(kind, len(list(run))) for kind, run in groupby(map(wording.one_line, kinds))]
+    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in runs)
+
+
+def _place(lines: Sequence[StepLine]) -> Words:
+    first, last = lines[0], lines[-1]
+    if first.cell == last.cell and first.line != last.line:
+        return say(
+            "cell {cell}, lines {first} to {last}",
+            cell=first.cell,
+            first=min(each.line for each in lines),
+            last=max(each.line for each in lines),
+        )
+    return say("cell {cell}, line {line}", cell=first.cell, line=first.line)
+
+
+def _named(step: StepSpeed) -> Words | str:
+    name = _name(step.kinds)
+    if not step.lines:
+        return name
+    return say("{name} ({place})", name=name, place=_place(step.lines))
+
+
+def _notes(speeds: StepSpeeds) -> Iterator[Words]:
+    equal = [_named(each) for each in speeds.steps if each.change == "equal"]
+    if equal:
+        yield say(
+            "No measurable difference, as the interval contains 1: {steps}.",
+            steps=in_a_row(equal),
+        )
+    if speeds.idle:
+        yield say(
+            "These steps leave the code as it is here: {steps}.",
+            steps=in_a_row(map(wording.one_line, speeds.idle)),
+        )
+    for each in speeds.steps:
+        if each.change == "wrong":
+            yield say(
+                "After {step} the values are not PyTorch's, so its time is not told: it is in that"
+                " of the steps after it.",
+                step=_named(each),
+            )
+        if each.change == "failed":
+            yield say(
+                "After {step} the function cannot be run, so its time is not told: it is in that of"
+                " the steps after it.",
+                step=_named(each),
+            )
+
+
+def steps_section(speeds: StepSpeeds | None) -> Iterator[RenderableType]:
+    """Yield what a terminal shows of steps, in order."""
+    if speeds is None:
+        return
+    view = steps_view(speeds)
+    if view.sentence:
+        yield Padding(Text(view.sentence), (1, 0, 0, 0))
+    if view.rows:
+        yield Padding(_Bars(view.rows), (1, 0, 1, 0))
+    for note in view.notes:
+        yield Text(note, style="dim")
+
+
+class _Bars:
+    """A row for each step; on a narrow page the bars are left out."""
+
+    def __init__(self, rows: Sequence[StepRow]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        bars = options.max_width >= _WITH_BARS
+        mark = "#" if options.ascii_only else "━"
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            collapse_padding=True,
+            header_style="dim",
+        )
+        table.add_column(tell("Step"), overflow="fold")
+        table.add_column(tell("Speed-up"), justify="right", no_wrap=True)
+        if bars:
+            table.add_column("", no_wrap=True)
+        table.add_column(tell("Where"), overflow="fold")
+        for row in self._rows:
+            style = "green" if row.change == "faster" else "red"
+            length = max(1, round(_BAR_WIDTH * row.share))
+            bar = [Text(mark * length, style)] if bars else []
+            told = Text.assemble((row.verdict, "red")) if row.verdict else Text()
+            place = Text(" ".join(filter(None, (row.place, row.line))), "dim")
+            where = Text(": ").join(each for each in (told, place) if each)
+            table.add_row(row.name, row.factor, *bar, where)
+        yield table
