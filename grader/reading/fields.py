@@ -196,7 +196,7 @@ def _cell(raw: bytes) -> tuple[RawCell, int | None]:
     for name in _SOURCES:
         text: msgspec.Raw = getattr(fields, name)
         if not _is_one_of(text, b""):
-            value = None if _begins(text, b"{") else msgspec.json.decode(text)
+            value = {} if _begins(text, b"{") else msgspec.json.decode(text)
             return RawCell(is_code, value, None, names), _begin(raw, name.encode(), text)
     return RawCell(is_code, "", None, names), 0
 
