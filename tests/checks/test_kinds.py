@@ -308,6 +308,12 @@ class TestEquivalence:
         outcome = equivalence(case(module(CONV), outputs=actual, layers=layers), options)
         assert (verdict, "values") == (outcome.verdict, outcome.code)
 
+    def test_it_is_said_where_no_layer_could_be_compared(self):
+        actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
+        options = EquivalenceOptions(partial="steps")
+        outcome = equivalence(case(module(CONV), outputs=actual), options)
+        assert "No layer earns points by itself" in outcome.reason.english
+
     def test_a_diagnosis_says_where_and_what_to_do(self):
         actual = outputs(np.zeros((6, 10), np.float32), softmax(6))
         evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
