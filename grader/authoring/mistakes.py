@@ -10,12 +10,11 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
 from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
 from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
+from grader.authoring.shares import line_of_check
 from grader.authoring.subject import Notebooks
 from grader.authoring.trial import try_oracle
 from grader.authoring.workload import read_workload
@@ -89,7 +88,7 @@ def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
 
 def _in_check(chosen: CourseAssignment, part: PartTable, table: CheckTable) -> Iterator[Mistake]:
     path = chosen.file("assignment.toml")
-    line = _line_of(path, part, table)
+    line = line_of_check(path, part, table)
     try:
         kind = find_check(table)
     except CourseError as error:
@@ -156,13 +155,3 @@ def _empty_case(chosen: CourseAssignment, part: PartTable, kind: CheckKind) -> C
         timed=lacking["timing"],
     )
     return Case(Candidate(capture, facts), evidence, chosen.assignment.comparison(part))
-
-
-def _line_of(path: Path, part: PartTable, table: CheckTable) -> int | None:
-    """Return the line on which a check's table begins, None where a variant has none of it."""
-    text = path.read_text(encoding="utf-8")
-    for i, each in enumerate(msgspec.toml.decode(text).get("part", [])):
-        for j, check in enumerate(each.get("check", [])):
-            if (each.get("id"), check.get("id")) == (part.id, table.id):
-                return find_line(text, f" - at `$.part[{i}].check[{j}]`")
-    return None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from grader.assignment import Computation
+from grader.authoring.shares import mistakes_in_shares
 from grader.authoring.workload import variants_of
 from grader.course import CourseAssignment
 from grader.course_code import line_of
@@ -46,7 +47,11 @@ def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list
     few = replace(chosen, assignment=_on_few(chosen))
     try:
         one, other = (load_answers(few, data, np.random.SeedSequence(SEED)) for _ in range(2))
-        return [*_in_answers(chosen, data, one, other), *_in_workload(chosen, one, data)]
+        return [
+            *_in_answers(chosen, data, one, other),
+            *mistakes_in_shares(chosen, one),
+            *_in_workload(chosen, one, data),
+        ]
     except MistakeError as error:
         return [error.mistake]
     except GraderError as error:

@@ -6,7 +6,6 @@ PyTorch's values may have been written over some of the steps (`carrying.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -108,14 +107,43 @@ def _shape(step: Observed) -> tuple[int, ...] | None:
 def chain(layers: Sequence[Layer]) -> tuple[int, ...]:
     """Return the places of PyTorch's layers and their parts, nothing where they are no chain.
 
-    They are one where each is computed from the one before it and from parameters alone.
+    They are one where each is computed from the one before it, from parameters, and from arguments
+    that no other takes: those of a computation have weights among them.
     """
-    through = [place for place, each in enumerate(layers) if each.operation.kind not in SIDE_KINDS]
-    for before, place in pairwise(through):
-        running = [each for each in layers[place].operation.operands if each.is_running]
-        if [each.layer for each in running] != [before]:
+    named = [
+        place
+        for place, each in enumerate(layers)
+        if each.name and each.operation.kind not in SIDE_KINDS
+    ]
+    used: set[int] = set()
+    for before, place in zip([None, *named], named, strict=False):
+        taken, arguments = _sources(layers, place)
+        if taken != {before} - {None} or arguments & used:
             return ()
-    return tuple(each for each in through if layers[each].name)
+        used |= arguments
+    return tuple(named)
+
+
+def _sources(layers: Sequence[Layer], place: int) -> tuple[set[int], set[int]]:
+    """Return the layers and the arguments that one takes.
+
+    What has no name is looked through: a case that is taken out of an argument is no layer.
+    """
+    found: set[int] = set()
+    arguments: set[int] = set()
+    seen = {place}
+    waiting = [place]
+    while waiting:
+        for operand in layers[waiting.pop()].operation.operands:
+            taken = operand.layer
+            if taken is None:
+                arguments |= set() if operand.argument is None else {operand.argument}
+            elif layers[taken].name or layers[taken].operation.kind in SIDE_KINDS:
+                found.add(taken)
+            elif taken not in seen:
+                seen.add(taken)
+                waiting.append(taken)
+    return found, arguments
 
 
 def parts_of(layers: Sequence[Layer]) -> list[tuple[int, ...]]:

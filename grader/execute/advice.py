@@ -42,13 +42,6 @@ _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
             processes=limits.processes,
         ),
     ),
-    "missing_package": (
-        "missing_import",
-        lambda _: say(
-            "This package is not installed where notebooks are graded. Use it to show something"
-            " only, and in cells of their own: the other imports of this cell were run."
-        ),
-    ),
     "descriptors": (
         "descriptors",
         lambda limits: say(
@@ -71,6 +64,28 @@ _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
     ),
 }
 """What a report calls an error that comes from a limit, and what to do about it."""
+
+_PACKAGES = frozenset({
+    *("IPython", "altair", "bokeh", "cv2", "cupy", "datasets", "einops", "google", "graphviz"),
+    *("huggingface_hub", "ipywidgets", "jax", "jaxlib", "kaggle", "keras", "mlc_llm", "netron"),
+    *("numba", "onnx", "onnxruntime", "pandas", "paddle", "PIL", "plotly", "pycuda", "pydot"),
+    *("safetensors", "scipy", "seaborn", "skimage", "sklearn", "sympy", "tensorboard"),
+    *("tensorflow", "thop", "timm", "torchaudio", "torchinfo", "torchtext", "torchviz"),
+    *("tqdm", "transformers", "triton", "wandb", "xgboost"),
+})  # fmt: skip
+"""Packages that notebooks import; any other name may be a file of the student's own."""
+
+_ELSEWHERE: Mapping[ErrorKind, Text] = {
+    "missing_script": say(
+        "One file is graded, and `{name}` is not in it: put its code into the notebook."
+    ),
+    "lacks_arguments": say(
+        "The program asks for arguments on its command line, and is graded without any: give each"
+        " one a default."
+    ),
+    "exits": say("Remove sys.exit() here: what comes after it in this cell was not run."),
+}
+"""What to do about what a notebook or a script has elsewhere, and not where it is graded."""
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -100,6 +115,10 @@ def advice_for(
     if known.kind in _LIMITS:
         code, advice = _LIMITS[known.kind]
         return code, advice(limits)
+    if known.kind == "missing_package":
+        return "missing_import", _advice_on_package(known.names[0])
+    if known.kind in _ELSEWHERE:
+        return "error", say(_ELSEWHERE[known.kind], name=known.names[0] if known.names else "")
     step = advice_on_step(known)
     if step:
         return "error", step
@@ -111,6 +130,21 @@ def advice_for(
     return "given_files", say(
         "What the assignment gives is in the folder that the notebook runs in: {files}.",
         files=given.shown,
+    )
+
+
+def _advice_on_package(name: str) -> Text:
+    """Return what to do about a module that is not there: a package, or a file of one's own."""
+    first = name.partition(".")[0]
+    if first in _PACKAGES:
+        return say(
+            "This package is not installed where notebooks are graded. Use it to show something"
+            " only, and in cells of their own: the other imports of this cell were run."
+        )
+    return say(
+        "If `{name}` is a file of yours, put its code into the notebook: one file is graded. A"
+        " package of this name is not installed here.",
+        name=first,
     )
 
 

@@ -47,6 +47,7 @@ class KernelOrder(msgspec.Struct, frozen=True):
     that the notebook was written for an earlier TVM. `preamble` are the imports that the
     assignment's own notebook begins with; they are run before the first cell if `is_preamble_run`.
     All cells together may put out `total_bytes`, a notebook's share of the limit if not given.
+    `is_script` says that the submission was no notebook.
     """
 
     sandbox: Sandbox
@@ -57,6 +58,7 @@ class KernelOrder(msgspec.Struct, frozen=True):
     preamble: str = ""
     is_preamble_run: bool = False
     total_bytes: int | None = None
+    is_script: bool = False
 
 
 class StartedKernel(NamedTuple):
@@ -108,6 +110,7 @@ def _config(order: KernelOrder, key: str, sockets: Sequence[int], captures: int)
         cell_bytes=cell_bytes,
         total_bytes=total_bytes if order.total_bytes is None else order.total_bytes,
         preamble=order.preamble if order.is_preamble_run else "",
+        is_script=order.is_script,
     )
 
 

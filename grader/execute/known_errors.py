@@ -25,6 +25,9 @@ ErrorKind = Literal[
     "no_attribute",
     "missing_arguments",
     "missing_package",
+    "missing_script",
+    "lacks_arguments",
+    "exits",
     "not_found",
     # of the system, where a limit of the sandbox is met
     "memory",
@@ -76,7 +79,8 @@ class KnownError(msgspec.Struct, frozen=True):
     """An error as a value: what it is about, and what is named in it.
 
     "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
-    function of TOPI and its arguments as Python lists them. "missing_package": its name. "lengths":
+    function of TOPI and its arguments as Python lists them. "missing_package" and "missing_script":
+    its name. "lengths":
     the two lengths, found before wanted. "broadcast" and "dense_order": the length that is there,
     and the one that is added to it.
     """
@@ -124,7 +128,10 @@ _FORMS = (
     _form("disk", r"No space left on device"),
     _form("file_size", r"File too large"),
     _form("processes", r"can't start new thread|Resource temporarily unavailable"),
-    _form("missing_package", r"^ModuleNotFoundError: No module named '(\w{1,100})'"),
+    _form("missing_package", r"^ModuleNotFoundError: No module named '([\w.]{1,100})'"),
+    _form("missing_script", r"^Exception: File `'([\w./-]{1,100})'` not found"),  # %run
+    _form("lacks_arguments", r"^SystemExit: 2\b"),  # argparse, click
+    _form("exits", r"^SystemExit\b"),
     _form("descriptors", r"Too many open files"),
     _form("network", r"Network is unreachable|Temporary failure in name resolution"),
     _form("network", r"Name or service not known|^(?:HTTP|URL)Error\b|^ConnectionError\b"),

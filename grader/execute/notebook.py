@@ -28,6 +28,7 @@ from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_not
 from grader.language import NOTHING, Text, say
 from grader.messages import EntrySpec, NoteKind
 from grader.progress import Progress, Silent
+from grader.reading.submission import first_lines
 from grader.report import CellProblem
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import refuse_displaced
@@ -76,6 +77,7 @@ def execute_notebook(
         compatibility=compatibility,
         preamble=preamble,
         is_preamble_run=is_preamble_run,
+        is_script=bool(first_lines(notebook)),
     )
 
     async def run(hand_over: HandOver) -> Execution:
@@ -201,11 +203,17 @@ class _Run:
             await asyncio.gather(task, return_exceptions=True)
         elif stop is not None:
             return stop
-        elif self._client.reply["status"] == "error":
+        elif self._client.reply["status"] == "error" and not self._is_done(number):
             self.problems.append(self._problem(number))
         else:
-            self.executed += self._client.reply["status"] == "ok"
+            self.executed += self._client.reply["status"] in ("ok", "error")
         return stop
+
+    def _is_done(self, number: int) -> bool:
+        """Say whether a cell ended as a program that has done its work: the last by sys.exit(0)."""
+        reply = self._client.reply
+        is_exit = reply.get("ename") == "SystemExit" and reply.get("evalue") in ("", "0", "None")
+        return is_exit and number == len(self.cells)
 
     def _problem(self, number: int) -> CellProblem:
         return cell_problem(self._client.reply, number, self._limits, self._given)

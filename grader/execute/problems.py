@@ -17,6 +17,7 @@ from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
 from grader.execute.known_errors import recognise
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
+from grader.language import NOTHING, Text, say
 from grader.messages import LoopVariable, NoteKind
 from grader.messages.printed_modules import with_names
 from grader.report import CellProblem
@@ -27,7 +28,9 @@ MESSAGE_LENGTH = 300
 _FRAMES = 100
 _FRAME_LENGTH = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_FRAME = re.compile(r"Cell In ?\[(\d{1,6})\], line (\d{1,6})\b")
+_FRAME = re.compile(r"(?:Cell In ?\[(\d{1,6})\], line |File <timed exec>:)(\d{1,6})\b")
+_OWN_FILE = re.compile(r"File ~/([\w./-]{1,80}):(\d{1,6})\b")
+"""A frame in a file of the working folder, as of `%run` or an import."""
 _COMPILED_PLACE = re.compile(r" \([^()\s]+, line \d+\)$")
 _PLACES = PathRedaction((sys.prefix, sys.base_prefix))
 _ILL_FORMED = re.compile(
@@ -48,13 +51,14 @@ def cell_problem(
     """
     error = _text(content.get("ename"))[:80] or "Error"
     message = _COMPILED_PLACE.sub("", telling_line(_text(content.get("evalue"))))
+    traceback = content.get("traceback")
     code, hint = advice_for(recognise(error, message), limits, given)
     return CellProblem(
         cell=cell,
         error=error,
         message=message,
-        line=_line_in_cell(content.get("traceback"), cell),
-        hint=hint,
+        line=_line_in_cell(traceback, cell),
+        hint=hint or _place_in_file(traceback),
         code=code,
     )
 
@@ -110,14 +114,26 @@ def _first_line(text: str) -> str:
 
 
 def _line_in_cell(traceback: object, cell: int) -> int | None:
-    """Return the line of the innermost frame of this very cell."""
+    """Return the line of the innermost frame of this very cell.
+
+    What a magic runs of it, as `%%capture` does, has the number of the next cell, or none.
+    """
     frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
     found: int | None = None
     for frame in frames:
         text = _text(frame[:_FRAME_LENGTH] if isinstance(frame, str) else "")
         for number, line in _FRAME.findall(text):
-            found = int(line) if number == str(cell) else found
+            found = int(line) if not number or int(number) >= cell else found
     return found
+
+
+def _place_in_file(traceback: object) -> Text:
+    """Return where in a file of the student's an error was raised; empty for other errors."""
+    last = traceback[-2:-1] if isinstance(traceback, list) else []
+    found = [_OWN_FILE.match(_text(frame)[:_FRAME_LENGTH]) for frame in last]
+    if not found or found[0] is None:
+        return NOTHING
+    return say("Look at line {line} of `{file}`.", line=int(found[0][2]), file=found[0][1])
 
 
 def _text(value: object) -> str:

@@ -74,7 +74,7 @@ class KernelConfig(Message, frozen=True):
     order; `key` signs the Jupyter messages; captures are written to `capture_descriptor`.
     `compatibility` asks for old names of TVM that no rewrite of the notebook supplies. A cell may
     put out `cell_bytes`, all cells `total_bytes`; the rest is cut. `preamble` is code of the course
-    that is run before the first cell.
+    that is run before the first cell. `is_script` says that the submission was no notebook.
     """
 
     sockets: tuple[int, int, int, int, int]
@@ -85,6 +85,7 @@ class KernelConfig(Message, frozen=True):
     cell_bytes: int = 8 * 2**20
     total_bytes: int = 32 * 2**20
     preamble: str = ""
+    is_script: bool = False
 
 
 class LoopVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from grader.errors import SubmissionError
 from grader.language import Sentence, Text, say
-from grader.reading.fields import RawCell, check_count, read_fields
+from grader.reading.fields import RawCell, check_count, conflict_line, read_fields, refuse_conflict
+from grader.reading.file_kinds import refuse_other_kinds, text_of_script
 from grader.reading.messages import NAME_LENGTH, CellText, Content, SentText
 
 SCRIPT, MARKDOWN = (".py",), (".md", ".markdown")
@@ -180,6 +181,7 @@ def read_content(content: bytes, suffix: str) -> Content:
     assignment and language that metadata name. Saved outputs prove nothing and may be damaged, so
     they are gone past. Raises SubmissionError.
     """
+    refuse_other_kinds(content, is_text=suffix.lower() in SCRIPT + MARKDOWN)
     return (
         _read_text(content, suffix)
         if suffix.lower() in SCRIPT + MARKDOWN
@@ -193,7 +195,11 @@ def _read_text(content: bytes, suffix: str) -> Content:
             say("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
             say("Hand in a shorter one."),
         )
-    pieces = divide(_in_utf8(content).decode("utf-8", errors="replace"), suffix.lower())
+    text = text_of_script(content) if suffix.lower() in SCRIPT else None
+    if text is None:
+        text = _in_utf8(content).decode("utf-8", errors="replace")
+    refuse_conflict(text)
+    pieces = divide(text, suffix.lower())
     if not pieces:
         raise SubmissionError(
             say("The file has no Python code."), say("Hand in the file with your solution.")
@@ -223,6 +229,7 @@ def _read_notebook(content: bytes) -> Content:
             say("Open the template, solve it, save it, and hand in that file."),
         )
     assignment, notes = _assignment(notebook.declared.get("assignment"))
+    notes += tuple(map(sentence_of, _notes_on_cells(notebook.cells, cells)))
     language = notebook.declared.get("language")
     if not isinstance(language, str) or len(language) > LANGUAGE_LENGTH:
         language = None
@@ -272,11 +279,12 @@ def _cells(found: Iterable[RawCell]) -> Iterator[CellText]:
     for number, cell in enumerate(found, start=1):
         source = _source(cell.source, number)
         names = tuple(map(_encodable, cell.names))
-        if cell.is_code:
+        if cell.is_code and SKIP not in cell.names:
             code += len(source.encode())
             _check_code(code)
             yield CellText("code", source, cell.line, names)
         else:
+            source = _left_out(source) if cell.is_code and source.strip() else source
             kept = source[:MARKDOWN_LENGTH] if room > 0 else ""
             room -= len(kept)
             yield CellText("markdown", kept, cell.line, names)
@@ -291,6 +299,8 @@ def _check_code(size: int) -> None:
 
 
 def _source(value: object, number: int) -> str:
+    if value is None:
+        return ""
     if isinstance(value, list):
         value = "".join(line for line in value if isinstance(line, str))
     if not isinstance(value, str):
@@ -299,6 +309,32 @@ def _source(value: object, number: int) -> str:
             say("Open it in Jupyter, mend the cell, save it, and hand in that file."),
         )
     return _encodable(value)
+
+
+SKIP = "skip-execution"
+"""The tag of a cell that is not to be run, in nbclient and Jupyter Book, too."""
+
+
+def _notes_on_cells(found: Sequence[RawCell], cells: Sequence[CellText]) -> Iterator[Text]:
+    """Yield what is to be said of cells that were left out, or that Git has spoilt."""
+    for number, (raw, cell) in enumerate(zip(found, cells, strict=True), start=1):
+        if raw.is_code and SKIP in raw.names:
+            yield say(
+                "Cell {number} of the notebook has the tag `skip-execution` and was not run. Take"
+                " the tag off if it belongs to the solution.",
+                number=number,
+            )
+        elif raw.is_code and conflict_line(cell.source) is not None:
+            yield say(
+                "Cell {number} of the notebook has a conflict of Git that was not resolved. Keep"
+                " one of the two versions, and delete the marks (<<<<<<<, =======, >>>>>>>).",
+                number=number,
+            )
+
+
+def _left_out(source: str) -> str:
+    """Return the text of a cell that is not run as a block of Markdown."""
+    return f"````python\n{source}\n````"
 
 
 def _encodable(text: str) -> str:

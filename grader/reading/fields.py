@@ -196,7 +196,7 @@ def _cell(raw: bytes) -> tuple[RawCell, int | None]:
     for name in _SOURCES:
         text: msgspec.Raw = getattr(fields, name)
         if not _is_one_of(text, b""):
-            value = None if _begins(text, b"{") else msgspec.json.decode(text)
+            value = {} if _begins(text, b"{") else msgspec.json.decode(text)
             return RawCell(is_code, value, None, names), _begin(raw, name.encode(), text)
     return RawCell(is_code, "", None, names), 0
 
@@ -263,7 +263,10 @@ def _read_patiently(text: str) -> RawNotebook:
     hint = say("Hand in the .ipynb file itself, as Jupyter saved it.")
     try:
         document = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        refuse_conflict(text)
+        if isinstance(error, json.JSONDecodeError) and text.startswith("{", error.pos):
+            _refuse_two(error)
         raise SubmissionError(say("The file is not a notebook: it is not JSON."), hint) from None
     if not isinstance(document, dict):
         raise _no_cells()
@@ -275,6 +278,44 @@ def _read_patiently(text: str) -> RawNotebook:
     metadata = document.get("metadata")
     declared = metadata.get("grader") if isinstance(metadata, dict) else None
     return RawNotebook(cells, declared if isinstance(declared, dict) else {})
+
+
+_MARKS = re.compile(r"^[ \t]{0,40}(<{7} .{0,200}|={7}|>{7} .{0,200})$", re.MULTILINE)
+
+
+def conflict_line(text: str) -> int | None:
+    """Return the line, from 1, on which an unresolved conflict of Git begins; None without one."""
+    begins: int | None = None
+    is_divided = False
+    for found in _MARKS.finditer(text):
+        sign = found[1][0]
+        if sign == "<":
+            begins, is_divided = found.start(), False
+        elif sign == "=":
+            is_divided = True
+        elif begins is not None and is_divided:
+            return text.count("\n", 0, begins) + 1
+    return None
+
+
+def refuse_conflict(text: str) -> None:
+    """Raise SubmissionError where Git has left two versions in a file."""
+    line = conflict_line(text)
+    if line is not None:
+        raise SubmissionError(
+            say("The file has a conflict of Git that was not resolved, on line {line}.", line=line),
+            say(
+                "Keep one of the two versions, delete the marks (<<<<<<<, =======, >>>>>>>), save."
+            ),
+        )
+
+
+def _refuse_two(error: json.JSONDecodeError) -> None:
+    if error.msg == "Extra data":
+        raise SubmissionError(
+            say("The file has two notebooks, one after the other."),
+            say("Hand in one notebook: copy the cells of the other into it."),
+        ) from None
 
 
 def _cells_of(document: dict[str, object]) -> list[object]:

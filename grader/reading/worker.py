@@ -30,6 +30,7 @@ from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
 from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
+from grader.reading.file_kinds import ENCODINGS
 from grader.reading.messages import (
     PID,
     REQUEST_LIMIT,
@@ -88,7 +89,7 @@ def _prepare() -> None:
     """Load what is loaded at its first use: a child reaches no files."""
     migrate_cells(["import tvm\nsch = tvm.tir.Schedule(mod)\nx = relax.const(1, tvm.nd.array(1))"])
     migrate_cells(["é = 1"])  # Python's parser loads `unicodedata` for a name that is not ASCII
-    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+    for encoding in (*ENCODINGS, "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
         "x".encode(encoding)
     with contextlib.suppress(SubmissionError):
         read_content(b'{"cells": [NaN]}', ".ipynb")

@@ -252,3 +252,12 @@ def an_archive(sources: Sequence[str]) -> bytes:
     import gzip
 
     return gzip.compress(notebook(sources), mtime=0)
+
+
+# --- what other tools leave in a file -------------------------------------------------------------
+
+
+def left_out(sources: Sequence[str]) -> bytes:
+    """A cell without text, and one that is tagged as not to be run."""
+    tagged = _code("undefined_name", metadata={"tags": ["skip-execution"]})
+    return _encode(_document([_code(None), _code(sources[0]), tagged, *map(_code, sources[1:])]))

@@ -274,7 +274,9 @@ class TestWritesOutput:
 class TestEquivalence:
     def judge(self, actual, desired=None):
         desired = softmax(6) if desired is None else desired
-        return equivalence(case(module(CONV), outputs=outputs(actual, desired)), NONE)
+        return equivalence(
+            case(module(CONV), outputs=outputs(actual, desired)), EquivalenceOptions()
+        )
 
     def test_equal_outputs_pass(self):
         assert "passed" == self.judge(softmax(6).astype(np.float32)).verdict
@@ -308,10 +310,16 @@ class TestEquivalence:
         outcome = equivalence(case(module(CONV), outputs=actual, layers=layers), options)
         assert (verdict, "values") == (outcome.verdict, outcome.code)
 
+    def test_it_is_said_where_no_layer_could_be_compared(self):
+        actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
+        options = EquivalenceOptions(partial="steps")
+        outcome = equivalence(case(module(CONV), outputs=actual), options)
+        assert "No layer earns points by itself" in outcome.reason.english
+
     def test_a_diagnosis_says_where_and_what_to_do(self):
         actual = outputs(np.zeros((6, 10), np.float32), softmax(6))
         evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
-        outcome = equivalence(case(module(CONV), **evidence), NONE)
+        outcome = equivalence(case(module(CONV), **evidence), EquivalenceOptions())
         assert ("failed", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
         assert outcome.reason.english.startswith("6 of 6 samples differ from the right outputs")
         assert outcome.reason.english.endswith(DIAGNOSIS.message.english)
@@ -321,7 +329,7 @@ class TestEquivalence:
             "outputs": Problem(foreign("It crashed."), foreign("Look.")),
             "diagnosis": DIAGNOSIS,
         }
-        outcome = equivalence(case(module(CONV), **evidence), NONE)
+        outcome = equivalence(case(module(CONV), **evidence), EquivalenceOptions())
         assert ("not_graded", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
         assert join(foreign("It crashed."), DIAGNOSIS.message) == outcome.reason
 
@@ -330,7 +338,7 @@ class TestEquivalence:
         for message in ("no such thing", "No such thing."):
             problem = Problem(foreign(message), quotes=True, code="run_failed")
             evidence = {"outputs": problem, "diagnosis": DIAGNOSIS}
-            outcome = equivalence(case(module(CONV), **evidence), NONE)
+            outcome = equivalence(case(module(CONV), **evidence), EquivalenceOptions())
             assert below(foreign(message), DIAGNOSIS.message) == outcome.reason
             assert "run_failed" == outcome.code
 

@@ -387,3 +387,15 @@ class TestChain:
             return torch.relu(given) + given
 
         assert () == chain(record(residual, [x]))
+
+    def test_weights_that_are_arguments_are_none_of_its_layers(self) -> None:
+        """A course's function goes case by case, and takes each out of the array of all."""
+        x, weight, other = (GENERATOR.standard_normal((1, 3, 3)) for _ in range(3))
+
+        def by_cases() -> torch.Tensor:
+            cases = zip(*(torch.tensor(each) for each in (x, weight, other)), strict=True)
+            return torch.stack([torch.relu(a @ b) @ c for a, b, c in cases])
+
+        layers = record(by_cases, [x, weight, other])
+        assert 3 == len(chain(layers))
+        assert all(layers[place].name for place in chain(layers))

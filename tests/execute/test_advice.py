@@ -9,6 +9,23 @@ from grader.execute.advice import advice_for
 from grader.execute.known_errors import recognise
 from grader.language import NOTHING
 
+
+@pytest.mark.parametrize(
+    ("error", "message", "advice"),
+    [
+        ("ModuleNotFoundError", "No module named 'seaborn'", "This package is not installed"),
+        ("ModuleNotFoundError", "No module named 'layers'", "put its code into the notebook"),
+        ("ModuleNotFoundError", "No module named 'my.layers'", "If `my` is a file of yours"),
+        ("Exception", "File `'layers.py'` not found.", "`layers.py` is not in it"),
+        ("SystemExit", "2", "give each one a default"),
+        ("SystemExit", "0", "Remove sys.exit()"),
+    ],
+)
+def test_what_lies_elsewhere_is_told_apart(error: str, message: str, advice: str) -> None:
+    _, said = advice_for(recognise(error, message), LIMITS)
+    assert advice in said.english
+
+
 LIMITS = Limits(memory_mb=100, scratch_mb=20, processes=30, open_files=40)
 
 

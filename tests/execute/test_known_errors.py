@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import sys
 import urllib.error
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +127,8 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("missing_arguments", ("conv2d", "'strides', 'padding', and 'dilation'")),
     ),
     (lambda: __import__("no_such_package"), KnownError("missing_package", ("no_such_package",))),
+    (lambda: sys.exit(2), KnownError("lacks_arguments")),
+    (lambda: sys.exit(0), KnownError("exits")),
     (lambda: Path("/no/such/file").read_bytes(), KnownError("not_found")),
     (lambda: Path("/dev/null/file").read_bytes(), KnownError("not_found")),
     (system(errno.EROFS), KnownError("not_found")),
@@ -239,6 +242,8 @@ WORDED: list[tuple[str, str, ErrorKind]] = [
         "TVM found no C compiler: g++, gcc and clang are not in PATH.",
         "no_compiler",
     ),
+    # tests/broken/magics_that_fail.toml has it raised
+    ("Exception", "File `'layers.py'` not found.", "missing_script"),
     ("HTTPError", "HTTP Error 404: Not Found", "network"),
     ("RuntimeError", "Dataset not found. You can use download=True to download it", "not_found"),
 ]

@@ -78,6 +78,27 @@ if __name__ == "__main__":
     main(sys.argv)
 '''
 
+PROGRAM = f'''# -*- coding: latin-1 -*-
+"""Homework as a program: it knows where it lies, takes options and ends by itself."""
+import argparse, os, sys
+{PRELUDE}
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+name = "é"
+assert len(name) == 1
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch", type=int, default=4)
+options = parser.parse_args()
+
+{EMIT_TE}
+
+{EXTERN}
+
+if __name__ == "__main__":
+    create_model_via_emit_te().show()
+    sys.exit(0)
+'''
+
 MARKDOWN = "# Homework\n\n{}\n\nIt prints this:\n\n```\n12\n```\n"
 
 
@@ -171,6 +192,7 @@ HABITS: dict[str, tuple[bytes, dict[str, float]]] = {
         BOTH,
     ),
     "files/script.py": (SCRIPT.encode(), BOTH),
+    "files/program.py": (PROGRAM.encode("latin-1"), BOTH),
     "files/answers.md": (fenced(*in_dialect([PRELUDE, EMIT_TE, EXTERN], "2022")), BOTH),
 }
 """Submissions, and the points of their parts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,67 @@ class TestParseNotebook:
     def test_arbitrary_json_as_a_cell_raises_nothing_but_a_submission_error(self, value):
         with contextlib.suppress(SubmissionError):
             parse_notebook(notebook(CODE, value, metadata=value))
+
+
+TWO = notebook(CODE) + b"\n" + notebook(CODE)
+CONFLICT = notebook(CODE)[:-1] + (
+    b',\n<<<<<<< HEAD\n"a": 1\n=======\n"a": 2\n>>>>>>> 1f2e3d4 (fix)\n}'
+)
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n"
+
+
+class TestOtherKinds:
+    @pytest.mark.parametrize("suffix", [".ipynb", ".py", ".md"])
+    @pytest.mark.parametrize(
+        ("content", "sentence"),
+        [
+            (b"PK\x03\x04\x14\0", "an archive (zip)"),
+            (b"\x1f\x8b\x08\0", "an archive (gzip)"),
+            (b"%PDF-1.7\n", "a PDF"),
+            (b"\xff\xd8\xff\xe0", "a picture"),
+            (POINTER, "a pointer of Git LFS"),
+            (PAGE, "a page of the web"),
+            (b"\xef\xbb\xbf\n " + PAGE.lower(), "a page of the web"),
+        ],
+    )
+    def test_each_is_told_as_what_it_is(self, content, sentence, suffix):
+        with pytest.raises(SubmissionError, match=re.escape(sentence)):
+            parse_content(content, suffix)
+
+    def test_two_notebooks_in_one_file_are_counted(self):
+        with pytest.raises(SubmissionError, match="two notebooks"):
+            parse_notebook(TWO)
+
+    def test_a_conflict_is_told_with_its_line(self):
+        line = CONFLICT[: CONFLICT.index(b"<<<")].count(b"\n") + 1
+        with pytest.raises(SubmissionError, match=f"conflict of Git .*line {line}\\."):
+            parse_notebook(CONFLICT)
+
+    def test_a_conflict_in_a_script_is_told_too(self):
+        with pytest.raises(SubmissionError, match=r"line 2\."):
+            parse_content(b"x = 1\n<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> fix\n", ".py")
+
+    def test_a_heading_is_no_conflict(self):
+        assert parse_content(b'"""\nHeading\n=======\n"""\nx = 1\n', ".py").cells
+
+    def test_a_notebook_that_is_called_a_script_is_told(self):
+        with pytest.raises(SubmissionError, match="name of a script"):
+            parse_content(b'{\n "cells": []}', ".py")
+
+    @pytest.mark.parametrize(
+        ("encoding", "name"), [("latin-1", "latin-1"), ("gbk", "GBK"), ("cp949", "cp949")]
+    )
+    def test_a_script_is_read_in_the_encoding_that_it_names(self, encoding, name):
+        word = "é" if encoding == "latin-1" else "中"
+        text = f"#!/usr/bin/env python\n# -*- coding: {name} -*-\nx = '{word}'\n"
+        (cell,) = parse_content(text.encode(encoding), ".py").cells
+        assert f"'{word}'" in cell.source
+
+    @pytest.mark.parametrize("name", ["utf-8", "idna", "no-such"])
+    def test_any_other_name_means_utf_8(self, name):
+        (cell,) = parse_content(f"# coding: {name}\nx = 'é'\n".encode(), ".py").cells
+        assert "'é'" in cell.source
 
 
 class TestReadSubmission:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -66,6 +67,9 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
         problem = replace(problem, reason=reason)
         if case.evidence.layers:
             return _carried(case.evidence.layers, options.weights, problem)
+        if options.partial == "steps":
+            reason = join(problem.reason, _NO_LAYERS)
+            return failed(reason, problem.hint, code=problem.code)
         return failed(problem.reason, problem.hint, code=problem.code)
     images = int(outputs.from_test_set.sum())
     hidden = len(wrong) + sum(len(each.desired) for each in outputs.others) - images
@@ -80,6 +84,12 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     )
 
 
+_NO_LAYERS = say(
+    "No layer earns points by itself: the steps of this module could not be compared with PyTorch's"
+    " layers one by one."
+)
+
+
 def _carried(
     layers: tuple[JudgedLayer, ...], weights: tuple[float, ...], problem: Problem
 ) -> Outcome:
@@ -87,12 +97,12 @@ def _carried(
 
     Never all of it: where no layer is lost that has a weight, the smallest share is.
     """
-    shares = _shares(layers, weights)
-    right = sum(share for share, each in zip(shares, layers, strict=True) if each.is_right)
-    right = min(right, sum(shares) - min(each for each in shares if each > 0))
+    all_shares = shares([each.name for each in layers], weights)
+    right = sum(share for share, each in zip(all_shares, layers, strict=True) if each.is_right)
+    right = min(right, sum(all_shares) - min(each for each in all_shares if each > 0))
     said = _told(layers)
     # Some points or none, it is the same that is wrong.
-    return partial(right / sum(shares), join(problem.reason, said), problem.hint, problem.code)
+    return partial(right / sum(all_shares), join(problem.reason, said), problem.hint, problem.code)
 
 
 def _told(layers: tuple[JudgedLayer, ...]) -> Text:
@@ -109,7 +119,8 @@ def _told(layers: tuple[JudgedLayer, ...]) -> Text:
     )
 
 
-def _shares(layers: tuple[JudgedLayer, ...], weights: tuple[float, ...]) -> tuple[float, ...]:
+def shares(layers: Sequence[str], weights: tuple[float, ...]) -> tuple[float, ...]:
+    """Return what each of some layers is worth. Raises CourseError for weights that do not fit."""
     if not weights:
         return (1.0,) * len(layers)
     if len(weights) != len(layers) or min(weights) < 0 or sum(weights) <= 0:
@@ -123,7 +134,7 @@ def _shares(layers: tuple[JudgedLayer, ...], weights: tuple[float, ...]) -> tupl
                 "PyTorch has {count} layers: {names}. Give one number for each, 0 for what is"
                 " worth nothing.",
                 count=len(layers),
-                names=in_a_row(each.name for each in layers),
+                names=in_a_row(layers),
             ),
         )
     return weights

@@ -22,7 +22,7 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.inside.kernel import capture, compatibility, habits, stand_ins
+from grader.inside.kernel import capture, compatibility, habits, magics, stand_ins
 from grader.inside.kernel.compatibility import install_behaviour
 from grader.messages import (
     KERNEL_FRAME_LIMIT,
@@ -73,6 +73,7 @@ def _make_at_home(app: Any, config: KernelConfig, tell: habits.Tell) -> None:
     stand_ins.install()
     stand_ins.go_on_after_imports(app.shell)
     habits.install(app.kernel, tell)
+    magics.install(app.shell, config.is_script)
     cut = habits.cut_outputs(
         app.session, config.cell_bytes, config.total_bytes, lambda: tell("cut")
     )
