@@ -391,7 +391,7 @@ def _check_version(content: bytes, path: Path) -> int:
     if found.rows is not None:
         raise UsageError(
             say("{path} is the overview of a batch, not a report.", path=str(path.name)),
-            say("Name one of the reports beside it, such as ada/hw.json."),
+            say("Name one of the reports in it, such as ada/hw.json."),
         )
     if version not in READABLE:
         raise UsageError(*_other_version(path.name, version))

@@ -103,9 +103,7 @@ def _invalid(path: Path, error: Exception) -> MistakeError:
     return MistakeError(Mistake("toml", path, line, problem, say("See docs/assignment.md.")))
 
 
-_BEGINS_WITH_A_MARK = say(
-    "it begins with a byte order mark, which TOML has none of: save it as UTF-8 without one"
-)
+_BEGINS_WITH_A_MARK = say("it starts with a byte order mark: save it as UTF-8 without BOM")
 
 
 # --- where in a TOML file -------------------------------------------------------------------------

@@ -105,7 +105,7 @@ class Course(msgspec.Struct, frozen=True):
             known = ", ".join(sorted(found)) or "none"
             raise UsageError(
                 say("There is no assignment called {slug!r} in this course.", slug=slug),
-                say("There is: {known}.", known=known),
+                say("Known: {known}.", known=known),
             )
         return found[slug]
 
@@ -140,7 +140,7 @@ def load_course(root: Path) -> Course:
         assignment = load_assignment(path)
         if assignment.slug != path.parent.name:
             told = say(
-                "The folder {path} holds an assignment that calls itself {slug}.",
+                "The folder {path} contains an assignment named {slug}.",
                 path=str(path.parent.name),
                 slug=str(assignment.slug),
             )
@@ -199,7 +199,7 @@ def choose_assignment(
         chosen = course.get(demanded)
         if declared not in (None, demanded, chosen.folder.name):
             return chosen, say(
-                "The notebook says that it is {declared}; it was graded as {demanded}.",
+                "The notebook names {declared}; it was graded as {demanded}.",
                 declared=declared,
                 demanded=demanded,
             )
@@ -216,12 +216,12 @@ def _by_entry_points(
     if recognised is not None:
         if declared is None:
             return recognised, say(
-                "The assignment was recognised by its entry points; the notebook says nothing in"
-                " its metadata."
+                "The assignment was recognised by its entry points; the notebook's metadata "
+                "do not name one."
             )
         return recognised, say(
-            "The assignment was recognised by its entry points; the notebook says {declared} in"
-            " its metadata.",
+            "The assignment was recognised by its entry points; the notebook's metadata name "
+            "{declared}.",
             declared=declared,
         )
     known = ", ".join(sorted(course.assignments))
@@ -234,12 +234,12 @@ def _by_entry_points(
             ),
             join(
                 submission.hint,
-                say("With --assignment SLUG it gets a report of no points."),
+                say("With --assignment SLUG it gets a report with 0 points."),
             ),
         )
     raise UsageError(
         say(
-            "No assignment found: {submission} does not say which one it is.",
+            "No assignment found: {submission} does not name one.",
             submission=str(submission.name),
         ),
         say("Name it with --assignment SLUG: {known}.", known=str(known)),

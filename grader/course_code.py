@@ -86,7 +86,7 @@ def import_file(path: Path, name: str) -> ModuleType:
             path,
             None,
             say("There is no {file} in {folder}.", file=path.name, folder=path.parent.name),
-            say("Write it; docs/assignment.md says what it holds."),
+            say("Write it; docs/assignment.md describes its contents."),
         )
     module = importlib.util.module_from_spec(spec)
     try:
@@ -101,8 +101,8 @@ def import_file(path: Path, name: str) -> ModuleType:
 
 def _on_import() -> Text:
     return say(
-        "It is imported by the grader, with the packages of {python}: mend the line, or install"
-        " what it imports there.",
+        "grader imports it with the packages of {python}: fix the line, or install the "
+        "missing package there.",
         python=sys.executable,
     )
 
@@ -113,7 +113,7 @@ def _unparsed(path: Path, error: SyntaxError) -> MistakeError:
         Path(error.filename or path),
         error.lineno,
         say("it is not Python: {message}.", message=_said(error)),
-        say("Mend the line, or the bracket or quotation mark before it that was not closed."),
+        say("Fix the line, or the bracket or quotation mark before it that was not closed."),
     )
 
 
@@ -161,7 +161,7 @@ def _missing_function(
         path,
         None,
         say("oracle.py has no function called {name}.", name=name),
-        say("Write it: def {signature}. It returns {result}.", **_form_of(name, table)),
+        say("Define it as def {signature}. It returns {result}.", **_form_of(name, table)),
     )
 
 
@@ -274,17 +274,17 @@ def demand_shapes(
     if found == wanted:
         return
     told = say(
-        "{name} returns arrays of shapes {found}, and {wanted} is wanted.",
+        "{name} returns arrays of shapes {found}; {wanted} is required.",
         name=name,
         found=", ".join(map(str, found)),
         wanted=", ".join(map(str, wanted)),
     )
     if [math.prod(each) for each in found] == [math.prod(each) for each in wanted]:
-        hint = say("It has as many numbers: reshape it, or turn its axes.")
+        hint = say("It has the right number of elements: reshape it, or transpose its axes.")
     else:
         hint = say(
-            "The first axis goes over the cases; the others are `outputs`, or `output_shape`, of"
-            " assignment.toml."
+            "The first axis is the cases; the others are `outputs`, or `output_shape`, in "
+            "assignment.toml."
         )
     raise fault("shape", path, line, told, hint)
 

@@ -105,7 +105,7 @@ def only_self_check(missing: Iterable[str]) -> UsageError:
     """
     return UsageError(
         say(
-            "Only the self-check is installed here: grading needs {missing}, too.",
+            "Only the self-check is installed: grading needs {missing}, too.",
             missing=", ".join(missing),
         ),
         say("Install the same wheel with its extra: pip install 'FILE.whl[grading]'"),

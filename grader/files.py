@@ -100,15 +100,17 @@ def rescue(content: bytes, suffix: str) -> Text:
         if place:
             Path(place).unlink()
         print(content.decode(errors="replace"), file=sys.stderr, flush=True)
-        return say("It is printed above instead, so that it is not lost: make room, and copy it.")
-    return say("It is kept in {place} instead: make room, and move it.", place=place)
+        return say(
+            "It is printed above instead, so that nothing is lost: free some space, and copy it."
+        )
+    return say("It is kept in {place} instead: free some space, and move it.", place=place)
 
 
 def unwritable(path: Path, error: OSError, what: Text = REPORT) -> UsageError:
     """Return what is said of a place that cannot be written to."""
     hint = say("Name another place, in a folder that exists and can be written to.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = say("Make room there, or name another place.")
+        hint = say("Free some space there, or name another place.")
     reason = error.strerror or type(error).__name__
     return UsageError(
         say(
@@ -215,8 +217,8 @@ def temporary_folder() -> str:
         return tempfile.gettempdir()
     except FileNotFoundError:
         raise MachineError(
-            say("There is no folder for temporary files that can be written to."),
-            say("Free space in the folder for temporary files, or name another in TMPDIR."),
+            say("No folder for temporary files is writable."),
+            say("Free space in the folder for temporary files, or set TMPDIR to another."),
         ) from None
 
 

@@ -67,7 +67,7 @@ def find_columns(table: ReadTable) -> Worksheet:
         return found
     raise UsageError(
         say(
-            "That is no grading worksheet of Moodle: it has no column {names}.",
+            "This is not a Moodle grading worksheet: it has no column {names}.",
             names=in_a_row(missing),
         ),
         say("Switch Moodle to English, download the grading worksheet, and name the file."),

@@ -45,9 +45,9 @@ FOUND: dict[str, Text] = {
 
 FORMS: dict[str, Text] = {
     r"^[a-z][a-z0-9_-]*\Z": say("small letters, digits, - and _, with a letter first"),
-    r"^[^\W\d]\w*\Z": say("a name of Python"),
-    r"^[*?]?[^\W\d][\w*?]*\Z": say("a name of Python, in which * and ? may stand for others"),
-    r"^(?!\d)[\w*?]+\Z": say("a name of Python, in which * and ? may stand for others"),
+    r"^[^\W\d]\w*\Z": say("a Python name"),
+    r"^[*?]?[^\W\d][\w*?]*\Z": say("a Python name, in which * and ? are wildcards"),
+    r"^(?!\d)[\w*?]+\Z": say("a Python name, in which * and ? are wildcards"),
 }
 """The regular expressions of assignments, in words."""
 
@@ -63,7 +63,7 @@ class _Complaint(NamedTuple):
 def told(error: Exception, kind: type) -> Text:
     """Return what is wrong with a document that is no `kind`: a clause, without a full stop."""
     if isinstance(error, UnicodeDecodeError):
-        return say("it is no text in UTF-8")
+        return say("it is not UTF-8 text")
     message = str(error).strip().rstrip(".")
     if not isinstance(error, msgspec.ValidationError):
         return _no_toml(message) if isinstance(error, msgspec.DecodeError) else foreign(message)
@@ -86,8 +86,8 @@ def _index(number: str) -> int:
 
 def _no_toml(message: str) -> Text:
     return say(
-        "this is no TOML ({message}): texts stand in quotation marks, truth values are `true` and"
-        " `false`, and a key is there once",
+        "it is not valid TOML ({message}): quote strings, write booleans as `true` or "
+        "`false`, and use each key once",
         message=message,
     )
 
@@ -139,8 +139,8 @@ def _unknown(complaint: _Complaint) -> Text:
     known = [each.encode_name for each in table.fields] if _is_table(table) else []
     meant = get_close_matches(key, known, n=1, cutoff=_ALIKE)
     if meant:
-        return say("there is no key `{key}` (is `{meant}` meant?)", key=key, meant=meant[0])
-    return say("there is no key `{key}`, but {known}", key=key, known=_listed(known))
+        return say("there is no key `{key}` (did you mean `{meant}`?)", key=key, meant=meant[0])
+    return say("there is no key `{key}`; known: {known}", key=key, known=_listed(known))
 
 
 def _is_table(kind: inspect.Type | None) -> TypeGuard[inspect.StructType]:

@@ -64,10 +64,10 @@ def read_table(path: Path) -> ReadTable:
                 name=path.name,
                 error=str(error),
             ),
-            say("Export it as CSV once more."),
+            say("Export it as CSV again."),
         ) from None
     if not found:
-        raise UsageError(say("{name} is empty.", name=path.name), say("Export it once more."))
+        raise UsageError(say("{name} is empty.", name=path.name), say("Export it again."))
     (_, header), *others = found
     width = len(header)
     rows = [(row + [""] * width)[:width] for _, row in others]
@@ -96,7 +96,8 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
         ) from None
     if len(content) > _SIZE_LIMIT:
         raise UsageError(
-            say("{name} is larger than 16 MB.", name=path.name), say("Is it the file of one class?")
+            say("{name} is larger than 16 MB.", name=path.name),
+            say("Is this the file of one class?"),
         )
     mark = next((each for each in _ENCODINGS if content.startswith(each)), b"")
     encoding = _ENCODINGS.get(mark, "utf-8")
@@ -105,7 +106,7 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
     except UnicodeDecodeError:
         raise UsageError(
             say("{name} is not text in UTF-8.", name=path.name),
-            say('Save it as "CSV UTF-8": names would be wrong otherwise.'),
+            say('Save it as "CSV UTF-8": otherwise names are wrong.'),
         ) from None
 
 

@@ -317,7 +317,7 @@ WRONG = [
     (
         "version = 1",
         "version = 1\nverison = 2",
-        "there is no key `verison` (is `version` meant?)",
+        "there is no key `verison` (did you mean `version`?)",
     ),
     (
         'kind = "equivalence"',

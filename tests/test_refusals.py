@@ -44,8 +44,8 @@ def refusal(toml: str) -> str:
             "`name` must be a text in quotation marks, and is a whole number - at `$.name`",
         ),
         ("name = ''", "`name` must not be empty - at `$.name`"),
-        ("inner = [{ siz = 1 }]", "there is no key `siz` (is `size` meant?) - at `$.inner[0]`"),
-        ("inner = [{ per_size = 1 }]", "there is no key `per_size`, but `size`, `sign` - at"),
+        ("inner = [{ siz = 1 }]", "there is no key `siz` (did you mean `size`?) - at `$.inner[0]`"),
+        ("inner = [{ per_size = 1 }]", "there is no key `per_size`; known: `size`, `sign` - at"),
         ("inner = [{ size = 1.0 }]", "must be a whole number, and is a number with a point - at"),
         ("inner = [{ sign = -2 }]", "`sign` must be -1 or more - at `$.inner[0].sign`"),
         ("inner = [{ sign = 2 }]", "`sign` must be 1 or less - at `$.inner[0].sign`"),
@@ -72,7 +72,7 @@ def test_what_has_no_words_is_told_as_it_came(toml: str) -> None:
 def test_what_is_no_text_is_told() -> None:
     with pytest.raises(UnicodeDecodeError) as caught:
         b"\xff".decode()
-    assert told(caught.value, Outer).english == "it is no text in UTF-8"
+    assert told(caught.value, Outer).english == "it is not UTF-8 text"
 
 
 def test_a_path_is_its_steps() -> None:

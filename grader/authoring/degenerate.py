@@ -74,14 +74,14 @@ def _findings(
     drawn = flat[hidden]
     if _is_constant(flat):
         yield say(
-            "the outputs are the same for all inputs: a submission that returns them without"
-            " looking at its input is right."
+            "all inputs give the same outputs: a submission that returns them without using "
+            "its input is right."
         )
         return
     if _is_constant(drawn):
         yield say(
-            "the outputs are the same for all inputs that are drawn: the hidden inputs show"
-            " nothing. Choose another scale."
+            "all inputs that are drawn give the same outputs: the hidden inputs show nothing."
+            " Choose another scale."
         )
         return
     if other.shape == desired.shape and np.array_equal(other, desired):
@@ -106,7 +106,7 @@ def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
     distinct = len(np.unique(drawn.round(12), axis=0)) / len(drawn)
     if distinct < DISTINCT:
         yield say(
-            "only {share:.0%} of the hidden inputs have an output that no other one has.",
+            "only {share:.0%} of the hidden inputs have a unique output.",
             share=distinct,
         )
 
@@ -115,7 +115,7 @@ def _unused_arguments(oracle: CaseOracle) -> Iterator[Text]:
     """Say which arguments make no difference."""
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
-            yield say("{name} makes no difference to the output.", name=name)
+            yield say("{name} does not affect the output.", name=name)
 
 
 def _tolerance(flat: np.ndarray, options: Comparison) -> np.ndarray:

@@ -92,8 +92,8 @@ def marks_that_do_not_pair(subject: LintedMaster) -> Iterator[LintFinding]:
                 "error",
                 say("There is {problem}.", problem=error.reason),
                 say(
-                    "Pair up `### BEGIN SOLUTION` and `### END SOLUTION`, each on a line of its"
-                    " own."
+                    "Write `### BEGIN SOLUTION` and `### END SOLUTION` in pairs, each on its "
+                    "own line."
                 ),
                 number,
                 error.line,
@@ -161,7 +161,7 @@ def entries_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
             yield subject.finding(
                 "warning",
                 say(
-                    "Students never read {name}, the name that part {part} is found by.",
+                    "Students never see {name}, the name by which part {part} is found.",
                     name=part.entry[0],
                     part=part.id,
                 ),
@@ -176,7 +176,7 @@ def answers_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
         if not any(part.is_answer(tags, text) for tags, text in cells):
             yield subject.finding(
                 "error",
-                say("Students have no cell for the answer to part {part}.", part=part.id),
+                say("The template has no cell for the answer to part {part}.", part=part.id),
                 say(
                     "Give a cell the tag {tag}, or change `answer` in assignment.toml.",
                     tag=repr(part.names[0]),
@@ -185,7 +185,7 @@ def answers_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
         if not part.item:
             yield subject.finding(
                 "error",
-                say("Part {part} has no rubric, so nobody can mark it.", part=part.id),
+                say("Part {part} has no rubric, so it cannot be marked.", part=part.id),
                 say("Add [[manual.item]] tables in assignment.toml."),
             )
         others = [each for each in subject.languages if each != ENGLISH]
@@ -215,8 +215,8 @@ def imports_that_students_lack(subject: LintedMaster) -> Iterator[LintFinding]:
             if "grader" in {name.partition(".")[0] for name in names}:
                 yield subject.finding(
                     "error",
-                    say("The cell imports the grader, which students need not have."),
-                    say("Leave it out, or import it within `try` and go on without it."),
+                    say("The cell imports grader, which students may not have."),
+                    say("Remove it, or import it within `try` and continue without it."),
                     passage.number,
                 )
 
@@ -339,10 +339,10 @@ def text_in_another_language(subject: LintedMaster) -> Iterator[LintFinding]:
                 yield subject.finding(
                     "warning",
                     say(
-                        "The translation into {language} has no word of it.",
+                        "The translation into {language} does not contain it.",
                         language=_name(language),
                     ),
-                    say("Translate the text, or mend `lang`."),
+                    say("Translate the text, or correct `lang`."),
                     number,
                 )
 

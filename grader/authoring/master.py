@@ -244,7 +244,7 @@ def _demand_the_same(text: Path, notebook: Path) -> None:
                 text=text.name,
                 notebook=notebook.name,
             ),
-            say("Run jupytext --sync {path}: what was saved last counts.", path=str(text)),
+            say("Run jupytext --sync {path}: the file that was saved last counts.", path=str(text)),
         )
 
 
@@ -252,7 +252,7 @@ def read_master(path: Path) -> NotebookNode:
     """Read a master notebook. Raises CourseError when the file cannot be read as one."""
     if path.suffix not in FORMATS:
         raise CourseError(
-            say("{name} is no master notebook.", name=path.name),
+            say("{name} is not a master notebook.", name=path.name),
             say("Its name must end in {names}.", names=in_a_row(FORMATS)),
         )
     try:
@@ -355,7 +355,7 @@ def _source(
                 number=passage.number,
                 error=error.reason,
             ),
-            say("Pair up the marks of each solution, and write them as docs/masters.md does."),
+            say("Pair the marks of each solution, as docs/masters.md shows."),
         ) from None
     return Source(cell_id(visible, seen), cell, text, tags_of(cell), passage.number)
 

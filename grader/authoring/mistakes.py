@@ -124,12 +124,12 @@ def _unfit(part: PartTable, table: CheckTable) -> tuple[Text, Text] | None:
                 kind=table.kind,
                 entry_kind=repr(part.entry_kind),
             ),
-            say("Change `entry_kind` of part {part}, or take another check.", part=part.id),
+            say("Change `entry_kind` of part {part}, or use a different check.", part=part.id),
         )
     if table.kind == "extern_call" and not part.externs:
         return (
             say(
-                "check {check} wants an external function, which the part may not call.",
+                "check {check} requires an external function, which the part does not allow.",
                 check=table.id,
             ),
             say("Write `externs = true` in part {part}.", part=part.id),
@@ -139,7 +139,7 @@ def _unfit(part: PartTable, table: CheckTable) -> tuple[Text, Text] | None:
 
 def _untitled(kind: CheckKind, path: Path, line: int) -> Mistake:
     told = say("check {kind} has no docstring: students read its name as a title.", kind=kind.kind)
-    hint = say("Say in its first sentence what holds where it is passed.")
+    hint = say("State in its first sentence what holds when it passes.")
     return Mistake("check_untitled", path, line, told, hint, "warning")
 
 

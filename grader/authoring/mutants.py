@@ -164,7 +164,7 @@ def apply_declared(mutant: DeclaredMutant, reference: NotebookNode) -> NotebookN
                 id=mutant.id,
                 count=len(cells),
             ),
-            say("Choose a text that is in one cell only."),
+            say("Choose a text that occurs in one cell only."),
         )
     found = sum(reference.cells[index].source.count(mutant.find) for index in cells)
     if found != 1:
@@ -174,7 +174,7 @@ def apply_declared(mutant: DeclaredMutant, reference: NotebookNode) -> NotebookN
                 id=mutant.id,
                 found=found,
             ),
-            say("Choose a text that is there once, or tell the cell with `within`."),
+            say("Choose a text that occurs once, or name the cell with `within`."),
         )
     notebook = copy.deepcopy(reference)
     for index in cells:
@@ -192,7 +192,7 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
                 id=mutant.id,
                 part=repr(mutant.part),
             ),
-            say("There is: {names}.", names=in_a_row(parts)),
+            say("Known: {names}.", names=in_a_row(parts)),
         )
     checks = [table.id for table in parts[mutant.part].check]
     if mutant.expect and mutant.expect not in checks:
@@ -202,12 +202,10 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
                 id=mutant.id,
                 check=repr(mutant.expect),
             ),
-            say("There is: {names}.", names=in_a_row(checks)),
+            say("Known: {names}.", names=in_a_row(checks)),
         )
     if not mutant.find or mutant.find == mutant.replace:
-        raise CourseError(
-            say("Mutant {id} changes nothing.", id=mutant.id), say("Say what to `find`.")
-        )
+        raise CourseError(say("Mutant {id} changes nothing.", id=mutant.id), say("Give a `find`."))
 
 
 Captures = tuple[Capture | CaptureFailure, ...]

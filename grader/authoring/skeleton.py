@@ -47,7 +47,7 @@ def make_assignment(
     taken = [path for path in (*contents, *(root / "templates").glob(f"{slug}.*")) if path.exists()]
     if taken:
         raise UsageError(
-            say("{file} is there already.", file=str(taken[0])),
+            say("{file} exists already.", file=str(taken[0])),
             say("Choose another name, or move it away first."),
         )
     write_files(contents)
@@ -61,8 +61,8 @@ def _files(slug: str, languages: Sequence[str]) -> dict[str, str]:
     unknown = sorted({*languages} - {*LANGUAGES})
     if unknown:
         raise UsageError(
-            say("A new assignment is not written in {languages}.", languages=", ".join(unknown)),
-            say("There is: {known}.", known=", ".join(LANGUAGES)),
+            say("A new assignment cannot be written in {languages}.", languages=", ".join(unknown)),
+            say("Known: {known}.", known=", ".join(LANGUAGES)),
         )
     title = slug.replace("-", " ").replace("_", " ").capitalize()
     texts: dict[str, str] = {}

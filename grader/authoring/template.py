@@ -55,7 +55,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
 UNMARKED = (
-    say("Nothing is marked as a solution: students would read all of it."),
+    say("No solution is marked: students would see all of it."),
     say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
 )
 """What is wrong with a master whose template is the solved notebook, and what to do."""
@@ -139,7 +139,7 @@ def _pasted(text: str, source: Source) -> str:
                     "The template has no stub for cell {number} of the master notebook.",
                     number=source.number,
                 ),
-                say("Make it anew with `grader template`."),
+                say("Generate it again with `grader template`."),
             )
         done += before + "\n".join(region.lines)
     return done + rest

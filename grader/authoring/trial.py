@@ -125,7 +125,7 @@ def _in_other_shapes(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
                 name=trial.name,
                 extents=group.extents,
             )
-            hint = say("Leave such a case out of `inputs`, or say what is right there.")
+            hint = say("Leave such a case out of `inputs`, or define the right output for it.")
             yield trial.mistake("not_finite", told, hint)
 
 
@@ -136,16 +136,14 @@ def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
         told = say(
             "{name} gives NaN or infinite numbers for inputs like a grading's.", name=trial.name
         )
-        hint = say(
-            "Nothing can be compared with them: choose another `scale`, or mend the function."
-        )
+        hint = say("They cannot be compared: choose another `scale`, or fix the function.")
         yield trial.mistake("not_finite", told, hint)
         return
     if not _alike(desired, other.desired):
         told = say("{name} gives other numbers when it is called again.", name=trial.name)
         hint = say(
-            "Draw nothing in it, or from a generator with a seed; call `.eval()` on a model with"
-            " dropout."
+            "Draw nothing in it, or use a generator with a seed; call `.eval()` on a model "
+            "with dropout."
         )
         yield trial.mistake("differs", told, hint)
     if desired.dtype in (np.float32, np.float16):
@@ -154,7 +152,7 @@ def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
         yield trial.mistake("precision", told, hint, "warning")
     if not any(each.name for each in one.layers([0])):
         told = say(
-            "{name} calls nothing of PyTorch's, so nobody can be told where a module departs.",
+            "{name} calls no function of PyTorch, so it cannot be told where a module departs.",
             name=trial.name,
         )
         hint = say(
@@ -168,10 +166,10 @@ def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
 def _mixed(trial: _Trial, together: Any, alone: Any) -> Iterator[Mistake]:
     """Yield that a case's output is another one where it is computed by itself."""
     if not _alike(together[:1], alone):
-        told = say("what {name} gives for a case depends on the other cases.", name=trial.name)
+        told = say("the result of {name} for a case depends on other cases.", name=trial.name)
         hint = say(
-            "The first axis goes over the cases: leave it out of sums and softmaxes, and call"
-            " `.eval()` on a model with batch normalisation."
+            "The first axis is the cases: exclude it from sums and softmaxes, and call "
+            "`.eval()` on a model with batch normalisation."
         )
         yield trial.mistake("cases_mixed", told, hint)
 
@@ -206,7 +204,9 @@ def _unused(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
                 argument=name,
                 name=trial.name,
             )
-            hint = say("A submission that ignores it is right: use it, or leave it out.")
+            hint = say(
+                "A submission that ignores this function is right, too: use it, or remove it."
+            )
             yield trial.mistake("argument_unused", told, hint, "warning")
 
 
@@ -263,5 +263,5 @@ def _in_variants(
                 variant=repr(variant),
                 function=table.id.replace("-", "_"),
             )
-            hint = say("Only the first array has an axis over calls; the others are all calls'.")
+            hint = say("Only the first array has an axis over calls; all calls share the others.")
             yield trial.mistake("differs", told, hint)

@@ -212,7 +212,7 @@ def no_rubric(part: ManualTable) -> Text:
 def marked_by_people(part: ManualTable) -> Text:
     """Say that the points of a part were not looked at."""
     return say(
-        "A person marks part {part}, for {points:g} points.", part=part.id, points=part.points
+        "Part {part} is marked by hand, for {points:g} points.", part=part.id, points=part.points
     )
 
 
@@ -239,7 +239,9 @@ def _overlooked(part: PartTable, comparison: Comparison, difference: float | Non
         return say("check {check} has no points and is not `required`.", check=name)
     overlooked = say("check {check} should have caught it.", check=name)
     if difference is None:
-        return join(overlooked, say("Give the oracle inputs that tell it from the reference."))
+        return join(
+            overlooked, say("Give the oracle inputs that distinguish it from the reference.")
+        )
     allowed = say(
         "Its outputs are off by up to {difference:.2g}, and {atol:g} + {rtol:g} * |output| is"
         " allowed: make the tolerance smaller, or the inputs larger.",

@@ -42,7 +42,7 @@ def read_workload(chosen: CourseAssignment) -> list[Mistake]:
     if not asked:
         return []
     if not path.exists():
-        told = say("There is no workload.py, which check {kind} asks.", kind=min(asked))
+        told = say("There is no workload.py, which check {kind} needs.", kind=min(asked))
         return [Mistake("file_missing", path, None, told, SEE)]
     try:
         tree = ast.parse(path.read_bytes(), str(path))
@@ -50,7 +50,7 @@ def read_workload(chosen: CourseAssignment) -> list[Mistake]:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         line = error.lineno if isinstance(error, SyntaxError) else None
         told = say("it is not Python: {message}.", message=message)
-        hint = say("Mend the line, or the bracket or quotation mark before it that was not closed.")
+        hint = say("Fix the line, or the bracket or quotation mark before it that was not closed.")
         return [Mistake("python_syntax", path, line, told, hint)]
     wanted = [name for kind, name in _NAMES if kind in asked]
     found = [*_functions(tree, path, wanted), *_imports(tree, path), *_scripts(tree, path)]
@@ -67,7 +67,7 @@ def _functions(tree: ast.Module, path: Path, wanted: list[str]) -> Iterator[Mist
     defined = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
     bound = {name for each in tree.body for name in _bound(each)}
     for name in wanted:
-        hint = say("Write def {signature}.", signature=SIGNATURES[name])
+        hint = say("Define it as def {signature}.", signature=SIGNATURES[name])
         if name not in defined:
             if name not in bound:
                 told = say("workload.py has no function called {name}.", name=name)
@@ -80,7 +80,7 @@ def _functions(tree: ast.Module, path: Path, wanted: list[str]) -> Iterator[Mist
         most = positional if taken.vararg is None else TAKEN[name]
         if not least <= TAKEN[name] <= most or needed:
             told = say(
-                "{name} is called with {count} arguments, and takes others.",
+                "{name} is called with {count} arguments, and takes a different number.",
                 name=name,
                 count=TAKEN[name],
             )
@@ -103,7 +103,7 @@ def _imports(tree: ast.Module, path: Path) -> Iterator[Mistake]:
         for name in [e.name for e in node.names] if is_plain else [_module_of(node)]:
             if name.partition(".")[0] in LACKING:
                 told = say("it imports {name}, which a runner does not have.", name=name)
-                hint = say("Import TVM and Python's own modules alone.")
+                hint = say("Import only TVM and Python's standard library.")
                 yield Mistake("import_failed", path, node.lineno, told, hint)
 
 

@@ -87,8 +87,8 @@ class Attempts:
             if "GRADER_DEBUG" in self._settings.environment:
                 traceback.print_exc()
             reason = say(
-                "The grader failed itself, with {error}. Grade it again with GRADER_DEBUG=1 and"
-                " report what that prints.",
+                "Internal error: {error}. Grade it again with GRADER_DEBUG=1 and report the "
+                "output.",
                 error=told_failure(error),
             )
         return Attempt(ungraded_report(name, reason, describe_environment()), None, slug)

@@ -40,7 +40,7 @@ _OF_A_MAC = "._"
 
 _NOT_LOOKED_INTO = _TOOLS | {".ipynb_checkpoints"}
 
-PERMISSIONS = say("Mend its permissions, and run the same command again.")
+PERMISSIONS = say("Fix its permissions, and run the same command again.")
 HAND_IN = say("Hand in the .ipynb file itself.")
 
 
@@ -190,7 +190,7 @@ def _nothing_in(folder: Path, walk: _Walk) -> Found:
     problem = say("Nothing to grade in {folder}: there is no notebook.", folder=folder.name)
     if walk.others:
         other = walk.others[0].relative_to(folder.parent).as_posix()
-        hint = say("Scripts and Markdown are graded when they are named: {other}.", other=other)
+        hint = say("Name scripts and Markdown files to grade them: {other}.", other=other)
         return Found(folder, problem, hint)
     return Found(folder, problem, _hint_without_notebook(walk.rest))
 
@@ -200,15 +200,17 @@ def _hint_without_notebook(files: Sequence[Path]) -> Text:
     archive = next((each for each in files if each.name.lower().endswith(_ARCHIVES)), None)
     if archive is not None:
         return say("Unpack {file}, and run the same command again.", file=one_line(archive.name))
-    what = say("Look what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX)
+    what = say(
+        "Find out what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX
+    )
     if not files:
         return what
-    return join(say("{file} is no notebook.", file=one_line(files[0].name)), what)
+    return join(say("{file} is not a notebook.", file=one_line(files[0].name)), what)
 
 
 def _closed(folder: Path, error: OSError) -> Found:
     reason = str(error.strerror)
-    problem = say("Cannot look into {folder}: {strerror}.", folder=folder.name, strerror=reason)
+    problem = say("Cannot list {folder}: {strerror}.", folder=folder.name, strerror=reason)
     return Found(folder, problem, PERMISSIONS)
 
 
@@ -216,7 +218,7 @@ def _too_deep(folder: Path) -> Found:
     return Found(
         folder,
         say(
-            "Not looked into {folder}: it lies more than {most} folders deep.",
+            "{folder} was not searched: it is more than {most} folders deep.",
             folder=folder.name,
             most=DEEPEST,
         ),
@@ -336,14 +338,14 @@ def _flood(folder: str, group: Sequence[Entry]) -> Entry:
     folder = path.name if folder == os.curdir else folder
     (name,) = name_reports([folder]).values()
     problem = say(
-        "There are {count} notebooks in {folder}; of one student at most {most} are graded.",
+        "There are {count} notebooks in {folder}; at most {most} of one student are graded.",
         count=len(group),
         folder=folder,
         most=MOST_NOTEBOOKS,
     )
     hint = say(
-        "Grade the right one by its name. If the folder has several students' folders, name it"
-        " alone."
+        "Grade the right one by its name. If the folder contains several students' folders, "
+        "name the student's folder alone."
     )
     return Entry(path, folder, name, first.trusted, problem, hint)
 

@@ -51,7 +51,7 @@ def open_store(folder: Path) -> Iterator[Store]:
         os.close(descriptor)
         raise UsageError(
             say("Another batch is writing to {folder}.", folder=str(folder)),
-            say("Wait for its end, or name another folder."),
+            say("Wait until it ends, or name another folder."),
         )
     try:
         yield Store(folder)
@@ -153,7 +153,7 @@ class Store:
             if not path.parent.resolve().is_relative_to(self._folder.resolve()):
                 raise UsageError(
                     say(
-                        "The folder {path} leads out of {folder}.",
+                        "The folder {path} points outside of {folder}.",
                         path=str(path.parent),
                         folder=str(self._folder),
                     ),

@@ -199,7 +199,7 @@ def render_overview(summary: Summary, console: Console, language: str = ENGLISH)
     table.add_column(say("Submission").in_(language), ratio=2, overflow="fold")
     table.add_column(say("Assignment").in_(language), overflow="fold")
     table.add_column(say("Points").in_(language), justify="right", no_wrap=True)
-    table.add_column(say("Noticed").in_(language), ratio=3, overflow="fold")
+    table.add_column(say("Observed").in_(language), ratio=3, overflow="fold")
     for row in summary.rows:
         table.add_row(
             Styled(one_line(row.name)),
@@ -235,8 +235,8 @@ def mixture(summary: Summary) -> Text:
     if len(odd) > NAMED:
         named.append(say("and {count} more", count=len(odd) - NAMED))
     return say(
-        "Assignments are mixed: {counted}. {named}. What a notebook says of itself is the student's"
-        " to change: name the assignment with --assignment SLUG.",
+        "Different assignments: {counted}. {named}. Students control their notebook's "
+        "metadata: give the assignment with --assignment SLUG.",
         counted=in_a_row(f"{slug} ({count})" for slug, count in (most, *others)),
         named=in_clauses(named),
     )

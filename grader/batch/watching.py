@@ -179,7 +179,7 @@ def state_of(folder: Path, now: datetime) -> BatchState:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
             say("No batch is or was writing to {folder}.", folder=str(folder)),
-            say("Name the folder that is --output of `grader batch`."),
+            say("Name the --output folder of `grader batch`."),
         ) from None
 
 

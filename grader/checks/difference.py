@@ -93,7 +93,7 @@ the other blocks are inside the right loops of it, with the right loops of their
 THIRDS: tuple[Third, ...] = ("loops", "annotations", "places")
 
 _KINDS: dict[LoopKind, tuple[Text, Text]] = {
-    "serial": (say("serial"), say("Leave that loop as it is.")),
+    "serial": (say("serial"), say("Leave that loop unchanged.")),
     "parallel": (say("parallel"), say("Call `parallel` on it.")),
     "vectorized": (
         say("vectorized"),
@@ -174,7 +174,7 @@ def _loops(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Differ
             found=len(other),
             wanted=len(one),
         )
-        hint = say("Start from the function as it was given, and schedule that.")
+        hint = say("Start from the given function, and schedule that.")
         yield Difference(reason, hint)
     for left, right in zip(one, other, strict=False):
         yield from _nest_differences(left.levels, right.levels, _name(right))
@@ -347,7 +347,7 @@ def _kinds(wanted: tuple[Level, ...], found: tuple[Level, ...], name: str) -> It
 
 def _kind(wanted: Level, found: LoopKind, loop: Text, name: str) -> Difference:
     reason = say(
-        "{loop} of {extent} iterations {along} around {name} should be {wanted} and is {found}.",
+        "{loop} of {extent} iterations {along} around {name} should be {wanted}; it is {found}.",
         loop=loop,
         extent=str(wanted.extent),
         along=_along(wanted.axes),

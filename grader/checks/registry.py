@@ -126,15 +126,16 @@ class CheckKind(msgspec.Struct, frozen=True):
             line,
             say("check {kind} returns {what}, not an outcome.", kind=self.kind, what=what),
             say(
-                "Return `passed(...)`, `partial(...)` or `failed(...)` on every way through the"
-                " function; a fraction is from 0 to 1."
+                "Return `passed(...)`, `partial(...)` or `failed(...)` on every path through "
+                "the function; a fraction is between 0 and 1."
             ),
         )
 
 
 _ANY_MODULE = say(
-    "A check is asked of every module that a student may hand in, and of one without calls, blocks"
-    " or outputs too. Evidence is there only for what `needs` names, and may be a Problem."
+    "A check is called for every module that a student may hand in, including modules without"
+    " calls, blocks or outputs. It gets only the evidence in `needs`, and each piece may be a"
+    " Problem."
 )
 
 
@@ -151,7 +152,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         self, kind: str, options: type[Options] | None = None, needs: tuple[Need, ...] = ()
     ) -> None:
         if not isinstance(kind, str):
-            raise _undeclared(kind, say("@check does not say what the check is called."))
+            raise _undeclared(kind, say("@check has no name."))
         self.kind, self.options, self.needs = kind, options, needs
 
     def __call__(
@@ -184,17 +185,17 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
     def _declared(self, decide: Callable[[Case, Options], Outcome]) -> type[Options]:
         """Return the options of a check. Raises MistakeError for what is no declaration."""
         if self.options is None:
-            told = say("@check({kind!r}) does not say which options it has.", kind=self.kind)
+            told = say("@check({kind!r}) has no options class.", kind=self.kind)
             raise _undeclared(decide, told)
         if not (isinstance(self.options, type) and issubclass(self.options, Table)):
-            told = say("The options of check {kind} are no Table.", kind=self.kind)
+            told = say("The options of check {kind} are not a Table.", kind=self.kind)
             raise _undeclared(decide, told)
         unknown = sorted({self.needs} if isinstance(self.needs, str) else {*self.needs} - _NEEDS)
         if unknown:
             raise _undeclared(
                 decide,
                 say(
-                    "Check {kind} needs {unknown}, which is no tuple of evidence.",
+                    "Check {kind} needs {unknown}, which is not a tuple of evidence.",
                     kind=self.kind,
                     unknown=", ".join(map(repr, unknown)),
                 ),
@@ -203,7 +204,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         try:
             inspect.signature(decide).bind(None, None)
         except TypeError as error:
-            told = say("Check {kind} takes no case and options.", kind=self.kind)
+            told = say("Check {kind} does not take a case and options.", kind=self.kind)
             hint = say("Write `def {name}(case, options)`.", name=decide.__name__)
             raise _undeclared(decide, told, hint) from error
         return self.options
@@ -249,8 +250,8 @@ def find_check(table: CheckTable) -> CheckKind:
                 kind=repr(table.kind),
             ),
             join(
-                say("Is `{name}` meant?", name=meant[0]) if meant else NOTHING,
-                say("There is: {known}.", known=in_a_row(sorted(_KINDS))),
+                say("Did you mean `{name}`?", name=meant[0]) if meant else NOTHING,
+                say("Known: {known}.", known=in_a_row(sorted(_KINDS))),
             ),
         )
     return _KINDS[table.kind]

@@ -49,8 +49,8 @@ def fill(
     for word in words.values():
         if _SPECIAL.search(word):
             raise UsageError(
-                say("{word} cannot stand in a recipe.", word=repr(word)),
-                say("Leave out $, `, \\, {{ and characters that cannot be printed."),
+                say("{word} is not allowed in a recipe.", word=repr(word)),
+                say("Leave out $, `, \\, {{ and unprintable characters."),
             )
     text = resources.files(__package__).joinpath(name).read_text("utf-8")
     quoted = {key: quote(word) for key, word in words.items()}
@@ -105,7 +105,7 @@ def submissions_pattern(text: str) -> str:
     path = PurePosixPath(text)
     if not text or path.is_absolute() or ".." in path.parts:
         raise UsageError(
-            say("{text} is no folder of the repository.", text=repr(text)),
+            say("{text} is not a folder of the repository.", text=repr(text)),
             say("Name one relative to its root, such as submissions."),
         )
     if not _PATTERN.search(text):
@@ -141,7 +141,7 @@ def find_course_of(choices: Choices) -> Course | None:
 def _check_inside(course: Path) -> None:
     if course.is_absolute() or ".." in course.parts:
         raise CourseError(
-            say("{course} is no folder of the repository.", course=str(course)),
+            say("{course} is not a folder of the repository.", course=str(course)),
             say(
                 "The course must be in the repository that is graded: name it relative to its root."
             ),
@@ -211,8 +211,8 @@ def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
     taken = [path for path in files if os.path.lexists(path) and not _is(path, files[path])]
     if taken and not force:
         raise UsageError(
-            say("{path} is there already.", path=str(taken[0])),
-            say("Give --force to overwrite it, or move it away first."),
+            say("{path} exists already.", path=str(taken[0])),
+            say("Use --force to overwrite it, or move it away first."),
         )
     for path, content in files.items():
         _write(path, content)
@@ -285,7 +285,7 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     if not isinstance(choices.install, Wheel):
         raise UsageError(
             say("Gradescope cannot install the folder {folder}.", folder=choices.install.folder),
-            say("Leave --install out, or name a wheel: `make wheel` makes one."),
+            say("Leave out --install, or name a wheel: `make wheel` builds one."),
         )
     slug = chosen.assignment.slug
     seconds = {"SECONDS": str(choices.minutes * 60 - _SPARE_SECONDS)}
@@ -306,15 +306,15 @@ def _choose(course: Course, slug: str | None) -> CourseAssignment:
     if slug is None and len(course.assignments) > 1:
         known = ", ".join(sorted(course.assignments))
         raise UsageError(
-            say("An autograder of Gradescope is for one assignment."),
+            say("A Gradescope autograder is for one assignment."),
             say("Name it with --assignment SLUG: {known}.", known=known),
         )
     chosen = course.get(slug or next(iter(course.assignments)))
     if chosen.assignment.sandbox.minimum == "none":
         raise CourseError(
             say(
-                "Gradescope grades as root, and this assignment may be graded without"
-                " isolation: a submission would have the oracle, and write its own points."
+                "Gradescope grades as root, and this assignment may be graded without "
+                "isolation: a submission could read the oracle and write its own points."
             ),
             say('Let `minimum` under [sandbox] in assignment.toml be "basic" or "minimal".'),
         )

@@ -84,7 +84,7 @@ def own_wheel(package: Path | None = None) -> Wheel:
     path = checkout / "dist" / f"tvm_grader-{grader.__version__}-py3-none-any.whl"
     if not path.exists():
         raise UsageError(
-            say("There is no wheel of this grader yet: {path}.", path=str(path)),
+            say("There is no wheel of this version yet: {path}.", path=str(path)),
             say(
                 "Make it with `make wheel` in {checkout}, or name another with --install WHEEL.",
                 checkout=str(checkout),
@@ -95,11 +95,11 @@ def own_wheel(package: Path | None = None) -> Wheel:
     if packed != dict(_sources(package, packed)):
         raise UsageError(
             say(
-                "{path} is not the grader that stands in {package}: it has changed since.",
+                "{path} differs from the grader in {package}: it has changed since.",
                 path=str(path),
                 package=str(package),
             ),
-            say("Make the wheel anew with `make wheel` in {checkout}.", checkout=str(checkout)),
+            say("Build the wheel again with `make wheel` in {checkout}.", checkout=str(checkout)),
         )
     return wheel
 
@@ -112,14 +112,18 @@ def read_wheel(path: Path) -> Wheel:
         raise UsageError(
             say("There is no wheel {path}: {reason}.", path=str(path), reason=str(error.strerror)),
             say(
-                "Recipes install a wheel of this grader, or a folder of the repository that"
-                " holds it. `make wheel` makes one, and without --install the one that runs"
-                " is taken."
+                "A recipe installs a wheel of grader, or a folder of the repository that "
+                "contains it. `make wheel` builds one; without --install the running one is "
+                "used."
             ),
         ) from None
     if not (_FILE_NAME.match(path.name) and _is_of_the_grader(content)):
         raise UsageError(
-            say("{path} is no wheel of {distribution}.", path=str(path), distribution=DISTRIBUTION),
+            say(
+                "{path} is not a wheel of {distribution}.",
+                path=str(path),
+                distribution=DISTRIBUTION,
+            ),
             say("Name the file that `make wheel` puts into dist/."),
         )
     return Wheel(path.name, content)
@@ -155,11 +159,11 @@ def _checkout(named: Path, repository: Path) -> Checkout:
     if not inside or f'name = "{DISTRIBUTION}"' not in text:
         raise UsageError(
             say(
-                "{named} is no folder of the repository that holds {distribution}.",
+                "{named} is not a folder of the repository that contains {distribution}.",
                 named=str(named),
                 distribution=DISTRIBUTION,
             ),
-            say("Leave --install out, or name a wheel: `make wheel` makes one."),
+            say("Leave out --install, or name a wheel: `make wheel` builds one."),
         )
     return Checkout(named.resolve().relative_to(repository.resolve()).as_posix())
 
@@ -173,8 +177,10 @@ def _kept(installed: metadata.Distribution) -> Iterator[tuple[str, bytes]]:
         content = Path(str(file.locate())).read_bytes()
         if file.hash is None or f"{file.hash.mode}={file.hash.value}" != _hash(content):
             raise UsageError(
-                say("{name} is not as it was installed: no wheel can be made of it.", name=name),
-                say("Install the grader anew, or name a wheel with --install WHEEL."),
+                say(
+                    "{name} differs from what was installed: no wheel can be made of it.", name=name
+                ),
+                say("Install grader again, or name a wheel with --install WHEEL."),
             )
         yield name, content
 

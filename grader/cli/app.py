@@ -101,7 +101,7 @@ def _say_failed(error: Exception) -> int:
         demand_limits()  # where these are too low, anything may fail, in any way
     except GraderError as limited:
         return _say(limited.message, limited.hint)
-    failed = say("it failed itself, with {error}. No grade was given.", error=told_failure(error))
+    failed = say("internal error, {error}. No grade was given.", error=told_failure(error))
     return _say(failed, say("Run it again with GRADER_DEBUG=1 and report what it prints."))
 
 

@@ -102,7 +102,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             summary = with_companions(graded, groups)
         except Interrupted as interruption:
             _say(messages, count_rows(interruption.summary))
-            _say(messages, say("What was graded is kept: the same command goes on from here."))
+            _say(messages, say("Finished reports are kept: the same command continues."))
             tell_recorded(store, messages, options.grading.course)
             store.write_summary(encode_summary(interruption.summary))
             forget(options.output)
@@ -179,10 +179,10 @@ def _refuse_beside(entries: Iterable[Entry], reports: Path) -> None:
         if realpath(entry.path.parent) == realpath((reports / entry.name).parent):
             raise UsageError(
                 say(
-                    "In {reports} reports would lie beside what was handed in.",
+                    "Reports in {reports} would lie beside submissions.",
                     reports=str(reports),
                 ),
-                say("Name a folder of their own: --output reports."),
+                say("Choose a separate folder: --output reports."),
             )
 
 
@@ -255,7 +255,7 @@ def _say_kept(
         before = {"kept": graded_before, "all": len(entries)}
         _say(messages, say("{kept} of {all} were graded before.", **before))
     if store.rescored:
-        count = say("Points were counted anew, without a run: {count}.", count=store.rescored)
+        count = say("Points recomputed without a run: {count}.", count=store.rescored)
         _say(messages, count)
 
 
@@ -266,8 +266,8 @@ def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages:
         _say(
             messages,
             say(
-                "This machine has {left} MB of memory left, and a submission may use {limit} MB: as"
-                " long as it is not known how much they do use, they are run one at a time.",
+                "This machine has {left} MB of memory left, and a submission may use {limit} "
+                "MB: submissions run one at a time until their use is known.",
                 left=capacity >> 20,
                 limit=limit >> 20,
             ),
@@ -286,9 +286,9 @@ _LOOKS_PER_SECOND = 2
 """Few: schedules are being timed on the same machine."""
 
 _ENDS: dict[Status, Text] = {
-    "done": say("The batch is done."),
-    "interrupted": say("The batch was interrupted: the same command goes on from here."),
-    "killed": say("The batch was ended amid its work: the same command goes on from here."),
+    "done": say("The batch has finished."),
+    "interrupted": say("The batch was interrupted: the same command continues."),
+    "killed": say("The batch was killed while it ran: the same command continues."),
 }
 
 
@@ -353,7 +353,7 @@ def _tell_end(console: Console, state: BatchState) -> None:
 def _counted(state: BatchState) -> Text:
     """Return how many are done, and how long the others take."""
     if state.status == "preparing":
-        return say("The batch prepares itself.")
+        return say("The batch is starting.")
     parts = [say("{done} of {total} done", done=state.done, total=state.total)]
     counts = (
         (state.kept, say("{count} of them before", count=state.kept)),

@@ -141,7 +141,7 @@ def gradescope(
     _write(gradescope_files, choices)
     tell(
         Console(emoji=False),
-        say("It holds the oracle: do not commit it, and give it to nobody."),
+        say("It contains the oracle: do not commit it, and do not share it."),
         say(
             "Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the"
             " same\ntime limit there, and test it with the reference and with the empty template."
@@ -184,7 +184,7 @@ def leaderboard(
     _write(leaderboard_files, choices)
     tell(
         Console(emoji=False),
-        say("Let only yourself read the repository: the reports and who is who are in it."),
+        say("Keep the repository private: it contains reports and names."),
         say("Next: under Settings, Pages, let GitHub Actions be the source, and push the reports."),
     )
 
@@ -255,8 +255,8 @@ def _say_what_is_next(choices: Choices, where: Text) -> None:
     console = Console(emoji=False)
     if find_course_of(choices) is None:
         missing = say(
-            "There is no course here yet: put its assignments/ into the repository,\n"
-            "or name the folder that holds it with --course DIR."
+            "There is no course here yet: put its assignments/ into the repository,\nor name "
+            "the folder that contains it with --course DIR."
         )
         tell(console, missing)
     tell(
@@ -266,7 +266,5 @@ def _say_what_is_next(choices: Choices, where: Text) -> None:
             submissions=choices.submissions,
             where=where,
         ),
-        say(
-            "Whoever can read the repository can read the course in it: docs/ci.md says what to do."
-        ),
+        say("Everybody who can read the repository can read the course in it: see docs/ci.md."),
     )

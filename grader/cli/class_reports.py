@@ -85,11 +85,11 @@ def _open_folder(
     if not (folder / SUMMARY).is_file():
         raise UsageError(
             say(
-                "{reports} is no folder of reports: it has no {file}.",
+                "{reports} is not a folder of reports: it has no {file}.",
                 reports=str(folder),
                 file=SUMMARY,
             ),
-            say("Name the folder that was --output of `grader batch`."),
+            say("Name the --output folder of `grader batch`."),
         )
     students = read_manifest(collected).students if collected is not None else ()
     people = tuple(Person(each.folder, each.name) for each in students)
@@ -122,8 +122,8 @@ def read_report(path: Path) -> Report:
         return decode_report(content)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
-            say("{path} is no report.", path=str(path)),
-            say("Take away what `grader batch` has not written."),
+            say("{path} is not a report.", path=str(path)),
+            say("Remove everything that `grader batch` has not written."),
         ) from None
 
 
@@ -137,7 +137,7 @@ def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
             known = in_a_row(rules) if rules else say("none")
             raise UsageError(
                 say("The gradebook has no assignment {slug}.", slug=repr(options.assignment)),
-                say("There is: {known}.", known=known),
+                say("Known: {known}.", known=known),
             )
         slugs = [each for each in rules if options.assignment in (None, each)]
         students = [each for each in book.students() if each.withdrawn is None]

@@ -93,7 +93,7 @@ def _tell_insights(console: Console, insights: Insights) -> None:
     for failure in insights.failures:
         name = one_line(": ".join(filter(None, (failure.error, failure.place))))
         counted.add_row(Styled(name), str(len(failure.students)))
-    looks = plain_table(say("Who needs a look"), say("Reason"))
+    looks = plain_table(say("To review"), say("Reason"))
     for concern in insights.concerns:
         reasons = (words(CONCERNS[each.kind]) for each in concern.reasons)
         looks.add_row(Styled(one_line(concern.student)), Styled(", ".join(reasons)))

@@ -78,7 +78,7 @@ def local(
                 address=cluster.scheduler_address,
             ),
             say("What they do: {dashboard}", dashboard=cluster.dashboard_link),
-            say("Ctrl-C ends them."),
+            say("Ctrl-C stops them."),
         )
         sys.stdout.flush()  # who reads it from a file waits for the address
         while True:
@@ -174,7 +174,7 @@ def _folder_for_dask() -> Path:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise UsageError(
-            say("{folder} is not a folder of yours alone.", folder=str(folder)),
+            say("{folder} must belong to you and be closed to other users.", folder=str(folder)),
             say("Remove it, or set TMPDIR to a folder that only you may write to."),
         )
     return folder

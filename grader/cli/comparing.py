@@ -56,8 +56,10 @@ def run_leaderboard(
     known = [each for each in boards if each is not None]
     if not known:
         raise UsageError(
-            say("Nobody who wants to be in it was measured."),
-            say("A line of {file} is for each student who does.", file=str(options.consent)),
+            say("Nobody who opted in was measured."),
+            say(
+                "Each line of {file} stands for a student who opted in.", file=str(options.consent)
+            ),
         )
     made = say(
         "Made {day} by grader {version}.", day=clock().date().isoformat(), version=__version__
@@ -86,7 +88,7 @@ def read_consent(path: Path) -> dict[str, str]:
     if _STUDENT not in header or _NAME not in header:
         raise UsageError(
             say("{file} has no columns student and name.", file=path.name),
-            say("Write a line for each student who wants to be in it; the name may be empty."),
+            say("Write a line for each student who opted in; the name may be empty."),
         )
     student, name = header.index(_STUDENT), header.index(_NAME)
     taken = {row[name].strip() for row in table.rows}
@@ -101,12 +103,12 @@ def read_consent(path: Path) -> dict[str, str]:
         try:
             write_whole(path, write_table(table.header, rows))
         except OSError as error:
-            raise unwritable(path, error, say("the names that were made up")) from None
+            raise unwritable(path, error, say("the invented names")) from None
     names = {row[student].strip(): row[name].strip() for row in table.rows}
     if len({*names.values()}) < len(names):
         raise UsageError(
             say("Two students in {file} have the same name.", file=path.name),
-            say("Ask one of them for another one."),
+            say("Ask one of them for a different one."),
         )
     return names
 
@@ -171,7 +173,7 @@ def run_similar(
             write_whole(path, page)
             write_whole(path.with_suffix(".json"), encode_similarities(found))
         except OSError as error:
-            raise unwritable(options.output, error, say("what is alike")) from None
+            raise unwritable(options.output, error, say("similar parts")) from None
         _tell(console, found, path)
 
 
@@ -262,8 +264,8 @@ _SHOWN = 10
 def _tell(console: Console, found: Similarities, page: Path) -> None:
     if found.left_out:
         left_out = say(
-            "{slug}: {count} works could not be compared, as nothing in them is Python or is their"
-            " own: {names}.",
+            "{slug}: {count} works could not be compared, because they contain no Python of "
+            "their own: {names}.",
             slug=found.assignment,
             count=len(found.left_out),
             names=some_of(found.left_out, _SHOWN),
@@ -272,7 +274,7 @@ def _tell(console: Console, found: Similarities, page: Path) -> None:
     tell(
         console,
         say(
-            "{slug}: {works} works, {pairs} pairs alike. That is evidence, and no verdict.",
+            "{slug}: {works} works, {pairs} similar pairs. This is evidence, not a verdict.",
             slug=found.assignment,
             pairs=len(found.pairs),
             works=found.works,

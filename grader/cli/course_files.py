@@ -48,7 +48,7 @@ def _new_root() -> Path:
         if assignment_files(root) and here.relative_to(root).parts[0] == "assignments":
             raise UsageError(
                 say("This folder is within the course {root}.", root=str(root)),
-                say("Go there and run the command again."),
+                say("Change to it and run the command again."),
             )
     return here
 
@@ -105,11 +105,12 @@ def run_template(options: TemplateOptions, output: Console, messages: Console) -
         tell(output, say("{path} is stale or missing.", path=_shown(path)))
     for path in left_over:
         left = say(
-            "{path} is left over: its master has no such language. Delete it.", path=_shown(path)
+            "{path} is left over: its master does not have this language. Delete it.",
+            path=_shown(path),
         )
         tell(output, left)
     if stale:
-        tell(messages, say("Make them anew: {command}", command=_command(options)))
+        tell(messages, say("Generate them again: {command}", command=_command(options)))
     return not (stale or left_over)
 
 
@@ -124,7 +125,10 @@ def choose_assignments(
         if has_master(course.root, each):
             chosen.append(assignment)
         else:
-            tell(messages, say("{slug} has no master notebook: nothing is made for it.", slug=each))
+            tell(
+                messages,
+                say("{slug} has no master notebook: nothing is generated for it.", slug=each),
+            )
     return chosen
 
 
@@ -167,7 +171,7 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
     wheel = find_installed(options.install, options.folder)
     if not isinstance(wheel, Wheel):
         raise UsageError(
-            say("A release holds a wheel of the grader."), say("Make it with `make wheel`.")
+            say("A release contains a wheel of grader."), say("Make it with `make wheel`.")
         )
     archive = None if options.secret is None else pack_course(course)
     digest = None if archive is None else digest_of(archive)
@@ -183,14 +187,14 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
             Path(error.filename or options.folder), error, say("the release")
         ) from None
     tell(output, *(str(options.folder / name) for name in sorted(files)))
-    tell(output, say("Next: give it to students, or push it where they can read it."))
+    tell(output, say("Next: give it to students, or push it to a place that they can read."))
     if digest is None:
-        tell(output, say("Nothing grades hidden parts and speed there: --secret FILE is for that."))
+        tell(output, say("Hidden parts and speed are not graded there: --secret FILE is for that."))
         return
     tell(
         output,
         say(
-            "{path} is the complete course: give it to nobody, commit it nowhere.",
+            "{path} is the complete course: do not share or commit it.",
             path=str(options.secret),
         ),
         say("SHA-256 {digest}, which {file} says too.", digest=digest, file=MANIFEST),

@@ -109,8 +109,8 @@ def describe_counting(groups: Groups | None, *, sockets: bool) -> Text:
             "watch: submissions are looked at ten times a second, sockets and pipes too."
         )
     mended = say(
-        "As a user of systemd, start the grader with systemd-run --user --scope -p Delegate=yes to"
-        " have the kernel count."
+        "With systemd, start grader with systemd-run --user --scope -p Delegate=yes, so that "
+        "the kernel can count."
     )
     return join(looked_at, mended)
 
@@ -266,7 +266,7 @@ def find_faults(
     if len(failed) < len(alone):
         names = in_a_row(name for name in alone if name not in failed)
         yield ImportFault(
-            say("It was not tried whether {names} can be imported.", names=names),
+            say("Imports of {names} were not tried.", names=names),
             say("Try again later."),
         )
     while_grading = grading() if failed else {}
@@ -277,7 +277,7 @@ def find_faults(
         if found != wanted:
             yield ImportFault(
                 say(
-                    "{name} is {found}. A grading has {wanted}, and reads modules of that one.",
+                    "{name} is {found}. Grading uses {wanted}, and reads only its modules.",
                     name=name,
                     found=found,
                     wanted=wanted,
@@ -288,7 +288,7 @@ def find_faults(
 
 def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
     """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
-    where = say("Notebooks fail at it here, while they are graded as well.")
+    where = say("Notebooks fail here because of it, also while they are graded.")
     if name == DETECTION:
         if is_helped:
             where = say(
@@ -296,13 +296,13 @@ def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
             )
         return ImportFault(
             say(
-                "TVM compiles for instructions that this system hides ({fault}), and what is built"
-                ' for {target}("cpu") ends its process. {where}',
+                "TVM compiles for instructions that this system hides ({fault}); code built "
+                'for {target}("cpu") crashes. {where}',
                 fault=fault,
                 target=DETECTION,
                 where=where,
             ),
-            say("In a notebook, %load_ext grader after the import of TVM leaves them out."),
+            say("In a notebook, run %load_ext grader after importing TVM to omit them."),
         )
     if is_helped:
         where = say("A grading here can import it; a student's own kernel fails, as this one does.")

@@ -102,9 +102,7 @@ def _ask(lock: TimingLock) -> tuple[bool, tuple[Doubt, ...]]:
     try:
         return lock.is_taken(), ()
     except LockError as error:
-        what = say(
-            "Gradings on this machine cannot wait for one another: {reason}.", reason=error.message
-        )
+        what = say("Gradings on this machine cannot take turns: {reason}.", reason=error.message)
         return False, (Doubt("lock", what, error.hint, is_obstacle=False),)
 
 
@@ -118,9 +116,9 @@ def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
 def _sentences(facts: MachineFacts) -> Iterable[Text]:
     """Yield what is known of the machine, a line each."""
     none = say("none")
-    yield say("CPUs that can be used: {cpus}", cpus=in_a_row(map(str, facts.cpus)))
+    yield say("Usable CPUs: {cpus}", cpus=in_a_row(map(str, facts.cpus)))
     cores = [foreign("/".join(map(str, core))) for core in facts.shared_cores]
-    yield say("CPUs that share a core: {cores}", cores=in_clauses(cores) if cores else none)
+    yield say("CPUs sharing a core: {cores}", cores=in_clauses(cores) if cores else none)
     quota = none if facts.quota is None else say("{quota:g} CPUs", quota=facts.quota)
     yield say("quota of CPU time: {quota}", quota=quota)
     names = in_a_row(facts.governors) if facts.governors else UNKNOWN
@@ -128,9 +126,10 @@ def _sentences(facts: MachineFacts) -> Iterable[Text]:
     yield say("on battery: {answer}", answer=_yes(facts.on_battery))
     load = UNKNOWN if facts.load is None else foreign(f"{facts.load:g}")
     yield say("load: {load}", load=load)
-    yield say("CPUs in use during the last second: {shares}", shares=_busy(facts))
+    yield say("CPU use in the last second: {shares}", shares=_busy(facts))
     yield say(
-        "CPU time that the host gave to others: {now} in the last second, {before} since the start",
+        "CPU time that the host gave to other machines: {now} in the last second, {before} "
+        "since start",
         now=_share(facts.steal),
         before=_share(facts.steal_since_boot),
     )
@@ -167,7 +166,7 @@ def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
         tell_beside(console, label, result)
         return False
     measured = say(
-        "one function measured against itself: {ratio:.4f} times as fast, interval {low:.4f} to"
+        "a function measured against itself: {ratio:.4f} times as fast, interval {low:.4f} to"
         " {high:.4f}",
         ratio=result.ratio,
         low=result.low,
@@ -180,7 +179,7 @@ def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
 
 
 def _print_verdict(is_trusted: bool, console: Console) -> bool:
-    verdict = say("times cannot be trusted here, now.")
+    verdict = say("times cannot be trusted here now.")
     if is_trusted:
         verdict = say("times can be trusted here.")
     tell_beside(console, say("Verdict"), verdict)
@@ -227,7 +226,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
         if isinstance(timing, Problem):
             return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
-        remedy = say("Find out what else this machine does, and try again.")
+        remedy = say("Find out what else this machine is running, and try again.")
         return SelfTestResult(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run

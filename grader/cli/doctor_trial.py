@@ -51,7 +51,7 @@ pathlib.Path("written.txt").write_text("1")
 pathlib.Path.home().joinpath("at_home.txt").write_text("1")
 tempfile.TemporaryFile().write(b"1")
 """,
-        say("Free space in the folder for temporary files, or name another in TMPDIR."),
+        say("Free space in the folder for temporary files, or set TMPDIR to another."),
     ),
     Trial(
         say("use shared memory"),
@@ -79,7 +79,7 @@ def run(emit):
     assert (result == 2).all(), result
 run(lambda builder, x: builder.emit_te(tvm.topi.add, x, x))
 """,
-        say("Install the grader's packages anew: its versions of TVM and NumPy belong together."),
+        say("Install grader's packages again: its versions of TVM and NumPy belong together."),
     ),
     Trial(
         say("run a module of extern calls alone"),
@@ -144,7 +144,7 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
         else:
             continue
         yield TrialFault(
-            say("A notebook that is graded here cannot {what}: {why}", what=trial.what, why=why),
+            say("A graded notebook cannot {what} here: {why}", what=trial.what, why=why),
             trial.hint,
         )
 
@@ -166,6 +166,8 @@ def describe_compiler(find: Finder = find_in_sandbox) -> tuple[Text, Text]:
     if found is not None:
         return say("{path}, for notebooks that export a library", path=found), NOTHING
     return (
-        say("none: a notebook that loses points by it, as it exports a library, is not graded."),
+        say(
+            "none: a notebook that exports a library, and would lose points for it, is not graded."
+        ),
         how_to_install("gcc"),
     )

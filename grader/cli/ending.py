@@ -162,7 +162,7 @@ class _Output(io.TextIOWrapper):
                 say(
                     "Cannot write to the standard output: {strerror}.", strerror=str(error.strerror)
                 ),
-                say("Make room, or write it elsewhere."),
+                say("Free some space, or write it elsewhere."),
             ) from None
 
 

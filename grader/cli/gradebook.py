@@ -97,7 +97,7 @@ def open_book(
     root, is_ours = course_here(course)
     if not is_ours and VARIABLE not in os.environ:
         raise UsageError(
-            say("This folder is in no course."),
+            say("This folder is not part of a course."),
             say("Run the command in a folder with assignments/, or name one with --course DIR."),
         )
     reads = is_ours and take_rules
@@ -162,12 +162,14 @@ def import_roster(
         *(_changed(login, fields) for login, fields in changes.changed.items()),
     ]
     if changes.returned:
-        lines.append(say("Back again: {names}.", names=some_of(changes.returned, _SHOWN)))
+        lines.append(say("Returned: {names}.", names=some_of(changes.returned, _SHOWN)))
     if changes.missing:
         missing = say("Not in it: {names}.", names=some_of(changes.missing, _SHOWN))
         done, withdraws = say("They have withdrawn."), withdraw and not only_plan
         lines.append(
-            join(missing, done if withdraws else say("With --withdraw they have withdrawn."))
+            join(
+                missing, done if withdraws else say("With --withdraw they are marked as withdrawn.")
+            )
         )
     lines += _shared(shared)
     if only_plan:
@@ -187,14 +189,18 @@ def import_roster(
 def _shared(emails: Mapping[str, Collection[str]]) -> list[Text]:
     """Return what is said of e-mails that several have."""
     lines = [
-        say("The e-mail {email} is that of several: {names}.", email=each, names=in_a_row(logins))
+        say(
+            "The e-mail {email} belongs to several students: {names}.",
+            email=each,
+            names=in_a_row(logins),
+        )
         for each, logins in [*emails.items()][:_SHOWN]
     ]
     if len(emails) > _SHOWN:
         more = len(emails) - _SHOWN
-        lines.append(say("So it is with {count} more e-mails.", count=more))
+        lines.append(say("The same holds for {count} more e-mails.", count=more))
     if lines:
-        lines.append(say("None of them is found by it: name folders by their ids, or correct it."))
+        lines.append(say("None of them was found: name folders by their ids, or correct the name."))
     return lines
 
 
@@ -225,7 +231,7 @@ def recording(
     if VARIABLE not in os.environ and not exists(url):
         if handed_in is not None:
             raise UsageError(
-                say("There is no gradebook that would take --handed-in."),
+                say("There is no gradebook to record --handed-in."),
                 say("Make one: grader course init"),
             )
         yield store
@@ -263,20 +269,20 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
         tell(console, say(told, count=count, command=_list_grades(course)))
     if store.late:
         late = say(
-            "Late, and the LMS does not say by how much ({count}): {names}.",
+            "Late, by an amount that the LMS does not export ({count}): {names}.",
             count=len(store.late),
             names=some_of(sorted(store.late), _SHOWN),
         )
-        when = say("Until somebody says when, they count as in time: --handed-in TIME.")
+        when = say("They count as on time until a time is given: --handed-in TIME.")
         tell(console, late, when)
     if store.strangers:
         tell(
             console,
             say(
-                "Not in the gradebook: {names}. Nobody in the roster is called so, or several are.",
+                "Not in the gradebook: {names}. Nobody in the roster has this id, or several do.",
                 names=some_of(sorted(store.strangers), _SHOWN),
             ),
-            say("Name the folders by the ids of the roster, or bring it up to date."),
+            say("Name the folders by roster ids, or update the roster."),
         )
     reasons = dict.fromkeys(join(error.message, error.hint) for error in store.troubles)
     for reason in [*reasons][:_SHOWN]:  # one of a server that is gone stands for all
@@ -297,8 +303,8 @@ def refuse_unrecorded(store: Store) -> None:
                 "Not in the gradebook ({count}): {names}.", count=len(store.unrecorded), names=names
             ),
             say(
-                "Their reports are kept. See above what to do; then run the same command again: it"
-                " brings them in, and grades nothing twice."
+                "Their reports are kept. Follow the advice above, then run the same command "
+                "again: it records them, and grades nothing twice."
             ),
         )
 
@@ -313,7 +319,7 @@ def exact(text: str, refusal: Text) -> Decimal:
     if not isinstance(exponent, int) or abs(value) > _MOST or -exponent > _DIGITS:
         raise UsageError(
             say(refusal, text=repr(text)),
-            say("Write one such as 2.5, with {digits} decimals at most.", digits=_DIGITS),
+            say("Write a number such as 2.5, with at most {digits} decimals.", digits=_DIGITS),
         )
     return value
 
@@ -329,8 +335,8 @@ def moment(text: str, like: datetime | None = None, zone: tzinfo | None = None) 
         found = datetime.fromisoformat(text.removesuffix("Z") + utc)
     except ValueError:
         raise UsageError(
-            say("{text} is no time.", text=repr(text)),
-            say("Write one such as 2026-12-01T23:59+01:00, or a day alone."),
+            say("{text} is not a time.", text=repr(text)),
+            say("Write a time such as 2026-12-01T23:59+01:00, or only a day."),
         ) from None
     if len(text) == len("2026-12-01"):
         found = datetime.combine(found.date(), time(23, 59, 59))
@@ -355,6 +361,6 @@ def needed_reason(reason: str | None) -> str:
     said = one_line(reason or "")
     if not said:
         raise UsageError(
-            say("There is no reason."), say('Say why: --reason "the question was unclear"')
+            say("There is no reason."), say('Give a reason: --reason "the question was unclear"')
         )
     return said

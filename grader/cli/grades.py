@@ -193,13 +193,15 @@ def adjust(
 
     if [points, factor, take_back].count(None) != 2:
         raise UsageError(
-            say("It is one of --points, --factor and --take-back."), say("Name just one.")
+            say("Give one of --points, --factor and --take-back."), say("Name only one.")
         )
     told = {"reason": needed_reason(reason), "who": who or whoever()}
-    added = None if points is None else exact(points, say("{text} is no number of points."))
-    times = None if factor is None else exact(factor, say("{text} is no number of times."))
+    added = None if points is None else exact(points, say("{text} is not a number of points."))
+    times = None if factor is None else exact(factor, say("{text} is not a factor."))
     if times is not None and times < 0:
-        raise UsageError(say("A factor is not below 0."), say("To take points, use --points -2.5."))
+        raise UsageError(
+            say("A factor must not be negative."), say("To take points, use --points -2.5.")
+        )
 
     def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
         del student
@@ -207,7 +209,9 @@ def adjust(
             own = {entry.id for each in account.attempts for entry in each.adjustments}
             if take_back not in own:
                 raise UsageError(
-                    say("Adjustment {take_back} is not of this grade.", take_back=take_back),
+                    say(
+                        "Adjustment {take_back} does not belong to this grade.", take_back=take_back
+                    ),
                     say("See: grader grades show STUDENT"),
                 )
             number = book.take_back(take_back, **told)
@@ -233,7 +237,7 @@ def _attempt(account: Account, number: int | None) -> Attempt:
             return each
     if number is None:
         raise UsageError(
-            say("Nothing is graded that could be adjusted."), say("Grade it: grader batch")
+            say("There is no graded attempt to adjust."), say("Grade it: grader batch")
         )
     raise UsageError(
         say("There is no attempt {number}.", number=number),
@@ -268,7 +272,7 @@ def extend(
 
     if (due is None) != take_back:
         raise UsageError(
-            say("Name either a time or --take-back."), say("A day is enough: 2026-12-05.")
+            say("Name either a time or --take-back."), say("Give a day, such as 2026-12-05.")
         )
     told = {"reason": needed_reason(reason), "who": who or whoever()}
 
@@ -284,7 +288,7 @@ def extend(
         if until is not None and account.rules.due is not None and until <= account.rules.due:
             raise UsageError(
                 say(
-                    "{time} is not later than {slug} is due for everybody: {due}.",
+                    "{time} is not later than {slug}'s general due date: {due}.",
                     time=until.isoformat(" ", "seconds"),
                     slug=slug,
                     due=account.rules.due.isoformat(" ", "seconds"),

@@ -55,18 +55,18 @@ _LARGE = 4 * 2**20
 _REASONS: dict[Reason, Text] = {
     "link": say("a link, which is not followed"),
     "special": say("no plain file"),
-    "outside": say("it would lie outside of the folder"),
+    "outside": say("it would leave the folder"),
     "name": say("its name is too long, or none"),
-    "twice": say("there is another of its name"),
+    "twice": say("another has the same name"),
     "large": say("it is too large"),
     "encrypted": say("it is encrypted"),
-    "unsupported": say("it is packed in a way that cannot be read here"),
+    "unsupported": say("it uses a compression that is not supported"),
     "damaged": say("it is damaged"),
     "foreign": say("an archive of a kind that is not unpacked here: unpack it by hand"),
-    "nested": say("it is packed more than twice"),
+    "nested": say("it is nested more than twice"),
     "budget": say("the student's archives are too large together"),
     "missing": say("its files are not in the archive"),
-    "unclear": say("its name can be read as two students'"),
+    "unclear": say("its name fits two students"),
     "unsubmitted": say("nothing for this assignment"),
 }
 
@@ -150,43 +150,48 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
-    tell(output, say("Laid out as by {layouts}: {students}.", layouts=layouts, students=count))
+    tell(output, say("Layout {layouts}: {students}.", layouts=layouts, students=count))
     for source, encoding in outcome.encodings.items():
         read = say(
-            "Names in {source} were read as {encoding}. If they are wrong, name another with"
-            " --encoding.",
+            "File names in {source} were read as {encoding}. If they are wrong, give another "
+            "encoding with --encoding.",
             source=source,
             encoding=encoding,
         )
         tell(output, read)
     _list_some(output, say("New ({count}): {names}."), outcome.new)
-    _list_some(output, say("Handed in once more ({count}): {names}."), outcome.replaced)
+    _list_some(output, say("Resubmitted ({count}): {names}."), outcome.replaced)
     if outcome.unchanged:
-        tell(output, say("As before: {count}.", count=len(outcome.unchanged)))
+        tell(output, say("Unchanged: {count}.", count=len(outcome.unchanged)))
     _list_some(output, say("Late ({count}): {names}."), late)
     _list_some(
         output,
-        say("Times without a time zone, read as this machine's ({count}): {names}."),
+        say("Times without a time zone, read in this machine's ({count}): {names}."),
         outcome.zoneless,
     )
     _list_some(output, say("Unreadable times ({count}): {names}."), outcome.undated)
     if outcome.zoneless or outcome.undated:
-        tell(output, say("Name the zone of the LMS: {option}", option="--timezone Europe/Berlin"))
+        tell(
+            output,
+            say("Give the time zone of the LMS: {option}", option="--timezone Europe/Berlin"),
+        )
     _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
     if outcome.unmatched:
-        tell(output, say("Name the folders by the ids of the roster, or bring it up to date."))
+        tell(output, say("Name the folders by roster ids, or update the roster."))
     _list_some(
         output,
-        say("Not matched, several hand-ins would be one student's ({count}): {names}."),
+        say("Unmatched, several submissions would belong to one student ({count}): {names}."),
         outcome.contested,
     )
     if outcome.contested:
-        tell(output, say("Look at each, and grade by hand the one that is the student's."))
-    _list_some(output, say("Of the roster, nothing from ({count}): {names}."), outcome.absent)
+        tell(output, say("Review each, and grade the student's one by hand."))
+    _list_some(
+        output, say("In the roster, without a submission ({count}): {names}."), outcome.absent
+    )
     others = [e.name for e in outcome.collected.left_out if e.reason == "unsubmitted"]
-    _list_some(output, say("Nothing for this assignment from ({count}): {names}."), others)
+    _list_some(output, say("No submission for this assignment ({count}): {names}."), others)
     _list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
-    tell(output, say("Whose each folder is: {path}", path=str(folder / MANIFEST)))
+    tell(output, say("Owner of each folder: {path}", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
     tell(output, say("Next: {command}", command=command))
 
@@ -282,7 +287,7 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         tell(messages, say("Written: {path}", path=str(options.output)))
     for ours, theirs in exported.scaled:
         scaled = say(
-            "Points out of {ours} here are out of {theirs} in {form}, and were scaled to that.",
+            "Points are out of {ours} here and out of {theirs} in {form}; they were scaled.",
             ours=ours,
             theirs=theirs,
             form=form.capitalize(),
@@ -290,23 +295,23 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
         tell(messages, scaled)
     _list(
         messages,
-        say("Not in the file, as the system does not know them ({count}): {names}."),
+        say("Unknown to the system, and not in the file ({count}): {names}."),
         exported.unknown,
     )
     _list(
         messages,
-        say("Without a grade, and left as they were ({count}): {names}."),
+        say("Without a grade, and left unchanged ({count}): {names}."),
         exported.ungraded,
     )
     _list(
         messages,
-        say("Excused there or not given the assignment, and left as they were ({count}): {names}."),
+        say("Excused there or not assigned, and left unchanged ({count}): {names}."),
         exported.exempt,
     )
     _list(messages, say("Could not be graded ({count}): {names}."), found.ungraded)
     _list(
         messages,
-        say("Several reports, so that none of them counts ({count}): {names}."),
+        say("Several reports; none is counted ({count}): {names}."),
         found.several,
     )
     _list(
@@ -336,7 +341,7 @@ def _named(assignment: str | None) -> str:
     """Return an assignment's name. Raises UsageError where neither it nor a folder was given."""
     if assignment is None:
         raise UsageError(
-            say("Whose grades, and where are they?"),
+            say("No grades were named."),
             say(
                 "Name an assignment of the gradebook with --assignment, or a folder with --reports."
             ),
@@ -402,7 +407,7 @@ def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) ->
     _list(messages, say("Not marked by hand yet, as their pages say ({count}): {names}."), unmarked)
     if unmarked and options.reports is not None:
         told = say(
-            "What a person has marked is in the gradebook alone. Pages with it: {command}",
+            "Marks given by hand are only in the gradebook. Pages with them: {command}",
             command="grader feedback --assignment SLUG",
         )
         tell(messages, told)
@@ -468,7 +473,7 @@ def _tell_problems(works: Works, messages: Console) -> None:
     _list(messages, say("Could not be graded ({count}): {names}."), works.ungraded)
     _list(
         messages,
-        say("Several reports, so that none of them counts ({count}): {names}."),
+        say("Several reports; none is counted ({count}): {names}."),
         works.several,
     )
 

@@ -84,7 +84,7 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
     changes = counted(count, say("{count} change"), say("{count} changes"))
     rest = say("nothing left as it was")
     if migration.left:
-        rest = say("{count} left as it was", count=len(migration.left))
+        rest = say("{count} left unchanged", count=len(migration.left))
     tell(
         output,
         say(
@@ -120,7 +120,7 @@ def _table_of_changes(document: Document) -> Table:
 def _table_of_the_rest(document: Document) -> Table:
     table = Table(
         *map(words, (say("what"), say("where"), say("why"))),
-        title=words(say("Left as it was")),
+        title=words(say("Left unchanged")),
         title_justify="left",
     )
     for left in document.migration.left:

@@ -37,9 +37,9 @@ _SHOWN = 10
 
 _REASONS: Mapping[Reason, Text] = {
     "changed": say("what decides has changed"),
-    "undecided": say("the machine had left something undecided"),
+    "undecided": say("the machine had left a check undecided"),
     "ungraded": say("never graded"),
-    "contested": say("by other points, another solution in the notebook may count"),
+    "contested": say("with other points, another solution in the notebook may count"),
     "asked": say("asked for"),
     "same": say("nothing has changed"),
     "points": say("points, titles, visibility or the due date have changed"),
@@ -57,10 +57,10 @@ _CHANGES: Mapping[Change, Text] = {
 _HEADS: Mapping[str, Text] = {"run": say("run again"), "rescored": say("counted anew")}
 
 _GROUPS: Mapping[Way, Text] = {
-    "run": say("{some} of {all} are run: {files}, {cost}, {jobs} at a time. Why: {why}."),
-    "rescored": say("{some} of {all} have their points counted anew: nothing is run. Why: {why}."),
-    "kept": say("{some} of {all} are kept as they are: nothing is done. Why: {why}."),
-    "left": say("{some} of {all} are left as they are. Why: {why}."),
+    "run": say("{some} of {all} are run: {files}, {cost}, {jobs} at a time. Reason: {why}."),
+    "rescored": say("{some} of {all} have their points recomputed: nothing is run. Reason: {why}."),
+    "kept": say("{some} of {all} are kept unchanged: nothing is done. Reason: {why}."),
+    "left": say("{some} of {all} are left unchanged. Reason: {why}."),
 }
 """What is done with each group of attempts."""
 
@@ -102,7 +102,7 @@ def run_regrade(options: RegradeOptions, told: CommandOutput, messages: Console)
         found = _plan_told(plan, jobs)
         tell(messages, *_plan_lines(plan, jobs))
         if options.only_plan:
-            told.tell({**found, "done": False}, lambda _: tell(messages, say("Nothing is done.")))
+            told.tell({**found, "done": False}, lambda _: tell(messages, say("Nothing was done.")))
             return True
         _refuse_all_at_once(options, plan)
         before = book.accounts()
@@ -119,7 +119,7 @@ def _course(named: Path | None) -> Course:
     root, is_ours = course_here(named)
     if not is_ours:
         raise UsageError(
-            say("This folder is in no course, and only a course says how to grade."),
+            say("This folder is not part of a course, which grading needs."),
             say("Run the command in a folder with assignments/, or name one with --course DIR."),
         )
     return load_course(root)
@@ -129,10 +129,13 @@ def _refuse_all_at_once(options: RegradeOptions, plan: Plan) -> None:
     if plan.of("run") and not options.changed and not options.sure:
         raise UsageError(
             say(
-                "Files that would be run again, whatever has changed: {count}.",
+                "Files that would be run again regardless of changes: {count}.",
                 count=len(plan.files("run")),
             ),
-            say("With --changed, only what has changed is run. If you mean all, add --yes."),
+            say(
+                "With --changed, only submissions whose result would change are run. To run "
+                "all, add --yes."
+            ),
         )
 
 
@@ -180,7 +183,7 @@ def _run(
                 with LiveBatch(messages, total=len(entries), called=called) as progress:
                     summary = opened.batch.run(entries, {}, jobs, progress)
             except Interrupted:
-                tell(messages, say("What was graded is kept: with --changed it goes on."))
+                tell(messages, say("Finished gradings are kept: with --changed it continues."))
                 raise KeyboardInterrupt from None
     noticed = {row.name: row.noticed for row in summary.rows if not (row.graded and row.report)}
     return [
@@ -287,7 +290,10 @@ def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
                 }
             lines.append(say(sentence, **facts))
     if slugs := sorted({each.attempt.slug for each in plan.of("left")}):
-        told = say("Left are {names}: bring their folders back, or name their data with --data.")
+        told = say(
+            "Their data are left: {names}. Bring their folders back, or name their "
+            "data with --data."
+        )
         lines.append(say(told, names=in_a_row(slugs)))
     return lines or [say("The gradebook has no attempts at it.")]
 
@@ -304,7 +310,7 @@ def _files(number: int) -> Text:
 
 def _cost(plan: Plan, jobs: int) -> Text:
     if plan.seconds is None:
-        return say("nobody knows how long")
+        return say("an unknown time")
     return say("about {time}", time=duration(plan.seconds / jobs))
 
 
@@ -320,7 +326,7 @@ def _tell_people(console: Console, moved: list[Moved], failed: list[str]) -> Non
         console.print(table)
     tell(console, counted(len(moved), say("{count} grade moved."), say("{count} grades moved.")))
     if failed:
-        tell(console, say("Not graded, and as before: {names}", names=some_of(failed, _SHOWN)))
+        tell(console, say("Not graded, and unchanged: {names}", names=some_of(failed, _SHOWN)))
 
 
 def _points(points: Decimal | None) -> str:

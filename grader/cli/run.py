@@ -74,7 +74,7 @@ def _try_places(options: RunOptions) -> None:
     for path, what in ((options.json, REPORT), (options.html, say("the page"))):
         if path is not None and realpath(path) == realpath(options.notebook):
             raise UsageError(
-                say("{path} is what is to be graded.", path=str(path)),
+                say("{path} is itself to be graded.", path=str(path)),
                 say("Name another file to write to."),
             )
         if path is not None:

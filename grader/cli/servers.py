@@ -54,10 +54,10 @@ def run_mark(options: MarkOptions, console: Console) -> None:
                 total=len(answers),
             ),
             say("Open {address}", address=address_of(listener, token)),
-            say("The page is for this machine alone. Ctrl-C ends it."),
+            say("Only this machine can open the page. Ctrl-C ends it."),
         )
         serve(app, listener)
-    tell(console, say("What was marked is in the gradebook."))
+    tell(console, say("All marks are in the gradebook."))
 
 
 def _chosen(slug: str | None, course: Path) -> Assignment:
@@ -70,7 +70,7 @@ def _chosen(slug: str | None, course: Path) -> Assignment:
         return assignments[slug].assignment
     if not manual:
         raise UsageError(
-            say("No assignment of this course has a part that a person marks."),
+            say("No assignment of this course has a part to mark by hand."),
             say("Add [[manual]] to an assignment.toml; see docs/assignment.md."),
         )
     asked = say("Which assignment?")
@@ -110,7 +110,7 @@ def run_preview(options: PreviewOptions, console: Console) -> None:
         tell(
             console,
             say("Open {address}", address=address_of(listener, token)),
-            say("The page is for this machine alone. Ctrl-C ends it."),
+            say("Only this machine can open the page. Ctrl-C ends it."),
         )
         try:
             serve(app, listener)

@@ -57,7 +57,7 @@ def list_grades(
     def people(console: Console) -> None:
         console.print(_class_table(shown, columns, grades))
         if rest := [name for name in rules if name not in columns]:
-            tell(console, say("Nobody has handed in {names}.", names=in_a_row(rest)))
+            tell(console, say("No submission from {names}.", names=in_a_row(rest)))
         graded = sum(any(map(_is_graded, found.values())) for found in grades.values())
         tell(
             console,
@@ -123,7 +123,7 @@ def _report_of(book: Gradebook, attempt: int) -> Report:
     report = book.report_of(attempt)
     if report is None:  # somebody was forgotten since the grades were read
         raise UsageError(
-            say("The gradebook was changed meanwhile."), say("Run the same command again.")
+            say("The gradebook was changed in the meantime."), say("Run the same command again.")
         )
     return report
 
@@ -157,7 +157,7 @@ def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
             for indentation, entry in _story(account):
                 tell(console, indentation + line(entry))
         if not accounts:
-            tell(console, say("Nothing that can be graded has been handed in."))
+            tell(console, say("Nobody has submitted anything gradable."))
 
     told.tell(found, people)
 
@@ -215,7 +215,7 @@ def forget_student(word: str, course: Path | None, told: CommandOutput, *, sure:
                     login=student.login,
                     name=student.name,
                 ),
-                say("That cannot be taken back. If you mean it, add --yes."),
+                say("This cannot be undone. To confirm, add --yes."),
             )
         book.forget(student.id)
     line = say(
@@ -232,7 +232,7 @@ def known_rules(book: Gradebook, slug: str) -> Rules:
         known = in_a_row(rules) if rules else say("none")
         raise UsageError(
             say("The gradebook has no assignment {slug}.", slug=repr(slug)),
-            say("There is: {known}.", known=known),
+            say("Known: {known}.", known=known),
         )
     return rules[slug]
 

@@ -196,7 +196,7 @@ class LiveBatch:
             self._at_work.pop(name)
             self._update()
             told: dict[str, str | Text] = {"name": self._called.get(name, name), "outcome": outcome}
-            self._say(say("once more at the end: {name}: {outcome}", **told))
+            self._say(say("again at the end: {name}: {outcome}", **told))
 
     def _say(self, told: Text) -> None:
         if not self._live:

@@ -164,7 +164,7 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
         slug = chosen.assignment.slug
         raise CourseError(
             say("{slug} cannot be verified: its files have mistakes.", slug=slug),
-            say("Mend them first; `grader lint {slug}` lists them.", slug=slug),
+            say("Fix them first; `grader lint {slug}` lists them.", slug=slug),
         )
     return found
 

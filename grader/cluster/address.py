@@ -32,14 +32,14 @@ def checked(address: str, *, insecure: bool = False) -> str:
         is_whole = is_plain = False
     if not (is_whole and is_plain):
         raise UsageError(
-            say("{address} is no address of a scheduler.", address=address),
-            say("It is as its log says, such as tls://10.0.0.5:8786."),
+            say("{address} is not a scheduler address.", address=address),
+            say("Copy it from the scheduler's log, such as tls://10.0.0.5:8786."),
         )
     if parts.scheme == "tcp" and not insecure and not _is_here(str(parts.hostname)):
         raise UsageError(
             say(
-                "{address} has no TLS: whoever reaches it can read hidden inputs and submissions,"
-                " and run programs on its workers.",
+                "{address} has no TLS: everybody who can reach it can read hidden inputs and "
+                "submissions, and run programs on its workers.",
                 address=address,
             ),
             say(

@@ -50,7 +50,7 @@ class Elsewhere:
     def start(self, command: Command) -> Process:
         """Refuse: raises SandboxError."""
         del command
-        raise SandboxError(say("Nothing of a submission is run on this machine."))
+        raise SandboxError(say("This machine runs nothing of a submission."))
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -148,8 +148,8 @@ class ClusterBatch(Batch):
             return self._ungraded(
                 entry,
                 say(
-                    "{count} workers died while it was graded, the last of them with nothing"
-                    " beside it.",
+                    "{count} workers died while grading it, the last of them with nothing "
+                    "beside it.",
                     count=outcome.deaths,
                 ),
                 say("Grade it alone on a machine that you can spare: grader run."),
@@ -157,7 +157,7 @@ class ClusterBatch(Batch):
         if isinstance(outcome, Failed):
             return self._ungraded(
                 entry,
-                say("The worker that was to grade it failed, with {error}.", error=outcome.error),
+                say("The worker that graded it failed with {error}.", error=outcome.error),
                 say("Its log says more."),
             )
         try:
@@ -178,7 +178,7 @@ class ClusterBatch(Batch):
             is_of_file = report.submission.sha256 == digest
             found = (report.seed, report.assignment.slug, report.sandbox.level)
             if not (is_of_file and self._is_asked_for(*found)):
-                raise ProtocolError(say("What a worker sent is no report of what it was to grade."))
+                raise ProtocolError(say("A worker sent something other than the requested report."))
         return Attempt(named(report, entry.path.name), sent.chooser, sent.slug)
 
     def _is_asked_for(self, seed: int, slug: str, level: str) -> bool:

@@ -141,7 +141,7 @@ def _decode(document: bytes, kind: Any) -> Any:
 
 
 def _no_message() -> ProtocolError:
-    return ProtocolError(say("What came from the other end of the cluster is no message."))
+    return ProtocolError(say("The other end of the cluster sent something that is not a message."))
 
 
 # A course as one archive: the files of its assignments and of their handouts, by their paths.
@@ -171,7 +171,7 @@ def pack(chosen: Iterable[CourseAssignment]) -> bytes:
                 files=MOST_FILES,
                 size=MOST_BYTES >> 20,
             ),
-            say("Move away what grading does not need, or name one assignment."),
+            say("Move everything that grading does not need elsewhere, or name one assignment."),
         )
     return msgspec.msgpack.encode(dict(sorted(files.items())))
 
@@ -213,7 +213,7 @@ def _is_inside(name: str) -> bool:
 
 
 def _no_archive() -> ProtocolError:
-    return ProtocolError(say("What a worker was sent is no archive of a course."))
+    return ProtocolError(say("A worker received something that is not an archive of a course."))
 
 
 # Which cluster, and which of its workers may grade: those with the versions that are here,
@@ -256,7 +256,7 @@ class WantedWorker(NamedTuple):
         is_strong = LEVELS.index(facts.level) <= LEVELS.index(self.minimum)
         if not is_strong or self.level not in (None, facts.level):
             return say(
-                'The sandbox level "{needed}" is asked for; {worker} has "{level}".',
+                'The sandbox level "{needed}" is required; {worker} has "{level}".',
                 needed=self.level or self.minimum,
                 worker=worker,
                 level=facts.level,

@@ -61,8 +61,8 @@ def open_cluster(
         raise only_self_check(missing)
     if options.data not in (None, "builtin"):
         raise UsageError(
-            say("A cluster's workers do not see the folder {data}.", data=options.data),
-            say("Let the variable GRADER_DATA name the data on each of their machines."),
+            say("The cluster's workers cannot see the folder {data}.", data=options.data),
+            say("Set GRADER_DATA on each of their machines."),
         )
     sweep()
     course = find_course(options.course, (Path.cwd(),))

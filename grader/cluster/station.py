@@ -90,7 +90,7 @@ class Station:
         tell("started")
         job = decode_job(document)
         if digest_of(archive) != job.course:
-            raise ProtocolError(say("A worker was sent another course than the job is of."))
+            raise ProtocolError(say("A worker received a different course than the job's."))
         attempts = self._attempts_for(job, archive)
         own = self._begin(key, attempts)
         try:
@@ -188,8 +188,8 @@ class Station:
         if LEVELS.index(self.facts.level) > LEVELS.index(needed):
             raise SandboxError(
                 say(
-                    'The assignment asks for the sandbox level "{needed}"; the worker has'
-                    ' "{level}".',
+                    'The assignment requires the sandbox level "{needed}"; the worker has '
+                    '"{level}".',
                     needed=needed,
                     level=self.facts.level,
                 ),

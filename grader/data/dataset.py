@@ -120,7 +120,7 @@ def _plain(content: bytes, name: str) -> bytes:
             with gzip.GzipFile(fileobj=BytesIO(content)) as file:
                 content = file.read(IDX_LIMIT + 1)
         except (OSError, EOFError, zlib.error):
-            raise DataError(say("{name} is not a whole gzip file.", name=name), _HINT) from None
+            raise DataError(say("{name} is not a complete gzip file.", name=name), _HINT) from None
     if len(content) > IDX_LIMIT:
         raise DataError(
             say("{name} is longer than {limit} bytes.", name=name, limit=IDX_LIMIT), _HINT

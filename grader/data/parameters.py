@@ -153,7 +153,7 @@ def _load_npz(content: bytes, name: str) -> dict[str, npt.NDArray[np.generic]]:
             return dict(archive)
     except _DAMAGE:
         raise DataError(
-            say("{name} is not a whole .npz file of plain arrays.", name=name),
+            say("{name} is not a complete .npz file of plain arrays.", name=name),
             say("Save it again with numpy.savez."),
         ) from None
 

@@ -179,7 +179,7 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
         # From pooch for a wrong checksum, from `_stream` for a file that is too long.
         raise DataError(
             say(
-                "The download of {file} is not the official file: its SHA-256 is wrong.",
+                "The download of {file} is not the official file: its SHA-256 differs.",
                 file=target.name,
             ),
             say(

@@ -64,8 +64,8 @@ _USAGE: Mapping[ErrorKind, Text] = {
         "relax.op.matmul takes no bias: use relax.op.linear, or add the bias by relax.op.add."
     ),
     "called_in_emit_te": say(
-        "Give emit_te the function and what it takes, one after the other:"
-        " bb.emit_te(topi.nn.relu, x), not bb.emit_te(topi.nn.relu(x))."
+        "Give emit_te the function and its arguments separately: bb.emit_te(topi.nn.relu, x),"
+        " not bb.emit_te(topi.nn.relu(x))."
     ),
     "tensor_in_emit": say(
         "bb.emit takes an expression, bb.emit_te a function and what it takes:"
@@ -76,13 +76,15 @@ _USAGE: Mapping[ErrorKind, Text] = {
         " into bb.emit: bb.emit(relax.op.nn.relu(x))."
     ),
     "python_function_in_emit_te": say(
-        "A function of Python is no argument for emit_te: write its name in quotes."
+        "emit_te does not accept a Python function here: write its name in quotes."
     ),
     "reshape_size": say(
-        "The new shape must hold as many numbers as the old one: multiply all axes of each."
+        "The new shape must hold as many numbers as the old one: the products of their axes "
+        "must be equal."
     ),
     "nested_tag": say(
-        "TVM is still within a function that raised before: mend the first error, then rerun."
+        "TVM is still inside a function that raised earlier: fix the first error, then run "
+        "the cells again."
     ),
     "convolution_order": say("A convolution takes the images first, then the weight."),
     "no_axis": say("There is no such axis: they are counted from 0, and -1 is the last one."),
@@ -166,8 +168,8 @@ def _broadcast_cause(
             )
         if len(shape) == 4 and there == shape[-1] and given in sizes:
             return say(
-                "The bias has {given} numbers, PyTorch's has {channels} there, one for each"
-                " channel: it is another layer's. Check the name of the parameter.",
+                "The bias has {given} numbers; PyTorch's has {channels} there, one for each "
+                "channel. It belongs to another layer: check the parameter's name.",
                 given=given,
                 channels=shape[1],
             )
@@ -175,8 +177,8 @@ def _broadcast_cause(
         return say("A dense layer takes the images first, then the weight, then the bias.")
     if {there, given} <= sizes:
         return say(
-            "The bias has {given} numbers, and is added to {there} columns: it is another layer's."
-            " Check the name of the parameter.",
+            "The bias has {given} numbers, and is added to {there} columns. It belongs to "
+            "another layer: check the parameter's name.",
             given=given,
             there=there,
         )
@@ -209,7 +211,7 @@ def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> Text:
         return join(there, say(_ONE, what=_named(causes[0][0], told[0][0], layers)), told[0][1])
     pairs = zip(causes, told, strict=True)
     listed = in_clauses(_named(one, what, layers) for (one, _), (what, _) in pairs)
-    return join(there, say("That comes of one of these: {listed}.", listed=listed))
+    return join(there, say("Likely causes: {listed}.", listed=listed))
 
 
 _SETTINGS = frozenset(
@@ -225,7 +227,7 @@ _SETTINGS = frozenset(
 )
 """Mistakes that give a tensor other extents."""
 
-_ONE = say("That comes of this: {what}.")
+_ONE = say("Cause: {what}.")
 
 
 def _named(one: Change, what: Text, layers: Sequence[Layer]) -> Text:

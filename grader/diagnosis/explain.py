@@ -231,7 +231,7 @@ def _told_of_base(
         return None
     return Problem(
         _KEEPS,
-        say("Mend the module that the schedule starts from, and run the schedule again."),
+        say("Fix the module that the schedule starts from, and run the schedule again."),
         code="values",
     )
 
@@ -239,8 +239,8 @@ def _told_of_base(
 def _told(answer: FoundStep) -> Problem:
     step = _spelled(answer)
     reason = say(
-        "The schedule changes the result in step {number} of {steps}, {step}: up to there the"
-        " outputs are those of the unscheduled module.",
+        "Step {number} of {steps}, {step}, changes the result: before it, the outputs equal "
+        "those of the unscheduled module.",
         number=answer.number,
         steps=answer.steps,
         step=step,
@@ -263,8 +263,8 @@ def _why(answer: FoundStep) -> Text:
     }
     if answer.within == "sum":
         return say(
-            "It put the block {reader} into the loop {loop}, in which the block {writer} is still"
-            " summing: {reader} takes sums that are not complete.",
+            "It moved the block {reader} into the loop {loop}, in which the block {writer} is"
+            " still summing: {reader} reads incomplete sums.",
             **facts,
         )
     if answer.within == "lanes":
@@ -287,7 +287,7 @@ def _advice(answer: FoundStep) -> Text:
     if answer.may_go:
         return say("Leave this step out: with all other steps as they are, the outputs are right.")
     return say(
-        "Look at the function before and after this step with sch.show(), and compare the outputs."
+        "Print the function before and after this step with sch.show(), and compare the outputs."
     )
 
 

@@ -46,8 +46,8 @@ DECIDES: Mapping[str, str] = {
 """The fact by which the mistake_messages of a mistake differ."""
 
 _OVER_ALL = say(
-    "Let the sum go over all {wanted}: a loop over them is range({wanted}), and a block's axis for"
-    " it has the extent {wanted}."
+    "Sum over all {wanted}: the loop is range({wanted}), and a block's axis for it has the "
+    "extent {wanted}."
 )
 _ADD_BIAS = say(
     "Add the bias to the product, once: one number for each channel of a convolution, or for each"
@@ -55,8 +55,7 @@ _ADD_BIAS = say(
 )
 _AMOUNT = say("every number is off by the same amount, {amount:.3g}")
 _BEGIN_WITH_ZERO = say(
-    "Look at what the sum begins with, which must be 0, and whether a number is added that PyTorch"
-    " does not add."
+    "Check that the sum begins with 0, and that no number is added that PyTorch does not add."
 )
 
 MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
@@ -64,8 +63,8 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "kernel_flipped": MistakeMessage(
         say("the filters are flipped"),
         say(
-            "Read image and filter in the same direction: the image at (y + i, x + j), the filter"
-            " at (i, j). A layer called convolution does not flip its filters."
+            "Read image and filter in the same direction: the image at (y + i, x + j), the "
+            "filter at (i, j). A convolution layer does not flip its filters."
         ),
     ),
     "kernel_transposed": MistakeMessage(
@@ -73,7 +72,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Read the filter at (i, j) where the image is read in row y + i and column x + j."),
     ),
     "padding": MistakeMessage(
-        say("padding is {found}, should be {wanted}"),
+        say("padding is {found}; it should be {wanted}"),
         say("Give the convolution a padding of {wanted}."),
     ),
     "padding_one_side": MistakeMessage(
@@ -81,34 +80,34 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Pad {wanted} on every side: above, below, left and right."),
     ),
     "convolution_stride": MistakeMessage(
-        say("stride is {found}, should be {wanted}"),
+        say("stride is {found}; it should be {wanted}"),
         say("Give the convolution a stride of {wanted}."),
     ),
     "dilation": MistakeMessage(
-        say("dilation is {found}, should be {wanted}"),
+        say("dilation is {found}; it should be {wanted}"),
         say("Give the convolution a dilation of {wanted}."),
     ),
     # --- pooling ---
     "pooling_kind:average": MistakeMessage(
-        say("it takes the mean of each window, should take the largest number"),
+        say("it takes the mean of each window; it should take the maximum"),
         say('Take the maximum: the kind of pooling is "max".'),
     ),
     "pooling_kind:smallest": MistakeMessage(
-        say("it takes the smallest number of each window, should take the largest"),
+        say("it takes the minimum of each window; it should take the maximum"),
         say('Take the maximum: the kind of pooling is "max", and it begins at the least number.'),
     ),
     "pooling_stride": MistakeMessage(
-        say("stride is {stride_found}, should be {stride_wanted}"),
+        say("stride is {stride_found}; it should be {stride_wanted}"),
         say("Give the pooling a stride of {stride_wanted}, in both directions."),
     ),
     "pooling_padding": MistakeMessage(
-        say("padding is {padding_found}, should be {padding_wanted}"),
+        say("padding is {padding_found}; it should be {padding_wanted}"),
         say("Give the pooling a padding of {padding_wanted} on every side."),
     ),
     "pooling_size": MistakeMessage(
         say(
-            "window, stride and padding are {size_found}, {stride_found} and {padding_found},"
-            " should be {size_wanted}, {stride_wanted} and {padding_wanted}"
+            "window, stride and padding are {size_found}, {stride_found} and {padding_found};"
+            " they should be {size_wanted}, {stride_wanted} and {padding_wanted}"
         ),
         say(
             "Give the pooling a window of {size_wanted} by {size_wanted}, a stride of"
@@ -118,17 +117,17 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     **PRODUCT_MESSAGES,
     # --- sums ---
     "reduction_too_short:first": MistakeMessage(
-        say("its sum takes {found} of {wanted} {axis}, the first is left out"), _OVER_ALL
+        say("its sum has {found} of {wanted} {axis}; the first is missing"), _OVER_ALL
     ),
     "reduction_too_short:last": MistakeMessage(
-        say("its sum takes {found} of {wanted} {axis}, the last is left out"), _OVER_ALL
+        say("its sum has {found} of {wanted} {axis}; the last is missing"), _OVER_ALL
     ),
     "reduction_too_short:inner": MistakeMessage(
-        say("its sum takes {found} of {wanted} {axis}: a loop of it ends one round early"),
+        say("its sum has {found} of {wanted} {axis}: a loop ends one round early"),
         _OVER_ALL,
     ),
     "initialised_in_every_round": MistakeMessage(
-        say("the sum begins anew in every round, so that one term is left of it"),
+        say("the sum restarts in every round, so that only one term is left"),
         say(
             "Set the sum to 0 once, before its loop, and let every round add its term to it (+=,"
             " not =). In a block, declare the axis of the sum as a reduction (R): T.init() is done"
@@ -149,7 +148,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("the bias of {layer} is added in each of the {rounds} rounds of the sum"),
         say("Add the bias once, when the sum is complete, or let the sum begin with it."),
     ),
-    "bias_subtracted": MistakeMessage(say("the bias is subtracted, should be added"), _ADD_BIAS),
+    "bias_subtracted": MistakeMessage(say("the bias is subtracted; it should be added"), _ADD_BIAS),
     "bias_first_item": MistakeMessage(
         say("the first number of the bias is added everywhere"), _ADD_BIAS
     ),
@@ -184,7 +183,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("the second operand is added to itself"), say("Add both operands, once each.")
     ),
     "subtracted": MistakeMessage(
-        say("the operands are subtracted, should be added"), say("Add the operands.")
+        say("the operands are subtracted; they should be added"), say("Add the operands.")
     ),
     "scaled": MistakeMessage(
         say("all numbers are {factor:.3g} times as large as PyTorch's"),
@@ -199,17 +198,17 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "scaled:input": MistakeMessage(
         say("it is the input, {factor:.3g} times as large"),
-        say("See whether this step belongs there: PyTorch takes the input as it is."),
+        say("Check whether this step belongs there: PyTorch uses the input directly."),
     ),
     "multiplied:sum": MistakeMessage(
-        say("the terms are multiplied into the sum, which begins with 0 and stays so"),
+        say("the terms are multiplied into the sum, which starts with 0 and stays 0"),
         say("Add each term to the sum: a + stands between the sum and its term, not a *."),
     ),
     "multiplied": MistakeMessage(
-        say("the operands are multiplied, should be added"), say("Add the operands.")
+        say("the operands are multiplied; they should be added"), say("Add the operands.")
     ),
     "added_to_columns": MistakeMessage(
-        say("the vector is added along the columns, should be along the rows"),
+        say("the vector is added along the columns; it should be added along the rows"),
         say("Add item j of the vector to column j: it is read with the last index."),
     ),
     # --- elementwise ---
@@ -218,15 +217,15 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Exchange the last two indices where argument {argument} is read."),
     ),
     "mean_axis": MistakeMessage(
-        say("{layer} goes along axis {found}, should go along axis {wanted}"),
+        say("{layer} goes along axis {found}; it should go along axis {wanted}"),
         say("Let {layer} go along axis {wanted}."),
     ),
     "sum_for_mean:mean": MistakeMessage(
-        say("it takes the sum, should take the mean"),
+        say("it takes the sum; it should take the mean"),
         say("Divide the sum by how many numbers it adds up."),
     ),
     "sum_for_mean": MistakeMessage(
-        say("it takes the mean, should take the sum"), say("Do not divide the sum.")
+        say("it takes the mean; it should take the sum"), say("Do not divide the sum.")
     ),
     "mean_taken_off": MistakeMessage(
         say("the mean is subtracted before it"),
@@ -234,10 +233,11 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "reversed": MistakeMessage(
         say("its numbers are in the reverse order along its last axis"),
-        say("See whether the parameters of {layer} are read in their own order."),
+        say("Check whether the parameters of {layer} are read in the right order."),
     ),
     "added": MistakeMessage(
-        say("the operands are added, should be subtracted"), say("Subtract the second operand.")
+        say("the operands are added; they should be subtracted"),
+        say("Subtract the second operand."),
     ),
     "exchanged": MistakeMessage(
         say("the operands are subtracted the other way round"),
@@ -251,26 +251,26 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Change the sign where argument {argument} is used."),
     ),
     "clamp_range": MistakeMessage(
-        say("it clamps to the range {found}, PyTorch's {layer} to another one"),
+        say("it clamps to the range {found}; PyTorch's {layer} clamps to another"),
         say("Clamp to the range that the assignment gives."),
     ),
     "clamp_range:before": MistakeMessage(
         say("{shift} is added before {layer}"), say("Do not add {shift}.")
     ),
     "other_activation": MistakeMessage(
-        say("it computes {found}, should compute {wanted}"),
+        say("it computes {found}; it should be {wanted}"),
         say("Compute {wanted} in place of {found}."),
     ),
     # --- activations ---
     "relu_missing": MistakeMessage(
-        say("the ReLU is missing"), say("Replace what is negative by 0: max(x, 0).")
+        say("the ReLU is missing"), say("Replace negative numbers with 0: max(x, 0).")
     ),
     "relu_extra": MistakeMessage(
         say("there is a ReLU too many"),
         say("Leave the ReLU out here: negative numbers must stay."),
     ),
     "relu_in_every_round": MistakeMessage(
-        say("the ReLU is taken in every round of the sum, should be once"),
+        say("the ReLU is applied in every round of the sum, not once"),
         say(
             "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
             " the sum."
@@ -278,11 +278,11 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "relu_inverted": MistakeMessage(
         say("what is positive is cut off, should be what is negative"),
-        say("ReLU is the larger one of x and 0: max, not min."),
+        say("ReLU is the maximum of x and 0: max, not min."),
     ),
     "relu_absolute": MistakeMessage(
-        say("signs are dropped, negative numbers should become 0"),
-        say("ReLU is the larger one of x and 0, not the absolute value."),
+        say("signs are dropped; negative numbers should become 0"),
+        say("ReLU is the maximum of x and 0, not the absolute value."),
     ),
     "softmax_missing": MistakeMessage(
         say("the softmax is missing"), say("Take a softmax here, along the axis of PyTorch's.")
@@ -294,11 +294,11 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("there is a softmax too many"), say("Leave the softmax out: PyTorch has none here.")
     ),
     "softmax_axis": MistakeMessage(
-        say("the softmax goes along axis {found}, should go along axis {wanted}"),
+        say("the softmax goes along axis {found}; it should go along axis {wanted}"),
         say("Take the softmax along axis {wanted}: along it, the results sum to 1."),
     ),
     "softmax_of_all": MistakeMessage(
-        say("the softmax goes over all numbers, should go over those of one row"),
+        say("the softmax goes over all numbers; it should go over those of one row"),
         say("Divide by the sum of the row, not by that of all numbers."),
     ),
     "softmax_logarithm": MistakeMessage(
@@ -335,7 +335,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Do {first} first, and {second} on its result."),
     ),
     "order_swapped:bias": MistakeMessage(
-        say("the bias of {first} is added behind {second}, should be before it"),
+        say("the bias of {first} is added after {second}; it should be added before"),
         say("Add the bias to the product first, and do {second} on the sum."),
     ),
     "other_operand": MistakeMessage(
@@ -343,19 +343,19 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("Compare what it takes with what PyTorch's {layer} takes."),
     ),
     "other_operand:layers": MistakeMessage(
-        say("it takes the result of {taken}, should take that of {wanted}"),
+        say("it takes the result of {taken}; it should take that of {wanted}"),
         say("Give it the result of {wanted}."),
     ),
     "other_operand:steps": MistakeMessage(
-        say("it takes `{taken_step}`, should take `{wanted_step}`"),
+        say("it takes `{taken_step}`; it should take `{wanted_step}`"),
         say("Give it `{wanted_step}`, which is as in PyTorch."),
     ),
     "outputs_swapped": MistakeMessage(
-        say("the outputs are in another order than they should be"),
+        say("the outputs are in the wrong order"),
         say("Exchange the outputs."),
     ),
     "other_step_returned": MistakeMessage(
-        say("`{returned}` is returned, should be `{wanted}`"),
+        say("`{returned}` is returned; it should be `{wanted}`"),
         say("Return `{wanted}`."),
     ),
     "constant_swapped": MistakeMessage(
@@ -378,45 +378,44 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "partly_written": MistakeMessage(
         say("{share:.0%} of its numbers are never written"),
         say(
-            "Let the loops go over all of the output. Inside of a block use the block's own"
-            " variables (vi), not the loops' (i), and bind each axis to the loop that it belongs"
-            " to."
+            "Loop over the whole output. Inside a block use its axes (vi), not the loop "
+            "variables (i), and bind each axis to its loop."
         ),
     ),
     "partly_right": MistakeMessage(
         say("{share:.0%} of its numbers are right"),
         say(
-            "See what the others have in common, such as their places, their signs or their size,"
-            " and what is done differently there."
+            "Find what the others have in common, such as position, sign or size, and what "
+            "differs there."
         ),
     ),
     "partly_right:negative": MistakeMessage(
         say("{share:.0%} of its numbers are right, and all others should be 0"),
-        say("ReLU is the larger one of x and 0: what is negative becomes 0, whatever it was."),
+        say("ReLU is the maximum of x and 0: every negative number becomes 0."),
     ),
     "partly_right:along": MistakeMessage(
         say(
             "{share:.0%} of its numbers are right, and those that are not lie from {start} to {end}"
             " along axis {axis}"
         ),
-        say("See what is done differently there, for example by a loop that ends too early."),
+        say("Find what differs there, such as a loop that ends too early."),
     ),
     "zeros": MistakeMessage(
         say("all numbers are 0"),
         say(
-            "Find the first value that is 0 and should not be: it may never be stored, be"
-            " multiplied by 0, or be divided by a number that has become infinite."
+            "Find the first value that is 0 and should not be: it may never be stored, may be"
+            " multiplied by 0, or divided by a number that has become infinite."
         ),
     ),
     "input_returned": MistakeMessage(
-        say("its input comes out unchanged"), say("Return what is computed, not what is taken.")
+        say("its input is returned unchanged"), say("Return the result, not the input.")
     ),
     "low_precision": MistakeMessage(
-        say("it computes in {dtype}, should compute in float32"),
+        say("it computes in {dtype}; it should be float32"),
         say("Use float32 for the input, the constants and every layer."),
     ),
     "low_precision:buffer": MistakeMessage(
-        say("it keeps `{buffer}` in {dtype}, should keep it in float32"),
+        say("it keeps `{buffer}` in {dtype}; it should be float32"),
         say("Allocate `{buffer}` in float32, and leave out the casts to {dtype}."),
     ),
 }

@@ -28,26 +28,26 @@ PRODUCT_MESSAGES: Mapping[str, MistakeMessage] = {
         say("A linear layer computes x @ weight.T: row j of the weight makes column j."),
     ),
     "weight_not_transposed:True": MistakeMessage(
-        say("the weight is reshaped, should be transposed"),
+        say("the weight is reshaped; it should be transposed"),
         say(
             "A linear layer computes x @ weight.T. A reshape keeps the numbers in their order in"
             " memory, so that rows do not become columns: use a transposition."
         ),
     ),
     "transposed:first": MistakeMessage(
-        say("the first matrix is transposed, should not be"),
+        say("the first matrix is transposed and should not be"),
         say("Read the first argument in row i and column k, where k is the index of the sum."),
     ),
     "transposed:second": MistakeMessage(
-        say("the second matrix is transposed, should not be"),
+        say("the second matrix is transposed and should not be"),
         say("Read the second argument in row k and column j, where k is the index of the sum."),
     ),
     "transposed:both": MistakeMessage(
-        say("both matrices are transposed, should not be"),
+        say("both matrices are transposed and should not be"),
         say("Read the first argument at (i, k) and the second one at (k, j)."),
     ),
     "result_transposed": MistakeMessage(
-        say("the result is transposed, should not be"),
+        say("the result is transposed and should not be"),
         say("Store the sum of row i and column j at (i, j)."),
     ),
     "operands_swapped": MistakeMessage(
@@ -55,16 +55,16 @@ PRODUCT_MESSAGES: Mapping[str, MistakeMessage] = {
         say("A product of matrices depends on the order: the first argument gives the rows."),
     ),
     "index_fixed:first": MistakeMessage(
-        say("of the first argument, only the first matrix is read"), _FIRST_OF_BATCH
+        say("only the first matrix of the first argument is read"), _FIRST_OF_BATCH
     ),
     "index_fixed:second": MistakeMessage(
-        say("of the second argument, only the first matrix is read"), _SECOND_OF_BATCH
+        say("only the first matrix of the second argument is read"), _SECOND_OF_BATCH
     ),
     "index_fixed:first_matrix": MistakeMessage(
-        say("of the first argument, only the matrix at {index} is read"), _FIRST_OF_BATCH
+        say("only the matrix at {index} of the first argument is read"), _FIRST_OF_BATCH
     ),
     "index_fixed:second_matrix": MistakeMessage(
-        say("of the second argument, only the matrix at {index} is read"), _SECOND_OF_BATCH
+        say("only the matrix at {index} of the second argument is read"), _SECOND_OF_BATCH
     ),
     "index_fixed:bias": MistakeMessage(
         say("the bias is read at the same index, {index}, for the whole output"),
@@ -76,7 +76,7 @@ PRODUCT_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "index_fixed:term": MistakeMessage(
         say("a factor is read at the same index, {index}, in every round of the sum"),
-        say("Read both factors with the index of the sum, which is another one in every round."),
+        say("Read both factors at the sum's index, which changes in every round."),
     ),
     "index_fixed:first_item": MistakeMessage(
         say("the first operand is read at the same index, {index}, along one axis"),

@@ -133,14 +133,15 @@ def _where(departure: Departure, what: Text) -> Text:
     if departure.shape is None and not what:
         return _unreached(departure, values)
     if departure.is_short:
-        return say("Up to `{step}` all is as in PyTorch, but then {what}.", **values)
+        return say("Up to `{step}` everything is as in PyTorch, but then {what}.", **values)
     if None not in (departure.shape, departure.wanted) and departure.shape != departure.wanted:
         return _other_shape(what, values)
     if not departure.layer:
         return say("`{step}` departs from PyTorch: {what}.", **values)
     if departure.before:
         return say(
-            "Up to `{before}` all is as in PyTorch; `{step}` departs from its {layer}: {what}.",
+            "Up to `{before}` everything is as in PyTorch; `{step}` departs from its {layer}:"
+            " {what}.",
             **values,
         )
     return say("`{step}` departs from PyTorch's {layer}: {what}.", **values)
@@ -158,7 +159,7 @@ def _beyond(departure: Departure) -> tuple[Text, Text]:
     """Say of a step behind the last layer that it is one too many."""
     values = {"before": departure.before, "step": departure.step}
     return (
-        say("`{before}` is PyTorch's output already, and `{step}` changes it.", **values),
+        say("`{before}` is already PyTorch's output, and `{step}` changes it.", **values),
         say("Leave `{step}` out.", **values),
     )
 
@@ -168,12 +169,11 @@ def _added(departure: Departure) -> tuple[Text, Text]:
     values: dict[str, Value] = {"step": departure.step, "layer": name_layer(departure.layer)}
     return (
         say(
-            "`{step}` changes the numbers of what it takes, and PyTorch's next step there is"
-            " {layer}.",
+            "`{step}` changes its input, and PyTorch's next step there is {layer}.",
             **values,
         ),
         say(
-            "See whether `{step}` belongs there: PyTorch does {layer} on what it takes as it is.",
+            "Check whether `{step}` belongs there: PyTorch applies {layer} directly to its input.",
             **values,
         ),
     )
@@ -190,7 +190,9 @@ def _other_shape(what: Text, values: Mapping[str, Value]) -> Text:
 
 def _unreached(departure: Departure, values: Mapping[str, Value]) -> Text:
     if departure.before:
-        return say("Up to `{before}` all is as in PyTorch; the run ends in `{step}`.", **values)
+        return say(
+            "Up to `{before}` everything is as in PyTorch; the run ends in `{step}`.", **values
+        )
     return say("The run ends in `{step}`.", **values)
 
 
@@ -201,7 +203,7 @@ def _difference(departure: Departure) -> Text:
     if departure.nan:
         return say("{share} of its values are NaN or infinite", share=_percent(departure.nan))
     if departure.difference is None:
-        return say("its values are other ones")
+        return say("its values are different")
     if departure.difference >= 1:
         return say("its values are off by more than the largest one")
     return say(
@@ -224,13 +226,14 @@ def _compare(departure: Departure) -> Text:
     is_rounded = departure.difference is not None and departure.difference < ROUNDING
     if _MOSTLY <= departure.right <= ALL_BUT_RIGHT and not is_rounded:
         return say(
-            "{share:.0%} of its elements are right: see what the others have in common, such as"
-            " their places, their signs or their size.",
+            "{share:.0%} of its elements are right: find what the others have in common, such"
+            " as position, sign or size.",
             share=departure.right,
         )
     if departure.shape is None:
         return say(
-            "Run `{step}` in your notebook on what the steps before it give, and read its error.",
+            "Run `{step}` in your notebook on the result of the steps before it, and read its"
+            " error.",
             step=departure.step,
         )
     if not departure.layer:

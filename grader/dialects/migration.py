@@ -253,7 +253,7 @@ def _rewrite(
     except NotParsedError as problem:
         return [], [Left(cell.number, statement.first, _STATEMENT, problem.reason)]
     except RecursionError:
-        return [], [Left(cell.number, statement.first, _STATEMENT, say("it nests too deep"))]
+        return [], [Left(cell.number, statement.first, _STATEMENT, say("it is nested too deeply"))]
     supplied = {each.name for each in names_gone() if each.supplied}
     notes = [
         Left(cell.number, line, what, why, what.english in supplied)

@@ -30,7 +30,7 @@ somewhere between 1000 and 20,000."""
 CHAIN_LIMIT = 1000
 """Most operands of one `and`, or targets of one `=`: LibCST's tree is as deep as there are some."""
 
-_TOO_DEEP = say("it nests too deep, or it is too long")
+_TOO_DEEP = say("it is nested too deeply or too long")
 
 
 class Statement(msgspec.Struct, frozen=True):

@@ -75,7 +75,7 @@ _REASONS: Mapping[Why, Text] = {
         " notebook would have to import"
     ),
     "relay": say("Relay has been removed; Relax is what followed it"),
-    "lower": say("there is no function for it any more; build the module"),
+    "lower": say("its function has been removed; build the module"),
     "te_schedule": say(
         "schedules of tensor expressions have been removed; make a PrimFunc and a Schedule of it"
     ),

@@ -230,13 +230,12 @@ class CaseOracle:
         if not np.array_equal(whole, values) or not within:
             raise CourseError(
                 say(
-                    "The oracle's function for {part} returns numbers that are no {dtype}.",
+                    "The oracle's function for {part} returns numbers that do not fit {dtype}.",
                     part=self.options.id,
                     dtype=output.dtype,
                 ),
                 say(
-                    "Let it round and cut off as the assignment asks: integers from {least} to"
-                    " {largest}.",
+                    "Round and clamp as the assignment asks: integers from {least} to {largest}.",
                     least=least,
                     largest=largest,
                 ),

@@ -80,7 +80,7 @@ RACE_HINT = say(
 )
 
 
-_STAY_INSIDE = say("Let each loop of this index end where the buffer does, or correct the index.")
+_STAY_INSIDE = say("End each loop of this index where the buffer ends, or correct the index.")
 
 
 def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
@@ -106,10 +106,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             return Problem(first.message, _STAY_INSIDE, code="refused")
         return Problem(
             first.message,
-            say(
-                "Modules may use TensorIR, Relax and arithmetic, and no other way out of"
-                " the module."
-            ),
+            say("Use TensorIR, Relax and arithmetic only."),
             code="refused",
         )
     capture = replace(capture, module=module, base=started and started.document)
@@ -180,13 +177,13 @@ def _not_registered(name: str) -> Problem:
     """
     return Problem(
         say(
-            "The module calls the external function `{name}`, and the notebook registers none of"
-            " that name.",
+            "The module calls the external function `{name}`, which the notebook does not "
+            "register.",
             name=name,
         ),
         say(
-            'Register it before the module is built: @tvm.register_global_func("{name}") above the'
-            " function. Names that TVM itself has are not taken.",
+            'Register it before the module is built: @tvm.register_global_func("{name}") '
+            "above the function. TVM's own functions are not accepted.",
             name=name,
         ),
         code="refused",
@@ -197,7 +194,7 @@ def _inspect_python(capture: Capture) -> Candidate | Problem:
     """Take a capture of a Python function: there is no module to read."""
     if capture.module or list(capture.externs) != [PYTHON_FUNCTION]:
         return Problem(
-            say("The function could not be taken over."),
+            say("The function could not be transferred."),
             say("Define it in a cell of its own."),
             code="not_captured",
         )
@@ -227,15 +224,15 @@ def unreadable() -> Problem:
 
 UNTIMED = Problem(
     say("The answer of the process that timed the schedule cannot be read."),
-    say("A schedule may compute, and must leave the process that it runs in alone."),
+    say("A schedule may compute, but must not touch the process that runs it."),
     code="no_answer",
 )
 """What comes of a runner that times something and whose answer breaks the protocol."""
 
 _STALE = Problem(
     say(
-        "The outputs are right by luck: they change with what memory happened to hold, as a buffer"
-        " is read before it is written."
+        "The outputs are right by luck: a buffer is read before it is written, so they change"
+        " with the contents of memory."
     ),
     say(
         "Write to the buffer before it is added to or compared with, as `with T.init():` does for"
@@ -388,7 +385,7 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
     if len(values) < arrangement.samples:
         return Problem(
             say(
-                "The output has {rows} rows for a batch of inputs, which are too few.",
+                "The output has {rows} rows for a batch of inputs, which is too few.",
                 rows=outputs.shape[1],
             ),
             say("Return one row of scores for every image."),

@@ -89,7 +89,7 @@ def make_inputs(
             path,
             None,
             say("oracle.py has no function called {name}.", name="inputs"),
-            say("Write it: def {signature}. It returns {result}.", **_form(table)),
+            say("Define it as def {signature}. It returns {result}.", **_form(table)),
         )
     groups: dict[tuple[int, ...], list[_Sample]] = {tuple(table.extents.values()): []}
     for number, case in enumerate(table.case):
@@ -135,14 +135,16 @@ def _made(
     """Return the extents of one sample, and its arguments. Raises MistakeError."""
     call = f"inputs({seed}, {case.name!r})"
     line = line_of(function)
-    with blaming(path, say("It was called as {call}. Call it so to see why.", call=call), line):
+    with blaming(
+        path, say("It was called as {call}. Make the same call to see why.", call=call), line
+    ):
         result = function(seed, case.name)
     wanted = {each.name for each in table.arguments}
     if not isinstance(result, Mapping) or set(result) != wanted:
         had = in_a_row(map(repr, result)) if isinstance(result, Mapping) else type(result).__name__
         told = say("{call} returns {found}.", call=call, found=had)
         raise fault("inputs", path, line, told, say("It returns {result}.", **_form(table)))
-    hint = say("Return NumPy arrays, or what NumPy makes arrays of.")
+    hint = say("Return NumPy arrays, or values that NumPy converts to arrays.")
     with blaming(path, hint, line, code="inputs"):
         found = [np.asarray(result[each.name]) for each in table.arguments]
         extents: dict[str, int] = {}
@@ -179,5 +181,5 @@ def _array(
         name=table.name,
         wanted=f"{table.dtype}{table.spelled}",
     )
-    hint = say("Return one sample, without an axis for the cases, and numbers that the dtype has.")
+    hint = say("Return one sample, without an axis for cases, with numbers that fit the dtype.")
     raise fault("inputs", path, line, told, hint)

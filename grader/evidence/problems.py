@@ -29,11 +29,11 @@ from grader.report import CheckCode, Diagnosis
 
 
 _REASONS = {
-    "decode": say("The module could not be taken over: {detail}"),
+    "decode": say("The module could not be transferred: {detail}"),
     "load": say("TVM could not load the module: {detail}"),
     "build": say("TVM could not build the module: {detail}"),
     "externs": say("An external function could not be used: {detail}"),
-    "signature": say("The module does not have the form that is asked for: {detail}"),
+    "signature": say("The module does not have the required form: {detail}"),
     "run": say("The module failed while it ran: {detail}"),
     "time": say("The schedule could not be timed: {detail}"),
 }
@@ -62,29 +62,23 @@ _HINTS = {
 
 _VIOLATIONS: dict[ViolationKind, Text] = {
     "allocation": say(
-        "The function {function} asks for a buffer {subject} of a size that cannot be."
+        "The function {function} asks for an impossible size of the buffer {subject}."
     ),
-    "assumption": say("The function {function} assumes something that is not so."),
-    "conversion": say(
-        "The function {function} makes an integer of a number that has none: it is too large, or"
-        " not a number."
-    ),
+    "assumption": say("The function {function} assumes something that is false."),
+    "conversion": say("The function {function} casts NaN or an out-of-range float to an integer."),
     "division": say("The function {function} divides an integer by zero."),
-    "overflow": say(
-        "In the function {function}, an integer becomes larger or smaller than its type can hold."
-    ),
+    "overflow": say("In the function {function}, an integer overflows its type."),
     "unguarded": say(
-        "The function {function} was not run, because it cannot be seen that it stays within its"
-        " buffers."
+        "The function {function} was not run, because its accesses cannot be shown to stay "
+        "inside its buffers."
     ),
 }
 _NO_ITEM = say(
-    "The function {function} would have used item {value} of the buffer {subject}, but it has only"
-    " the items 0 to {most}."
+    "The function {function} accesses item {value} of the buffer {subject}, which has only "
+    "the items 0 to {most}."
 )
 _NO_ITEM_OF_SOME = say(
-    "The function {function} would have used item {value} of the buffer {subject}, which it does"
-    " not have."
+    "The function {function} accesses item {value} of the buffer {subject}, which does not exist."
 )
 _WITHIN = say(
     "Compare every index with the extents of its buffer, also where the loop does not divide the"
@@ -100,33 +94,30 @@ TIME_LIMIT = Problem(
 _SPECIAL: Mapping[FailureCode, Problem] = {
     "NotDeterministic": Problem(
         say("The same input gave two different outputs."),
-        say(
-            "An output or intermediate buffer is read before it is written, or parallel"
-            " loops overlap."
-        ),
+        say("A buffer is read before it is written, or iterations of a parallel loop overlap."),
         code="not_deterministic",
     ),
     "InputChanged": Problem(
         say("The function wrote into its inputs while it was timed."),
-        say("Write to the output and to buffers of the function's own only."),
+        say("Write only to the output and to the function's own buffers."),
         code="changed_inputs",
     ),
     "Disturbed": Problem(
         say(
-            "The function changed what it was measured with: calls are missing, or memory beside"
-            " its arrays was written."
+            "The function damaged its measurement: it skipped calls, or wrote outside of its "
+            "arrays."
         ),
-        say("Keep all indices within the extents of their buffers."),
+        say("Keep all indices within their buffers."),
         code="disturbed",
     ),
     "UnknownWorkload": Problem(
         say(
-            "The scheduled function computes something else than the unscheduled one that it would"
-            " be compared with, so its speed says nothing."
+            "The scheduled function computes something else than the unscheduled one, so its "
+            "speed cannot be compared."
         ),
         say(
-            "Let it compute the layer (its bias and its ReLU may be in it) and nothing else: keep"
-            " pooling and other layers in functions of their own."
+            "Compute the layer (bias and ReLU may be included) and nothing else: keep pooling"
+            " and other layers in separate functions."
         ),
         code="other_computation",
     ),
@@ -174,9 +165,7 @@ def explain_failure(failure: FromRunner) -> Problem:
     Raises ProtocolError for a result of another task: no runner of ours sends one.
     """
     if not isinstance(failure, TaskFailure):
-        raise ProtocolError(
-            say("A runner answered another question than it was asked."), say("Report this.")
-        )
+        raise ProtocolError(say("A runner answered a different question."), say("Report this."))
     if failure.violation is not None:
         return explain_violation(failure.violation)
     if failure.code in _SPECIAL:
@@ -207,7 +196,7 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     if failure.raised is not None and recognise(failure.error, "").kind == "not_implemented":
         return Problem(
             say("{name} (cell {cell}) is not solved yet.", name=name, cell=capture.cell),
-            say("Replace the stub by your solution."),
+            say("Replace the stub with your solution."),
             code="unsolved",
         )
     if failure.code == EXTERN_DIED:
@@ -222,12 +211,12 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     if not message:
         return Problem(
             say("{name} raised {error}.", name=name, error=failure.error),
-            say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
+            say("Call it in a cell of its own, on arrays of the required shapes."),
             code="raised",
         )
     return Problem(
         say("{name} raised {error}: {message}", name=name, error=failure.error, message=message),
-        say("Call it in a cell of its own, on arrays of the shapes that are asked for."),
+        say("Call it in a cell of its own, on arrays of the required shapes."),
         code="raised",
     )
 
@@ -239,9 +228,9 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
 
 
 WRITE_THE_BUFFER = say(
-    "Write the result into the last argument: out[...] = result for a NumPy array,"
-    " torch.from_dlpack(out).copy_(result) for a tensor. A new variable of the same name is not the"
-    " buffer."
+    "Write the result into the last argument: out[...] = result for a NumPy array, "
+    "torch.from_dlpack(out).copy_(result) for a tensor. A new variable with the same name is "
+    "not the buffer."
 )
 
 WRITE_THE_OUTPUT = say(
@@ -338,13 +327,13 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say(
-            "One sample's output has the shape {got}, it should be {wanted}.",
+            "One sample's output has the shape {got}; it should be {wanted}.",
             got=str(actual.shape[1:]),
             wanted=str(outputs.desired.shape[1:]),
         )
     if str(actual.dtype) != comparison.dtype:
         return say(
-            "The output's dtype is {got}, it should be {wanted}.",
+            "The output's dtype is {got}; it should be {wanted}.",
             got=str(actual.dtype),
             wanted=comparison.dtype,
         )
@@ -391,7 +380,7 @@ def _is_mixed(comparison: Comparison) -> bool:
 def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> Text:
     """Say what outputs look like beside the right ones."""
     if np.allclose(actual, actual.flat[0]):
-        return say("The output is the same everywhere: does it depend on the input at all?")
+        return say("The output is the same everywhere: check that it depends on the input.")
     share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
     if share > 0:
         return say(

@@ -11,8 +11,8 @@ END_SECONDS = 1.0
 """How long to wait for the exit status of a runner whose connection is gone."""
 
 _ENDINGS = {
-    128 + signal.SIGSEGV: say("It read or wrote memory that is not its own (segmentation fault)."),
-    128 + signal.SIGBUS: say("It read or wrote memory that is not its own (bus error)."),
+    128 + signal.SIGSEGV: say("It accessed memory that is not its own (segmentation fault)."),
+    128 + signal.SIGBUS: say("It accessed memory that is not its own (bus error)."),
     128 + signal.SIGILL: say("It used an instruction that this processor does not have."),
     128 + signal.SIGFPE: say("It divided an integer by zero."),
     128 + signal.SIGABRT: say("It was aborted, because a check in it failed or memory ran out."),
@@ -21,12 +21,12 @@ _ENDINGS = {
 }
 
 _EXCESSES = {
-    "memory": say("It was ended, because it used more memory than it may."),
-    "processes": say("It was ended, because it started more processes than it may."),
-    "files": say("It was ended, because it made more files than it may."),
-    "disk": say("It was ended, because it wrote more than it may."),
-    "descriptors": say("It was ended, because it had more files open than it may."),
-    "machine": say("It was ended, because it took the memory that the machine had left."),
+    "memory": say("It was ended, because it used more memory than allowed."),
+    "processes": say("It was ended, because it started more processes than allowed."),
+    "files": say("It was ended, because it created more files than allowed."),
+    "disk": say("It was ended, because it wrote more than allowed."),
+    "descriptors": say("It was ended, because it opened more files than allowed."),
+    "machine": say("It was ended, because it used the machine's last memory."),
 }
 
 
@@ -40,5 +40,5 @@ def start_hint(*processes: Process) -> Text:
     """Say what to do, with the last line of the first process that wrote something."""
     texts = (process.standard_error.strip() for process in processes)
     lines = next(filter(None, texts), "").splitlines()
-    told = say("It said: {line}", line=lines[-1]) if lines else NOTHING
+    told = say("It printed: {line}", line=lines[-1]) if lines else NOTHING
     return join(say("Run `grader doctor`: the packages may not fit together."), told)

@@ -27,9 +27,9 @@ from grader.report import Scripts
 
 NO_TRACE = say("the module comes from no Schedule, or its Schedule kept no trace that can be saved")
 NO_BASE = say("the module that its Schedule started from is not known")
-BAD_BASE = say("the module that its Schedule started from is not one that is accepted here")
-NO_STEPS = say("its Schedule has done no step")
-OTHER_FUNCTION = say("it is of another function than the one that is graded")
+BAD_BASE = say("the module that its Schedule started from is not accepted here")
+NO_STEPS = say("its Schedule has no steps")
+OTHER_FUNCTION = say("it belongs to another function than the graded one")
 CHANGED_BASE = say("the function was already changed in the module that its Schedule started from")
 NOT_REPLAYED = say("its trace could not be replayed")
 
@@ -124,7 +124,7 @@ def _others(
     """Return the function for other batches, or why there are none."""
     base = candidate.capture.base
     if unscheduled.data is None or base is None:
-        return Rebatched((), say("the convolution has not one input of a known batch"))
+        return Rebatched((), say("the convolution has no single input of a known batch"))
     if not batches:
         return Rebatched(())
     return rebatch(base, unscheduled.name, unscheduled.data.place, batches, functions)
@@ -197,7 +197,7 @@ def _has_batch(function: FunctionFacts, batch: int) -> bool:
 
 UNREADABLE = Problem(
     say("The answer of the process that compared the schedule with the target cannot be read."),
-    say("A schedule may compute, and must leave the process that it runs in alone."),
+    say("A schedule may compute, but must not touch the process that runs it."),
     code="no_answer",
 )
 
@@ -227,7 +227,7 @@ def gather_target(
         return _no_target(error.message)
     (wanted, *more) = facts.functions.values() or (None,)
     if wanted is None or more:
-        return _no_target(say("it is not one TIR function"))
+        return _no_target(say("it is not a single TIR function"))
     return TargetMatch(answer.equal, answer.place, wanted, function)
 
 

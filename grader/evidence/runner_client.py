@@ -232,7 +232,7 @@ class Runner:
         for process in self._processes():
             process.kill()
         if self._failure is None:
-            self._failure = Ended("run", "Died", "", why=say("The runner was ended."))
+            self._failure = Ended("run", "Died", "", why=say("The runner was killed."))
 
     def __enter__(self) -> Runner:
         return self

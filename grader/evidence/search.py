@@ -31,16 +31,16 @@ from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, Tri
 HOST = "host"
 
 NOT_A_SPACE = Problem(
-    say("Nothing is drawn in this schedule, so there is nothing to search."),
+    say("The schedule draws nothing, so there is nothing to search."),
     say(
-        "Let the schedule draw what may be chosen: sch.sample_perfect_tile(loop, n=2) in place of"
-        " factors, sch.sample_categorical(...) in place of a number."
+        "Draw the choices in the schedule: sch.sample_perfect_tile(loop, n=2) in place of "
+        "factors, sch.sample_categorical(...) in place of a number."
     ),
     code="unmet",
 )
 NONE_RAN = Problem(
-    say("None of the schedules that were drawn could be built and run."),
-    say("Draw a few yourself, and run each: space(tvm.s_tir.Schedule(module))."),
+    say("None of the drawn schedules could be built and run."),
+    say("Draw a few schedules yourself and run each: space(tvm.s_tir.Schedule(module))."),
     code="unmet",
 )
 
@@ -135,11 +135,11 @@ def _draw(
     if not answer.trials:
         return Problem(
             say(
-                "None of {trials} schedules that were drawn could be done: {message}.",
+                "None of the {trials} drawn schedules could be applied: {message}.",
                 trials=trials,
                 message=clause(foreign(answer.message)),
             ),
-            say("Draw only what fits: every draw must leave the steps that follow possible."),
+            say("Draw only feasible values: every draw must keep the following steps possible."),
             code="unmet",
         )
     return answer

@@ -48,15 +48,13 @@ class Subject:
             return
         if not isinstance(self.comparison, Computation):
             raise CourseError(
-                say("A check of a schedule has no `weight`, and its part no `computation`."),
-                say(
-                    "Give one of them: it says which function is scheduled. See docs/assignment.md."
-                ),
+                say("A schedule check has no `weight`, and its part has no `computation`."),
+                say("Give one of them to say which function is scheduled. See docs/assignment.md."),
             )
         tensors = (*self.comparison.arguments, *self.comparison.outputs)
         if len(self.comparison.outputs) != 1 or BFLOAT16 in {each.dtype for each in tensors}:
             raise CourseError(
-                say("Computation {id} cannot be that of a schedule.", id=str(self.comparison.id)),
+                say("Computation {id} cannot be a schedule's.", id=str(self.comparison.id)),
                 say(
                     "Give it one output, and arrays of another type than bfloat16, or no check of a"
                     " schedule."
@@ -198,7 +196,7 @@ def fits(buffer: BufferFacts, table: TensorTable) -> bool:
 
 
 NO_CONVOLUTION = Problem(
-    say("No TIR function of the module is given the convolution's weight."),
+    say("No TIR function of the module takes the convolution's weight."),
     say("Keep the convolution as a TIR function that takes the weight as an argument."),
     code="unmet",
 )

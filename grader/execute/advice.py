@@ -32,7 +32,7 @@ _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
     ),
     "file_size": (
         "file_size",
-        lambda _: say("A file may have 256 MB: write less, or several files."),
+        lambda _: say("Write at most 256 MB to a file, or use several files."),
     ),
     "processes": (
         "processes",
@@ -51,8 +51,8 @@ _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
     "no_compiler": (
         "no_compiler",
         lambda _: say(
-            "TVM needs a C compiler to link a library, and this machine has none. It is not needed"
-            " to run a module: use relax.VirtualMachine(executable, tvm.cpu())."
+            "TVM needs a C compiler to link a library, and this machine has none. Running a "
+            "module does not need it: use relax.VirtualMachine(executable, tvm.cpu())."
         ),
     ),
     "network": (
@@ -128,7 +128,7 @@ def advice_for(
     if not given.files or known.kind != "not_found":
         return "error", NOTHING
     return "given_files", say(
-        "What the assignment gives is in the folder that the notebook runs in: {files}.",
+        "The assignment's given values are in the notebook's working folder: {files}.",
         files=given.shown,
     )
 
@@ -138,8 +138,8 @@ def _advice_on_package(name: str) -> Text:
     first = name.partition(".")[0]
     if first in _PACKAGES:
         return say(
-            "This package is not installed where notebooks are graded. Use it to show something"
-            " only, and in cells of their own: the other imports of this cell were run."
+            "This package is not installed where notebooks are graded. Use it only for "
+            "display, in cells of its own: the other imports of this cell were run."
         )
     return say(
         "If `{name}` is a file of yours, put its code into the notebook: one file is graded. A"

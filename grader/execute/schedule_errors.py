@@ -23,7 +23,7 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
     "step_without_block": (
         ("block",),
         say("The function has no block {block}."),
-        say("Read the names of its blocks with sch.show(), and give get_sblock one of them."),
+        say("Print the names of its blocks with sch.show(), and give one of them to get_sblock."),
     ),
     "step_inlines_sum": (
         ("block",),
@@ -85,7 +85,7 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
     ),
     "step_on_gone": (
         ("what",),
-        say("That variable is of a {what} that an earlier step has replaced."),
+        say("This variable refers to a {what} that an earlier step has replaced."),
         say(
             "Use the loops that split, fuse or loop_partition return, or read them anew:"
             " sch.get_loops(sch.get_sblock(name))."

@@ -18,8 +18,8 @@ OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
 
 CAPTURE_DAMAGE = say(
-    "The notebook wrote something of its own where the grader expects modules. "
-    "Only the modules that came before it are graded."
+    "The notebook wrote its own data where the grader expects modules. Only earlier modules "
+    "are graded."
 )
 
 
@@ -39,23 +39,23 @@ class Stop(msgspec.Struct, frozen=True):
 
 _NOTES: dict[NoteKind, Text] = {
     "cut": say(
-        "Output was cut (cell {cells}): {output_mb:g} MB are kept of a cell, {all_mb:g} MB of all"
-        " cells together. That costs no points."
+        "Output was cut (cell {cells}): a cell keeps {output_mb:g} MB, all cells together "
+        "{all_mb:g} MB. This costs no points."
     ),
     "asked": say(
-        "A question was asked (cell {cells}). Nobody answers while a notebook is graded: the answer"
-        " was an empty line."
+        "The notebook asked for input (cell {cells}). Nobody answers while it is graded: it "
+        "got an empty line."
     ),
     "restarted": say(
-        "The kernel was to be restarted (cell {cells}). The notebook went on in the one it had."
+        "The notebook asked to restart its kernel (cell {cells}). It continued in the same one."
     ),
     "loop_variable": say(
-        "A block uses a loop's variable in place of an axis (cell {cells}), which today's TVM"
-        " refuses. It was run as earlier versions did, and is graded on what it computes."
+        "A block uses a loop variable where it needs an axis (cell {cells}). Current TVM "
+        "refuses this; it was run as earlier versions did, and graded on its result."
     ),
     "drawn": say(
-        "A window or a widget was asked for to draw in (cell {cells}). It was drawn into the"
-        " notebook."
+        "The notebook asked for a window or widget (cell {cells}). It was drawn into the "
+        "notebook instead."
     ),
 }
 
@@ -132,7 +132,7 @@ _EXCESSES: Mapping[Cause, _Told] = {
     ),
     "files": (
         say(
-            "Cell {cell} made more than {files} files, and the notebook was stopped.",
+            "Cell {cell} created more than {files} files, and the notebook was stopped.",
         ),
         say("Write fewer files, or delete those that you no longer need."),
     ),
@@ -144,8 +144,8 @@ _EXCESSES: Mapping[Cause, _Told] = {
     ),
     "descriptors": (
         say(
-            "Cell {cell} had more files open than the {descriptors} that all processes"
-            " together may have, and the notebook was stopped.",
+            "Cell {cell} had more files open than the {descriptors} allowed for all processes"
+            " together, and the notebook was stopped.",
         ),
         say("Close files, pipes and sockets, or start fewer processes."),
     ),
@@ -182,8 +182,8 @@ _DEATHS: Mapping[int, _Told] = {
     ),
     128 + signal.SIGKILL: (
         say(
-            "Cell {cell} ended the Python process: it was killed, most often"
-            " because it used too much memory.",
+            "Cell {cell} ended the Python process: it was killed, most likely for using too "
+            "much memory.",
         ),
         say("Use smaller arrays, or delete those that you no longer need."),
     ),
@@ -236,5 +236,5 @@ def _left_out(cell: int, cells: int) -> Text:
     if cell == cells:
         return NOTHING
     if cell + 1 == cells:
-        return say("Cell {cells} was not run.", cells=cells)
+        return say("Cells {cells} were not run.", cells=cells)
     return say("Cells {first} to {cells} were not run.", first=cell + 1, cells=cells)

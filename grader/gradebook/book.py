@@ -43,7 +43,7 @@ class OvertakenError(GraderError):
     """Raised when somebody else has marked meanwhile; `entry` is what counts now, if one does."""
 
     def __init__(self, entry: Adjustment | None) -> None:
-        super().__init__(say("Somebody else has marked this meanwhile."))
+        super().__init__(say("Somebody else has marked this in the meantime."))
         self.entry = entry
 
 
@@ -309,7 +309,7 @@ class Gradebook:
                 )
             if connection.execute(undone).first() is not None:
                 raise UsageError(
-                    say("Adjustment {adjustment} is taken back already.", adjustment=adjustment),
+                    say("Adjustment {adjustment} has already been undone.", adjustment=adjustment),
                     say("See: grader grades show STUDENT"),
                 )
             row = {"attempt": found.attempt, "part": found.part, "points": None, "factor": None}

@@ -207,7 +207,7 @@ def _bring_up_to_date(database: Database, *, make: bool) -> None:
         return
     if foreign:
         raise GradebookError(
-            say("{where} is a database, but no gradebook.", where=database.where),
+            say("{where} is a database, but not a gradebook.", where=database.where),
             say("Name another one, or an empty one."),
         )
     if version is None and not make:
@@ -217,8 +217,8 @@ def _bring_up_to_date(database: Database, *, make: bool) -> None:
     if version is not None and version > NEWEST:
         raise GradebookError(
             say(
-                "The gradebook {where} was written by a later grader: its version is"
-                " {version}, and this one knows {newest}.",
+                "The gradebook {where} has version {version}, written by a later grader; this"
+                " one knows {newest}.",
                 where=database.where,
                 version=version,
                 newest=NEWEST,
@@ -243,7 +243,7 @@ def _make_file(path: Path) -> None:
                 path=str(path),
                 reason=str(error.strerror),
             ),
-            say("Its folder must be there, and be yours to write to."),
+            say("The folder must exist, and you must be able to write to it."),
         ) from None
     os.close(descriptor)
 
@@ -253,14 +253,14 @@ def _parsed(url: str) -> sa.URL:
         parsed = make_url(url)
     except exc.ArgumentError:
         raise UsageError(
-            say("{variable} is neither a file nor the URL of a database.", variable=VARIABLE),
+            say("{variable} is neither a file nor a database URL.", variable=VARIABLE),
             say("Write a path, or postgresql://NAME:PASSWORD@HOST/DATABASE."),
         ) from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise UsageError(
-            say("A gradebook cannot be in {driver}.", driver=parsed.drivername),
+            say("A gradebook cannot use {driver}.", driver=parsed.drivername),
             say("SQLite and PostgreSQL are served."),
         )
     return parsed
@@ -327,18 +327,18 @@ def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
         return kind(
             say("The gradebook {where} cannot be reached: {error}.", where=where, error=said[0]),
             say(
-                "What was reported as done is kept. See whether the server runs and lets you in,"
-                " and run the same command again."
+                "Reported work is kept. Check that the server runs and accepts you, and run "
+                "the same command again."
             ),
         )
     return GradebookError(
-        say("The gradebook {where} refuses: {error}.", where=where, error=said[0]),
+        say("The gradebook {where} refused: {error}.", where=where, error=said[0]),
         say("Nothing was changed."),
     )
 
 
-_FULL = say("The gradebook {where} cannot be written: there is no room, or the disk fails.")
-_MAKE_ROOM = say("Make room there, and run the same command again: what was done is kept.")
+_FULL = say("The gradebook {where} cannot be written: the disk is full or fails.")
+_MAKE_ROOM = say("Free some space there, and run the same command again: finished work is kept.")
 _NO_ROOM = "53100"
 """What PostgreSQL calls a full disk."""
 
@@ -347,19 +347,18 @@ _REASONS = (
         ("not a database", "malformed", "file is encrypted"),
         say("The gradebook {where} is damaged."),
         say(
-            "Put a copy of it in its place. What can be read of it:"
-            " sqlite3 gradebook.sqlite .recover"
+            "Replace it with a copy. To recover what is readable: sqlite3 gradebook.sqlite .recover"
         ),
     ),
     (
         ("locked",),
-        say("The gradebook {where} is being written by somebody else, for a minute already."),
-        say("Wait for the other command's end, and run this one again. Nothing was changed."),
+        say("Another process has been writing the gradebook {where} for a minute."),
+        say("Wait until the other command ends, and run this one again. Nothing was changed."),
     ),
     (("disk is full", "disk I/O"), _FULL, _MAKE_ROOM),
     (
         ("readonly", "unable to open"),
-        say("The gradebook {where} cannot be written or read by you."),
-        say("Look at the modes of the file and of its folder."),
+        say("You cannot read or write the gradebook {where}."),
+        say("Check the permissions of the file and of its folder."),
     ),
 )

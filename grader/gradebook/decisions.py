@@ -69,8 +69,8 @@ def _told_entry(entry: Adjustment) -> dict[str, str | Text]:
 def idle_line(entry: Adjustment) -> Text:
     """Return what is said of an adjustment of a part that is not in the grading."""
     return say(
-        "There is no part {part} in this grading, so adjustment {number} by {who}, {time}, counts"
-        " for nothing: {reason}",
+        "There is no part {part} in this grading, so adjustment {number} by {who}, {time}, "
+        "has no effect: {reason}",
         **_told_entry(entry),
     )
 

@@ -79,7 +79,7 @@ class Marking(Value, frozen=True):
             )
             for each in self.items
         )
-        said = in_clauses(items) if self.items else say("no item of the rubric")
+        said = in_clauses(items) if self.items else say("no rubric item")
         return in_clauses((said, foreign(self.comment))) if self.comment else said
 
 
@@ -234,15 +234,15 @@ def find_student(students: Sequence[Student], word: str) -> Student:
                 named = say("{named} and {more} more", named=named, more=len(found) - _TOLD)
             raise UsageError(
                 say(
-                    "{count} students are called {word}: {named}.",
+                    "{count} students match {word}: {named}.",
                     count=len(found),
                     word=repr(word),
                     named=named,
                 ),
-                say("Name one by the word that the roster has for them."),
+                say("Name one by the roster's id."),
             )
     raise UsageError(
-        say("Nobody in the roster is called {word}.", word=repr(word)),
+        say("Nobody in the roster has the id, e-mail or name {word}.", word=repr(word)),
         say("See: grader grades list"),
     )
 
@@ -295,7 +295,7 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
                     name=path.name,
                     login=entry.login,
                 ),
-                say("Every student has one line: remove one, or give them different ids."),
+                say("Each student has one line: remove one, or give them different ids."),
             )
     return tuple(entry for _, entry in found.values())
 
@@ -353,7 +353,7 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
         seen = in_a_row(header[:_TOLD])
         raise UsageError(
             say(
-                "Nothing in {name} says who is who: its columns are {seen}.",
+                "No column of {name} identifies students: its columns are {seen}.",
                 name=path.name,
                 seen=seen,
             ),
@@ -390,7 +390,11 @@ def _entry(
         return None
     if not login:
         raise UsageError(
-            say("Line {number} of {name} does not say who it is.", number=number, name=path.name),
+            say(
+                "Line {number} of {name} does not identify a student.",
+                number=number,
+                name=path.name,
+            ),
             say("Fill in {column}, or remove the line.", column=header[columns[_LOGIN]]),
         )
     names = told.pop("first", ""), told.pop("last", "")

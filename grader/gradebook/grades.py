@@ -317,8 +317,8 @@ def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
 
 def _other_rubric_line(other: _Total) -> Text:
     return say(
-        "Attempt {number} was graded by another rubric and is not compared: grader regrade"
-        " --changed counts it anew.",
+        "Attempt {number} was graded by another rubric and is not compared: grader regrade "
+        "--changed recomputes it.",
         number=other.attempt.number,
     )
 
@@ -326,7 +326,7 @@ def _other_rubric_line(other: _Total) -> Text:
 def _choice_line(chosen: _Total, count: int, compared: int, counts: Counting) -> Text:
     number = chosen.attempt.number
     if count == 1:
-        return say("Attempt {number} counts: no other one is graded.", number=number)
+        return say("Attempt {number} counts: no other attempt is graded.", number=number)
     if counts == "best":
         return say("Attempt {number} counts: the best of {count}.", number=number, count=compared)
     if compared > 1:
@@ -346,8 +346,8 @@ def _grading_line(grading: Grading) -> Text:
     if grading.settled:
         return say("Graded {time} by grader {version}: {points} of {possible}.", **told)
     return say(
-        "Graded {time} by grader {version}: {points} of {possible} so far; the machine kept a check"
-        " from being decided, so grade it again.",
+        "Graded {time} by grader {version}: {points} of {possible} so far; the machine "
+        "prevented a check, so grade it again.",
         **told,
     )
 
@@ -355,7 +355,9 @@ def _grading_line(grading: Grading) -> Text:
 def _part_line(part: PartPoints) -> Text:
     points = _of(part.score, part.max_score)
     if part.open and not part.max_score:
-        return say("Part {part}: a person gives {open} points.", part=part.id, open=show(part.open))
+        return say(
+            "Part {part}: {open} points are given by hand.", part=part.id, open=show(part.open)
+        )
     return say("Part {part}: {points} of {possible}.", part=part.id, **points)
 
 
@@ -365,19 +367,19 @@ def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal
         return NOTHING
     if attempt.handed_in is None and attempt.told_late:
         return say(
-            "The LMS calls it late and does not say by how much, so nothing is lost yet: say when"
-            " it was handed in, with grader batch --handed-in TIME."
+            "The LMS calls it late without saying by how much, so nothing is lost yet: give "
+            "its time of submission with grader batch --handed-in TIME."
         )
     if attempt.handed_in is None:
-        return say("Nobody has said when it was handed in, so it counts as in time.")
+        return say("Its time of submission is unknown, so it counts as on time.")
     if not late.late_by:
         return say("Handed in on time.")
     told = {"span": _told_span(late.late_by)}
     if policy is None:
-        return say("Handed in {span} late; the assignment says of no cost.", **told)
+        return say("Submitted {span} late; the assignment sets no penalty.", **told)
     if late.is_closed:
         return say(
-            "Handed in {span} late, after it was closed: all {lost} points are lost.",
+            "Submitted {span} late, after closing: all {lost} points are lost.",
             **told,
             lost=show(lost),
         )
@@ -385,7 +387,7 @@ def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal
     if late.free_days:
         used = say("Free days used: {days}.", days=late.free_days)
     if not late.units:
-        within = say("Handed in {span} late, which costs nothing.", **told)
+        within = say("Submitted {span} late, without penalty.", **told)
         return join(within, used)
     cost = say(
         "Handed in {span} late: {percent} % are lost, {lost} points.",

@@ -133,7 +133,7 @@ def assignment_id(connection: Connection, slug: str) -> int:
         known = in_a_row(slugs) if slugs else say("none")
         raise UsageError(
             say("The gradebook has no assignment {slug}.", slug=repr(slug)),
-            say("There is: {known}.", known=known),
+            say("Known: {known}.", known=known),
         )
     return int(found)
 

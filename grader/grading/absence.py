@@ -25,10 +25,7 @@ _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     ),
     "module": (
         say("The notebook has no module called {entry}."),
-        say(
-            "Let {entry} be the IRModule (or the PrimFunc) that is asked for. If a cell failed,"
-            " mend that first."
-        ),
+        say("Assign the IRModule (or the PrimFunc) to {entry}. If a cell failed, fix that first."),
     ),
     "schedule": (
         say("No schedule was found in the notebook."),
@@ -55,18 +52,18 @@ _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     "pass": (
         say("The notebook has no pass called {entry}."),
         say(
-            "Let {entry} be a pass, or a function from one IRModule to another. If a cell failed,"
-            " mend that first."
+            "Define {entry} as a pass, or as a function from one IRModule to another. If a "
+            "cell failed, fix that first."
         ),
     ),
 }
 """What is missing, and what to do, by what is looked for."""
 
 _NEEDS = say("{where} takes arguments that the grader cannot know: {told}")
-_NO_ARGUMENTS = say("Let the function take no arguments, or give them default values.")
+_NO_ARGUMENTS = say("Define the function without arguments, or give them default values.")
 _SUPPLIED = say(
-    "Let the function take no arguments, give them default values, or name them so that the grader"
-    " knows what they are: {names}."
+    "Define the function without arguments, give them default values, or use names that the "
+    "grader knows: {names}."
 )
 _FAILURES: dict[str, tuple[Text, Text]] = {
     "not_a_module": (
@@ -80,7 +77,7 @@ _FAILURES: dict[str, tuple[Text, Text]] = {
     ),
     "extern_not_portable": (
         say("An external function of {where} cannot be taken over: {told}"),
-        say("Let it use only NumPy, PyTorch and plain values of the notebook."),
+        say("Use only NumPy, PyTorch and plain values of the notebook."),
     ),
 }
 """The same for an entry point of which no module came, by the reason that the kernel gave."""
@@ -88,19 +85,19 @@ _FAILURES: dict[str, tuple[Text, Text]] = {
 _OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
     ("importer", "needs_arguments"): (
         _NEEDS,
-        say("Let it take the traced model and the list of its input shapes, and nothing else."),
+        say("Take the traced model and the list of its input shapes, and nothing else."),
     ),
     ("pass", "not_a_module"): (
         say("{where} made {told} of a model, not an IRModule."),
-        say("Let it return the module that it is given, with another `main`."),
+        say("Return the given module with another `main`."),
     ),
     ("space", "not_a_module"): (
         say("{where} returned {told}, not a Schedule."),
-        say("Let it change the Schedule that it is given, and return that or nothing."),
+        say("Change the given Schedule, and return it or nothing."),
     ),
     ("python", "extern_not_portable"): (
         say("{where} cannot be taken over: {told}"),
-        say("Let it use only NumPy and plain values of the notebook."),
+        say("Use only NumPy and plain values of the notebook."),
     ),
 }
 """What is said in another way of some kinds of entry points."""
@@ -108,16 +105,16 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
 
 _LOST: dict[str, tuple[Text, Text]] = {
     "failed": (
-        say("{name} is not there: cell {cell}, in which it is made, ended in {error}: {message}"),
-        say("Mend that cell, and {name} can be graded."),
+        say("{name} is missing: cell {cell}, which defines it, ended in {error}: {message}"),
+        say("Fix that cell; then {name} can be graded."),
     ),
     "stopped": (
-        say("{name} is not there: cell {cell}, in which it is made, was stopped."),
-        say("The notes say why. Make {name} in a cell of its own, before what is slow."),
+        say("{name} is missing: cell {cell}, which defines it, was stopped."),
+        say("The notes say why. Build {name} in a cell of its own, before anything slow."),
     ),
     "not_run": (
-        say("{name} is not there: cell {cell}, in which it is made, was not run."),
-        say("The notes say which cell ended the notebook: mend that one."),
+        say("{name} is missing: cell {cell}, which defines it, was not run."),
+        say("The notes say which cell ended the notebook: fix that one."),
     ),
 }
 """The same for what stands in a cell that did not run to its end, by that cell's fate."""
@@ -128,7 +125,7 @@ _MADE = re.compile(
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
 
-_REPLACE = say("Replace the stub by your solution.")
+_REPLACE = say("Replace the stub with your solution.")
 
 _NAMES = 20_000
 """How many names are looked at; a text that binds more is nobody's solution."""
@@ -218,7 +215,7 @@ def _explain_failure(
     if failure.reason == "raised":
         advice = advice_on_loop_variable(failure.loop_variable)
         cause = advice or _cause(known, preamble, layers)
-        mend = say("Call the function in a cell of its own and mend the first error.")
+        mend = say("Call the function in a cell of its own and fix the first error.")
         return Problem(_raised(failure, where), cause or mend, code="raised")
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])

@@ -293,8 +293,8 @@ def _withheld(assignment: Assignment) -> tuple[Text, ...]:
         return ()
     return (
         say(
-            "Not graded here: hidden parts, for {points:g} points. What decides them is not in this"
-            " copy of the course.",
+            "Not graded here: hidden parts, worth {points:g} points. This copy of the course "
+            "does not contain their checks.",
             points=assignment.withheld,
         ),
     )
@@ -319,8 +319,8 @@ def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, 
     found = [(word, first_cell_with(word, submission.sources)) for word in assignment.watch]
     return tuple(
         say(
-            "Code cell {cell} uses `{word}`. That costs no points here; an instructor should look"
-            " whether the assignment allows it.",
+            "Code cell {cell} uses `{word}`. This costs no points here; an instructor should "
+            "check whether the assignment allows it.",
             cell=cell,
             word=word,
         )

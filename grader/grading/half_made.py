@@ -83,7 +83,7 @@ def with_stop(
         found[name] = _changed(found[name], reason, stop)
     for name, table in kinds.items() if lacking else ():
         if "timing" in find_check(table).needs and not table.withheld:
-            reason = join(told_stop(stop), say("A schedule that is half made is not timed."))
+            reason = join(told_stop(stop), say("An incomplete schedule is not timed."))
             problem = Problem(reason, _remedy(stop), code="unfinished_cell")
             found[name] = not_graded(problem)
     return found
@@ -127,5 +127,5 @@ def _place(stop: Stop) -> Text:
 
 
 def _remedy(stop: Stop) -> Text:
-    go_on = say("The lines behind it were not run. They may be right as they are.")
-    return join(stop.remedy or say("Mend that line."), go_on)
+    go_on = say("The lines after it were not run. They may be right.")
+    return join(stop.remedy or say("Fix that line."), go_on)

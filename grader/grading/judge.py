@@ -129,8 +129,8 @@ def _name(text: str) -> str:
     return clean if len(clean) <= NAME_LIMIT else f"{clean[: NAME_LIMIT - 1]}…"
 
 
-WITHHELD = say("This was not graded: what decides it is not in this copy of the course.")
-WHO_HAS_IT = say("Your instructors grade it with the complete one.")
+WITHHELD = say("This was not graded: this copy of the course does not contain its checks.")
+WHO_HAS_IT = say("Your instructors grade it with the complete course.")
 
 
 def judge_case(part: PartTable, case: Case) -> Part:
@@ -177,7 +177,7 @@ def _note_on(candidate: Candidate) -> Text:
     known = [each for each in FUNCTION_ATTRIBUTES if each.startswith(("tirx.", "global_"))]
     meant = get_close_matches(name, known, n=1)
     note = say("The attribute {name} means nothing to TVM and was left out.", name=shown(name))
-    return join(note, say("Is `{name}` meant?", name=meant[0]) if meant else NOTHING)
+    return join(note, say("Did you mean `{name}`?", name=meant[0]) if meant else NOTHING)
 
 
 def _with_note(checks: tuple[Check, ...], note: Text) -> tuple[Check, ...]:
@@ -208,7 +208,7 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     return not_graded(
         Problem(
             say("Counts only once this holds: {condition}.", condition=clause(titles[others[0]])),
-            say("Mend that first."),
+            say("Fix that first."),
             code="waits",
         )
     )
@@ -243,13 +243,17 @@ def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> 
     )
 
 
-IS_GIVEN = say("`{name}` (cell {cell}) is what the assignment gives, and no solution of yours.")
-SOLVE_IT = say("Write it yourself. What the notebook shows can be read, and is worth no points.")
-_NOT_PROVEN = say(
-    "`{name}` (cell {cell}) is what the assignment gives, and that your schedule leads there is not"
-    " proven: {reason}."
+IS_GIVEN = say("`{name}` (cell {cell}) is given by the assignment, not your solution.")
+SOLVE_IT = say(
+    "Write it yourself. Students can read what the notebook shows, so it earns no points."
 )
-_REPLAYABLE = say("Leave out what is not replayed. Steps that can be replayed are your solution.")
+_NOT_PROVEN = say(
+    "`{name}` (cell {cell}) is given by the assignment, and your schedule is not proven to "
+    "lead there: {reason}."
+)
+_REPLAYABLE = say(
+    "Leave out steps that cannot be replayed. Steps that can be replayed are your solution."
+)
 
 _IN_VAIN = ("raised", "not_a_module", "needs_arguments")
 

@@ -40,8 +40,8 @@ def refuse_missing_compiler(
     if of_cells or of_entries:
         raise MachineError(
             say(
-                "The notebook links a library with a C compiler, this machine has none, and points"
-                " would be lost by that."
+                "The notebook links a library with a C compiler; this machine has none, which"
+                " would cost points."
             ),
             join(say("Install one and grade again:"), how_to_install("gcc")),
         )

@@ -154,7 +154,7 @@ def best_of(seen: Sequence[Observation]) -> Observation:
     best = max(seen, key=lambda each: -1.0 if each.points is None else each.points)
     if len(seen) == 1:
         return best
-    told = say("There are {count} reports; the best one is counted here.", count=len(seen))
+    told = say("There are {count} reports; the best one counts here.", count=len(seen))
     return replace(best, concerns=(Concern("several", told), *best.concerns))
 
 
@@ -249,7 +249,7 @@ def _concerns(report: Report, marked: Collection[str]) -> Iterator[Concern]:
         for check in part.checks:
             yield from _of_check(check, report.max_score)
         if part.contested:
-            why = say("Another candidate of {part} is better in some check.", part=part.title)
+            why = say("Another candidate for {part} does better in some check.", part=part.title)
             yield Concern("contested", why)
         if part.open and part.id not in marked:
             yield Concern("unmarked", say("{part} is not marked yet.", part=part.title))

@@ -85,7 +85,7 @@ class _BatchAxis:
         graph = self.graph
         parameters = graph.list(self.function, "params")
         if not 0 <= data < len(parameters) - 1 or not all(is_buffer(graph, p) for p in parameters):
-            raise NotPlainError(say("its arguments are not the data and other arrays"))
+            raise NotPlainError(say("its arguments are not only data and arrays"))
         self.read(graph.field(self.function, "body"))
         source, output = parameters[data], parameters[-1]
         self.own |= {source, output}
@@ -130,7 +130,7 @@ class _BatchAxis:
         graph = self.graph
         variable = graph.field(index, "loop_var")
         if variable in self.loops or graph.optional(index, "step") is not None:
-            raise NotPlainError(say("its loops are written in an unusual way"))
+            raise NotPlainError(say("its loops have an unusual form"))
         self.loops[variable] = index
         self.scan(graph.field(index, "min"))
         self.scan(graph.field(index, "extent"))
@@ -262,7 +262,7 @@ class _BatchAxis:
         elif variable in self.loops:
             self.change_range(self.loops[variable], self.loops[variable], "extent")
         else:
-            raise NotPlainError(say("{variable} is no loop", variable=self.spell(variable)))
+            raise NotPlainError(say("{variable} is not a loop", variable=self.spell(variable)))
         self.pending.extend(self.bound[variable])
         for access, axis in self.indexed[variable]:
             self.follow_access(access, axis)

@@ -185,8 +185,8 @@ class _Function:
         """Return the finding for one index of one buffer."""
         subject = self.graph.name(buffer)
         text = say(
-            "In the function {function}, index {axis} of the buffer {buffer}"
-            " runs from {low} to {high}, but it may only run from 0 to {most}.",
+            "In the function {function}, index {axis} of the buffer {buffer} runs from {low} "
+            "to {high}, but must stay between 0 and {most}.",
             function=shown(self.name),
             axis=axis + 1,
             buffer=shown(subject),

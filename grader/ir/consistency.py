@@ -67,7 +67,7 @@ def _damaged(reason: Text) -> IRError:
 
 def _bad_name(text: str) -> IRError:
     return IRError(
-        say("The name {name} in the module is not a usable name.", name=shown(text)),
+        say("The name {name} in the module is invalid.", name=shown(text)),
         say("Use letters, digits and underscores in names."),
     )
 
@@ -118,7 +118,7 @@ def _module(graph: Graph, index: int) -> None:
     functions = [variable for variable, _ in graph.pairs(graph.field(index, "functions"))]
     named = {graph.name(variable, "name_hint"): variable for variable in functions}
     if len(named) != len(functions) or named != by_name:
-        raise _damaged(say("the names of its functions do not fit its functions"))
+        raise _damaged(say("the module's names do not match its functions"))
 
 
 # --- extents -------------------------------------------------------------------------------------
@@ -306,16 +306,16 @@ def _constant(graph: Graph, index: int) -> None:
 
 def _integer(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("int", "uint", "bool")):
-        raise _damaged(say("an integer has not the type of one"))
+        raise _damaged(say("the type of an integer is not an integer type"))
     value, numbers = constant(graph, index), type_of(graph, index).numbers
     # As an int8, 1000 is -24: whoever reads 1000 proves what does not hold (cheat wild_literal).
     if value is not None and numbers is not None and not numbers.low <= value <= numbers.high:
-        raise _damaged(say("an integer is none of its type"))
+        raise _damaged(say("an integer does not fit its type"))
 
 
 def _float(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("float", "bfloat")):
-        raise _damaged(say("a floating-point number has not the type of one"))
+        raise _damaged(say("the type of a floating-point number is not a float type"))
 
 
 def _vector(graph: Graph, index: int) -> None:

@@ -36,19 +36,19 @@ from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
 _RUNS = say(
-    "The function {name} decides by the contents of the buffer {buffer} which of its"
-    " statements run."
+    "In the function {name}, the contents of the buffer {buffer} decide which of its "
+    "statements run."
 )
 _LOOPS = say(
-    "The function {name} decides by the contents of the buffer {buffer} how often a loop runs."
+    "In the function {name}, the contents of the buffer {buffer} decide how often a loop runs."
 )
 _ACCESS = say(
-    "The function {name} decides by the contents of the buffer {buffer} which element of a"
-    " buffer it reads or writes."
+    "In the function {name}, the contents of the buffer {buffer} decide which element of a "
+    "buffer is accessed."
 )
 _CHOICE = say(
-    "The function {name} decides by the contents of the buffer {buffer} which of two"
-    " expressions it computes."
+    "In the function {name}, the contents of the buffer {buffer} decide which of two "
+    "expressions is computed."
 )
 
 _DECIDING: dict[str, tuple[tuple[str, ...], Text]] = {

@@ -50,7 +50,7 @@ class Budget:
         self._left -= steps
         if self._left < 0:
             raise IRError(
-                say("The module has too many parts to be read."), say("Build a smaller module.")
+                say("The module has too many parts to read."), say("Build a smaller module.")
             )
 
 

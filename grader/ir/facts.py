@@ -270,23 +270,25 @@ _UNPROVEN = {
         "In the function {name}, an index comes from a {subject} that may not fit its type."
     ),
     "division": say(
-        "The function {name} divides numbers of {subject} as TVM may not: the divisor may be zero"
-        " or negative, or the dividend is the shifted remainder of another division."
+        "The function {name} divides numbers of {subject} in a way that TVM computes wrongly:"
+        " the divisor may be zero or negative, or the dividend is the shifted remainder of "
+        "another division."
     ),
     "index": say(
-        "In the function {name}, index {place} of the buffer {subject} may lie outside of it."
+        "In the function {name}, index {place} of the buffer {subject} may be out of bounds."
     ),
-    "iterator": say("In the function {name}, a block's iterator {subject} may leave its range."),
-    "nesting": say("The function {name} is nested too deep to be looked through."),
-    "overflow": say("In the function {name}, an index may be too large for its type {subject}."),
-    "part": say("In the function {name}, the part {subject} of a buffer may lie outside of it."),
+    "iterator": say("In the function {name}, a block's iterator {subject} may be out of range."),
+    "nesting": say("The function {name} is nested too deeply to be analysed."),
+    "overflow": say("In the function {name}, an index may overflow its type {subject}."),
+    "part": say("In the function {name}, the region {subject} of a buffer may be out of bounds."),
     "pipeline": say("The function {name} has a loop ({subject}) that is a software pipeline."),
-    "size": say("In the function {name}, it is not known how large the buffer {subject} is."),
-    "stack": say("The function {name} keeps too much in small buffers: they are on the stack."),
+    "size": say("In the function {name}, the size of the buffer {subject} is unknown."),
+    "stack": say("The function {name} allocates too much on the stack."),
 }
 _UNGUARDED = {
     "annotation": say(
-        "In the function {name}, an annotation tells TVM something wrong of a buffer ({subject})."
+        "In the function {name}, an annotation gives TVM wrong information about a buffer "
+        "({subject})."
     ),
     "call": say("The function {name} calls another function of its module."),
     "layout": say(
@@ -294,13 +296,15 @@ _UNGUARDED = {
         " own."
     ),
     "large": say("In the function {name}, the buffer {subject} takes more than 1 GB."),
-    "length": say("The function {name} is too long to be looked through."),
+    "length": say("The function {name} is too long to be analysed."),
     "pointer": say("The function {name} uses addresses of buffers ({subject})."),
     "scope": say("The function {name} uses {subject} where it is not defined."),
     "types": say(
-        "The function {name} has an expression ({subject}) that is of another type than it says."
+        "The function {name} has an expression ({subject}) whose type is not the declared one."
     ),
-    "undefined": say("What the function {name} does depends on an undefined value ({subject})."),
+    "undefined": say(
+        "The result of the function {name} depends on an undefined value ({subject})."
+    ),
 }
 
 

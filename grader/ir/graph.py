@@ -142,7 +142,9 @@ def decode_graph(document: bytes) -> Graph:
     if _count_keys(document) != _expected_keys(parsed):
         raise _damaged(say("a field is written twice"))
     if not 0 <= graph.root < len(graph.types) or graph.types[graph.root] != "ir.IRModule":
-        raise IRError(say("What was saved is not an IRModule."), say("Return the IRModule itself."))
+        raise IRError(
+            say("The saved object is not an IRModule."), say("Return the IRModule itself.")
+        )
     return graph
 
 
@@ -196,7 +198,7 @@ def _damaged(reason: Text) -> IRError:
 
 
 def _too_many() -> IRError:
-    return IRError(say("The module has too many parts to be read."), say("Build a smaller module."))
+    return IRError(say("The module has too many parts to read."), say("Build a smaller module."))
 
 
 class _Checker:
@@ -244,7 +246,7 @@ class _Checker:
             )
         data = node.data
         if type(data) is not dict or data.keys() != rules.keys():
-            raise _damaged(say("a {node} has not the fields it should have", node=shown(node.type)))
+            raise _damaged(say("a {node} does not have its fields", node=shown(node.type)))
         for name, rule in rules.items():
             value = data[name]
             if not self.accepts(value, rule, index):
@@ -263,7 +265,7 @@ class _Checker:
         """Check a node whose data is not a table of fields, and return its value."""
         if kind in ("array", "map"):
             if not self.references(data, index) or (kind == "map" and len(data) % 2):
-                raise _damaged(say("a {kind} refers to something that is not there", kind=kind))
+                raise _damaged(say("a {kind} refers to something that does not exist", kind=kind))
             if kind == "map" and not self.are_distinct(data[::2]):
                 raise _damaged(say("a map has a key twice"))
             children.extend(data)
@@ -273,7 +275,7 @@ class _Checker:
         if kind == "tensor":
             return self.tensor(data)
         if not _is_payload(kind, data):
-            raise _damaged(say("a value of kind {kind} is not right", kind=kind))
+            raise _damaged(say("a value of kind {kind} is invalid", kind=kind))
         return None if kind == "none" else data
 
     def are_distinct(self, keys: list[int]) -> bool:

@@ -237,10 +237,10 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
                 say("The annotation {name} is not replayed here.", name=shown(attributes[0])),
                 _HINT,
             )
-        raise _damaged(say("a step {shown} is not written as it should be", shown=shown(kind)))
+        raise _damaged(say("step {shown} is malformed", shown=shown(kind)))
     is_tiling = kind == "Annotate" and _TILES.fullmatch(str(inputs[1])) is not None
     if kind == "Annotate" and is_tiling != (attributes == [_TILING]):
-        raise _damaged(say("a step {shown} is not written as it should be", shown=shown(kind)))
+        raise _damaged(say("step {shown} is malformed", shown=shown(kind)))
     known.update(outputs)
 
 

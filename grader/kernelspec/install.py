@@ -45,9 +45,7 @@ class KernelspecPlace(msgspec.Struct, frozen=True):
     def folder(self) -> Path:
         """Return the folder of kernels. Raises UsageError where both are said."""
         if self.user and self.prefix is not None:
-            raise UsageError(
-                say("A kernel is for --user or below --prefix."), say("Leave out one of them.")
-            )
+            raise UsageError(say("Give either --user or --prefix."), say("Leave out one of them."))
         if self.user:
             return Path(jupyter_data_dir()) / "kernels"
         return Path(self.prefix or sys.prefix).absolute() / "share" / "jupyter" / "kernels"

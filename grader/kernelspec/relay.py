@@ -75,7 +75,7 @@ def read_connection(file: Path) -> Connection:
         ) from None
     except msgspec.DecodeError as error:
         raise UsageError(
-            say("{file} is no connection file: {error}", file=str(file), error=str(error)), _HINT
+            say("{file} is not a connection file: {error}", file=str(file), error=str(error)), _HINT
         ) from None
 
 

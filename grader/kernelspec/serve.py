@@ -122,9 +122,7 @@ _REASONS: dict[Cause, tuple[Text, Text]] = {
     ),
 }
 _OF_THE_MACHINE = (
-    say(
-        "The machine had no memory or no processor left for the notebook, and its kernel was ended."
-    ),
+    say("The machine ran out of memory or processors for the notebook, and its kernel was ended."),
     say("Run it again when less runs on this machine."),
 )
 
@@ -225,7 +223,7 @@ def _end(process: Process, relay: Relay) -> int:
     status = process.wait(_DEATH_SECONDS)
     if status is None:
         raise SandboxError(
-            say("The notebook's kernel sent a longer message than it may, and was ended."),
+            say("The notebook's kernel sent a message that was too long, and was ended."),
             say("Print less, for example only the first few values."),
         )
     if process.cause:

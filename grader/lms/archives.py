@@ -218,8 +218,8 @@ def _unpack(
                     )
     outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds, encoding)
     if end == "damaged":
-        hint = say("Download it anew; what is unpacked by hand can be named as a folder.")
-        damaged = say("{name} is no archive, or a damaged one.", name=archive.name)
+        hint = say("Download it again. A folder that you unpacked by hand works, too.")
+        damaged = say("{name} is not an archive, or is damaged.", name=archive.name)
         raise ArchiveError(damaged, hint, "damaged", outcome)
     if end == "large":
         raise _too_large(archive, limits, outcome)
@@ -238,7 +238,7 @@ def _too_large(archive: Path, limits: ArchiveLimits, outcome: UnpackOutcome) -> 
             files=limits.files,
             seconds=limits.seconds,
         ),
-        say("If that is right, unpack it by hand, and name the folder."),
+        say("If this is right, unpack it by hand, and name the folder."),
         "large",
         outcome,
     )

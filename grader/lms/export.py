@@ -75,7 +75,8 @@ def export_grades(
         if own is None:
             raise UsageError(
                 say(
-                    "{form} takes the file back that it has written itself.", form=form.capitalize()
+                    "{form} accepts only the file that it has written itself.",
+                    form=form.capitalize(),
                 ),
                 say(
                     "Export its gradebook, or the grading worksheet, and name it with --into FILE."
@@ -108,7 +109,7 @@ def _canvas(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> 
     header = [each.strip() for each in own.header]
     if "ID" not in header or not ("Student" in header or {"LastName", "FirstName"} <= {*header}):
         raise UsageError(
-            say("That is no gradebook of Canvas: it has no columns Student and ID."),
+            say("This is not a Canvas gradebook: it has no columns Student and ID."),
             say("Choose Export in Canvas' gradebook, and name the file."),
         )
     at = header.index(_canvas_column(header, column))
@@ -213,10 +214,10 @@ def _brightspace(grades: list[ExportedGrade], own: ReadTable, column: str | None
     if _END_OF_LINE not in header or not keys.keys() & {"sid", "user"}:
         raise UsageError(
             say(
-                "That is no export of Brightspace's grades: it has no column {name}.",
+                "This is not an export of Brightspace's grades: it has no column {name}.",
                 name=_END_OF_LINE,
             ),
-            say("Export grades with both keys and points grades, and name the file."),
+            say("Export the grades with both keys and points grades, and name the file."),
         )
     at = header.index(_brightspace_column(header, column))
     names = [header.index(each) for each in _BRIGHTSPACE_NAMES if each in header]
@@ -243,7 +244,7 @@ def _brightspace_column(header: list[str], wanted: str | None) -> str:
     raise UsageError(
         say('Brightspace\'s export has no grade item "{wanted}".', wanted=wanted)
         if wanted
-        else say("Brightspace's export has grade items, and none was named."),
+        else say("Brightspace's export has several grade items: name one."),
         say(
             "Name the assignment's with --column: {names}.",
             names=in_a_row(each.partition(_POINTS_GRADE)[0] for each in items),
@@ -379,7 +380,7 @@ class _Scale:
         if maximum.strip() and self._theirs is None:
             raise UsageError(
                 say("The maximum {text} is no number.", text=repr(maximum.strip())),
-                say("Correct it in the file: points would be out of another maximum."),
+                say("Correct it in the file: otherwise points would refer to a different maximum."),
             )
 
     @property

@@ -124,11 +124,11 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
     if not (reports / SUMMARY).is_file():
         raise UsageError(
             say(
-                "{reports} is no folder of reports: it has no {file}.",
+                "{reports} is not a folder of reports: it has no {file}.",
                 reports=str(reports),
                 file=SUMMARY,
             ),
-            say("Name the folder that was --output of `grader batch`."),
+            say("Name the --output folder of `grader batch`."),
         )
     students = {each.folder: each for each in collected.students}
     graded: dict[str, list[GradedWork]] = {}
@@ -166,8 +166,8 @@ def _read(path: Path) -> Report:
         return decode_report(content)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
-            say("{path} is no report.", path=str(path)),
-            say("Take away what `grader batch` has not written."),
+            say("{path} is not a report.", path=str(path)),
+            say("Remove everything that `grader batch` has not written."),
         ) from None
 
 

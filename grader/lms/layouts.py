@@ -77,16 +77,16 @@ def read_layout(
         if found.handed_in:
             return found
         raise UsageError(
-            say("There is nothing in {name} that students have handed in.", name=folder.name),
-            say("Name the archive, or the folder in which the students' folders are."),
+            say("{name} contains no submissions.", name=folder.name),
+            say("Name the archive, or the folder that contains the students' folders."),
         )
     raise UsageError(
         say(
-            "There is nothing in {name} that is laid out as by {layout}.",
+            "Nothing in {name} has the layout of {layout}.",
             name=folder.name,
             layout=demanded,
         ),
-        say("Leave --from out, or name the folder in which the students' folders are."),
+        say("Leave out --from, or name the folder that contains the students' folders."),
     )
 
 
@@ -290,7 +290,7 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
     except (msgspec.MsgspecError, yaml.YAMLError, ValueError, TypeError, RecursionError):
         raise UsageError(
             say("{file} is not what Gradescope writes.", file=_METADATA),
-            say("Export the submissions anew."),
+            say("Export the submissions again."),
         ) from None
 
 

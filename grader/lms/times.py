@@ -211,7 +211,7 @@ def zone_of(name: str) -> ZoneInfo:
     """Return a zone by its name. Raises UsageError where there is none."""
     if name not in available_timezones():
         raise UsageError(
-            say("{name} is no time zone.", name=repr(name)),
+            say("{name} is not a time zone.", name=repr(name)),
             say("Name one of the IANA list, such as Europe/Berlin or America/New_York."),
         )
     return ZoneInfo(name)

@@ -107,8 +107,8 @@ def _refusal(told: Text, command: str) -> SandboxError:
     return SandboxError(
         told,
         say(
-            "That is a limit of the shell, too low to grade. Raise it there: {command}"
-            " (where that is refused, root may).",
+            "The shell's limit is too low to grade. Raise it: {command} (if that is refused, "
+            "root may).",
             command=command,
         ),
     )

@@ -51,12 +51,12 @@ _PERMISSIONS = 0o444
 """Whoever can read a file can lock it, see flock(2): nobody needs to write into this one."""
 
 HELD_TOO_LONG = say(
-    "Other gradings were timing on this machine, and their turn did not end within {seconds:.0f}"
-    " seconds: this one did not wait any longer. More of its measurements may have been disturbed."
+    "Other gradings were timing on this machine for more than {seconds:.0f} seconds; this one"
+    " did not wait longer. More of its measurements may be disturbed."
 )
 NO_LOCK = say(
-    "Other gradings on this machine could not be kept from timing at the same moment: {reason}."
-    " More of the measurements may have been disturbed."
+    "Other gradings on this machine could not be kept from timing at the same time: {reason}."
+    " More measurements may be disturbed."
 )
 
 
@@ -278,7 +278,7 @@ def _open_existing(path: Path) -> int:
         ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise LockError(say("{path} is no plain file", path=str(path)))
+        raise LockError(say("{path} is not a plain file", path=str(path)))
     return descriptor
 
 

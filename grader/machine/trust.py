@@ -73,8 +73,8 @@ def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Do
     if is_taken:
         yield Doubt(
             "another_grading",
-            say("Another grading is timing on this machine right now."),
-            say("Wait until it has finished. Gradings wait for one another by themselves."),
+            say("Another grading is timing a schedule on this machine now."),
+            say("Wait until it has finished. Gradings wait for each other by themselves."),
         )
     busy = [cpu for cpu, share in facts.busy.items() if share >= QUIET_SHARE]
     quiet = [cpu for cpu in facts.cpus if cpu not in busy]
@@ -105,8 +105,8 @@ def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Do
                 which=_listed(busy),
             ),
             say(
-                "Times are best when nothing else runs: memory and the clock rate are shared by"
-                " all."
+                "Times are most reliable when nothing else runs: programs share memory and "
+                "clock rate."
             ),
             is_obstacle=False,
         )
@@ -117,15 +117,15 @@ _STOLEN: tuple[tuple[DoubtCode, Text], ...] = (
     (
         "stolen_now",
         say(
-            "The host of this virtual machine gives {share:.0%} of its CPU time to others, counted"
-            " now."
+            "The host of this virtual machine gives {share:.0%} of its CPU time to others, "
+            "measured now."
         ),
     ),
     (
         "stolen_before",
         say(
-            "The host of this virtual machine gives {share:.0%} of its CPU time to others, counted"
-            " since this machine started."
+            "The host of this virtual machine gives {share:.0%} of its CPU time to others, "
+            "measured since start."
         ),
     ),
 )
@@ -197,11 +197,11 @@ def _shared(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
         yield Doubt(
             "hyper_threading",
             say(
-                "Two CPUs share a core here (hyper-threading). The grader uses one of each core,"
-                " but a program on the other one slows it down."
+                "Two CPUs share a core here (hyper-threading). grader uses one of each core, "
+                "but a program on the other slows it down."
             ),
             say(
-                "Let nothing else run, or switch it off: {command}",
+                "Run nothing else, or switch it off: {command}",
                 command=f"echo off | {as_root('tee /sys/devices/system/cpu/smt/control')}",
             ),
             is_obstacle=False,
@@ -214,9 +214,9 @@ def _host(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
         yield Doubt(
             "virtual_cores",
             say(
-                "This is a virtual machine, and the assignment times schedules with {count}"
-                " threads: whether their CPUs share a core of the host may change from one grading"
-                " to the next.",
+                "This is a virtual machine, and the assignment times schedules with {count} "
+                "threads: whether their CPUs share a core of the host may change between "
+                "gradings.",
                 count=threads,
             ),
             say("Set `threads = 1` in assignment.toml, or use a real machine."),
@@ -237,7 +237,7 @@ def _clock(facts: MachineFacts) -> Iterator[Doubt]:
         yield Doubt(
             "governor",
             say(
-                "The clock rate of the CPUs follows their load (governor {names}).",
+                "The CPUs' clock rate follows the load (governor {names}).",
                 names=in_a_row(unsteady),
             ),
             say(

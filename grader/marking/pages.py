@@ -117,7 +117,7 @@ def _state(answer: AnswerToMark) -> Text:
     chosen = [each.id for each in _rows(answer) if each.is_chosen]
     if answer.table.score(chosen) == answer.points:
         return told
-    return join(told, say("That is not what the rubric's items that are chosen here come to."))
+    return join(told, say("The chosen rubric items do not add up to these points."))
 
 
 def _rows(answer: AnswerToMark) -> tuple[RubricRow, ...]:
@@ -232,16 +232,16 @@ class _Pages:
         return _json({"next": "/" if after is None else address_of(after, shows_all=shows_all)})
 
     def _refuse(self, status: int) -> Response:
-        refused = say("The page has sent what cannot be saved: load it again.")
+        refused = say("The page sent something that cannot be saved: load it again.")
         return _json({"message": refused.in_(self._language)}, status)
 
     def _overtaken(self, error: OvertakenError) -> str:
         entry = error.entry
         if entry is None:
-            told = say("Somebody else has taken this marking back. Nothing was saved.")
+            told = say("Somebody else has undone this marking. Nothing was saved.")
         else:
             told = say(
-                "{who} has marked this meanwhile: {points} points. Nothing was saved.",
+                "{who} has marked this in the meantime: {points} points. Nothing was saved.",
                 who=entry.who,
                 points=show(entry.points) if entry.points is not None else "0",
             )

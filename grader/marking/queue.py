@@ -72,7 +72,7 @@ class Session:
     ) -> None:
         if not assignment.manual:
             raise UsageError(
-                say("{slug} has no part that a person marks.", slug=assignment.slug),
+                say("{slug} has no part to mark by hand.", slug=assignment.slug),
                 say("Add [[manual]] to its assignment.toml; see docs/assignment.md."),
             )
         self.book = book

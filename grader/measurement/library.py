@@ -63,7 +63,7 @@ def measure_library(
     if not isinstance(answer, LibraryTiming):
         return Problem(
             say(NOT_HERE, reason=told_by(answer)),
-            say("Look at the assignment's library.py."),
+            say("See the assignment's library.py."),
             code="no_answer",
         )
     output = np.asarray(unpack_array(answer.output), np.float64)

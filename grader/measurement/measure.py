@@ -169,9 +169,7 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
 
 
 def _unlimited(reason: Text) -> Problem:
-    return put_off(
-        say("What this machine can do at most could not be measured: {reason}", reason=reason)
-    )
+    return put_off(say("This machine's peak could not be measured: {reason}", reason=reason))
 
 
 def _unpack(answer: TimingResult, shapes: int) -> list[TimedSlice] | None:

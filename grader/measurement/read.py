@@ -100,7 +100,7 @@ class Unsteady(Told):
 
 def put_off(reason: Text, hint: Text | None = None) -> Problem:
     """Return why nothing was measured, which is the machine's: it is tried again later."""
-    quieter = say("This is not your fault. Have it graded again on a machine that does less.")
+    quieter = say("This is not your fault. Ask for a regrade on a less busy machine.")
     return Problem(reason, hint or quieter, again=True, code="busy")
 
 
@@ -152,8 +152,8 @@ def _hardly_faster() -> Problem:
             " the unscheduled function."
         ),
         say(
-            "This is not your fault. The reference does not suit this machine's processor: tell"
-            " your instructor, and have it graded on another machine."
+            "This is not your fault. The reference does not suit this machine's processor: "
+            "tell your instructor, and ask for a regrade on another machine."
         ),
     )
 

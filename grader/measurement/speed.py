@@ -26,8 +26,8 @@ from grader.messages import Array, ShapeResult, TimeSchedule, view_array
 from grader.report import Timing
 
 DECIDES_HINT = say(
-    "A schedule must do the same work at every call: let conditions, loop bounds and indices depend"
-    " on loop variables only, and write a ReLU as a maximum with 0."
+    "Do the same work in every call: conditions, loop bounds and indices may depend on loop "
+    "variables only. Write a ReLU as a maximum with 0."
 )
 
 UNGUARDED_HINT = say(
@@ -108,7 +108,7 @@ def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list
     """Say why a schedule was timed at its own batch alone, where larger ones were asked for."""
     if replay is None or len(timing.shapes) > 1 or not options.batches:
         return []
-    reason = NOTHING if replay.proven else say("a larger one takes a schedule that is proven")
+    reason = NOTHING if replay.proven else say("a larger batch needs a schedule that is proven")
     reason = reason or replay.larger_reason or say("at a larger one it could not be run")
     return [say("Timed at its own batch alone: {reason}.", reason=reason)]
 
@@ -157,10 +157,10 @@ def make_version(module: bytes, facts: FunctionFacts, subject: Subject) -> Versi
     """Return what is to be timed, or why it must not be."""
     if facts.decisions:
         reason = facts.decisions[0].message
-        useless = say("Its time would say nothing about a schedule.")
+        useless = say("Its time would not measure a schedule.")
         return Problem(join(reason, useless), DECIDES_HINT, code="refused")
     if facts.unguarded is not None:
-        unsure = say("So nothing can show that it stays inside its buffers, and it is not timed.")
+        unsure = say("It cannot be shown to stay inside its buffers, so it is not timed.")
         return Problem(join(facts.unguarded.message, unsure), UNGUARDED_HINT, code="refused")
     arrays = subject.arrays(facts)
     if isinstance(arrays, Problem):

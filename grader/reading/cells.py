@@ -255,8 +255,8 @@ def _assignment(declared: object) -> tuple[str | None, tuple[SentText, ...]]:
     if len(declared) <= NAME_LENGTH:
         return _encodable(declared), ()
     note = say(
-        "The notebook's metadata name an assignment with more than {length} characters. That is no"
-        " name, and was passed over.",
+        "The notebook's metadata name an assignment with more than {length} characters. This "
+        "was ignored.",
         length=NAME_LENGTH,
     )
     return None, (sentence_of(note),)
@@ -306,7 +306,7 @@ def _source(value: object, number: int) -> str:
     if not isinstance(value, str):
         raise SubmissionError(
             say("Cell {number} of the notebook is damaged: its source is not text.", number=number),
-            say("Open it in Jupyter, mend the cell, save it, and hand in that file."),
+            say("Open it in Jupyter, fix the cell, save it, and hand in that file."),
         )
     return _encodable(value)
 

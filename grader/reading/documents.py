@@ -50,9 +50,9 @@ def migrate_document(content: bytes, suffix: str) -> Document:
     """Migrate the code of a file, whose kind its name's end says. Raises SubmissionError."""
     if suffix not in SUFFIXES:
         raise SubmissionError(
-            say("Files that end in {suffix} are not known here.", suffix=suffix)
+            say("Files ending in {suffix} are unknown here.", suffix=suffix)
             if suffix
-            else say("Files whose names have no ending are not known here."),
+            else say("Files without an ending are unknown here."),
             say(
                 "Name a notebook, a script or Markdown: {suffixes}.",
                 suffixes=", ".join(SUFFIXES),

@@ -30,7 +30,8 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 # a named pipe would be waited for without O_NONBLOCK
 
 LINK_HINT = say(
-    "A link that was handed in may lead to a solution. If it is your own, name what it leads to."
+    "Links are not followed, because a link that was handed in may lead to a solution. If it "
+    "is your own, name its target."
 )
 
 

@@ -81,7 +81,7 @@ def pack_course(course: Course) -> bytes:
     except DataError as error:
         raise UsageError(
             say("The course cannot be packed: {message}", message=error.message),
-            say("Move away what grading does not need."),
+            say("Move everything that grading does not need elsewhere."),
         ) from None
     return content
 
@@ -93,14 +93,14 @@ def source_of(environment: Mapping[str, str], sha256: str) -> ArchiveSource:
     """
     url = environment.get(URL, "")
     if not _is_safe(url):
-        unsafe = say("{url} is no address that begins with https://.", url=URL)
+        unsafe = say("{url} is not an address that begins with https://.", url=URL)
         raise UsageError(
             unsafe if url else say("{url} is not set.", url=URL),
             say("Let it be the address of the archive that `grader release --secret` wrote."),
         )
     if not re.fullmatch(r"[0-9a-f]{64}", sha256):
         raise UsageError(
-            say("Nobody has said which SHA-256 the archive must have."),
+            say("The archive's SHA-256 was not given."),
             say(
                 "Give --sha256, or let release.json be there, which `grader release --secret`"
                 " writes."
@@ -126,7 +126,9 @@ def fetch(source: ArchiveSource) -> bytes:
             hooks={"response": _follow_safely},
         ) as answer:
             if answer.status_code != requests.codes.ok:
-                raise _failure(say("its server answered with {status}", status=answer.status_code))
+                raise _failure(
+                    say("its server answered with status {status}", status=answer.status_code)
+                )
             content = b"".join(_bounded(answer))
     except requests.RequestException as error:
         raise _failure(
@@ -137,8 +139,8 @@ def fetch(source: ArchiveSource) -> bytes:
         raise DataError(
             say("The archive of the complete course has another SHA-256: {found}.", found=found),
             say(
-                "It was changed, or belongs to another release. Make both anew with one"
-                " command: grader release DIR --secret FILE."
+                "It was changed, or belongs to another release. Make both again with one "
+                "command: grader release DIR --secret FILE."
             ),
         )
     return content
@@ -153,7 +155,7 @@ def unpack(content: bytes, folder: Path) -> None:
     """
     if folder.exists():
         raise UsageError(
-            say("{folder} is there already.", folder=str(folder)), say("Name a folder that is not.")
+            say("{folder} exists already.", folder=str(folder)), say("Name a folder that is not.")
         )
     files = dict(_checked(content))
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +185,9 @@ def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
             if not _NAME.match(name):
                 raise UsageError(
                     say("{name} cannot be packed.", name=name),
-                    say("Names have letters, digits, `_`, `-` and `.`; move away what is hidden."),
+                    say(
+                        "Names have letters, digits, `_`, `-` and `.`; move hidden files elsewhere."
+                    ),
                 )
             yield name, path.read_bytes()
 
@@ -195,7 +199,7 @@ def _checked(content: bytes) -> Iterator[tuple[str, bytes]]:
             if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST_BYTES:
                 raise _refusal(say("it is too large"))
             if len({each.filename.lower() for each in entries}) != len(entries):
-                raise _refusal(say("it has two files of one name"))
+                raise _refusal(say("it contains two files with one name"))
             for entry in entries:
                 yield entry.filename, _read(archive, entry)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
@@ -205,7 +209,7 @@ def _checked(content: bytes) -> Iterator[tuple[str, bytes]]:
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if not _NAME.match(entry.filename) or kind not in (0, stat.S_IFREG):
-        raise _refusal(say("{name} is no file of an assignment", name=ascii(entry.filename)))
+        raise _refusal(say("{name} is not a file of an assignment", name=ascii(entry.filename)))
     with archive.open(entry) as file:
         text = file.read(entry.file_size + 1)  # never more than was summed up
     if len(text) != entry.file_size:
@@ -225,7 +229,7 @@ def _bounded(answer: requests.Response) -> Iterator[bytes]:
 def _follow_safely(answer: requests.Response, **_options: object) -> None:
     """Refuse to be sent on to where anybody on the way can read the archive."""
     if answer.is_redirect and not _is_safe(urljoin(answer.url, answer.headers["location"])):
-        raise _failure(say("its server sends on to an address that is not encrypted"))
+        raise _failure(say("its server redirects to an unencrypted address"))
 
 
 def _is_safe(url: str) -> bool:

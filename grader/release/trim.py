@@ -49,7 +49,7 @@ def without_definitions(
         if not block.names and any(map(is_hidden, inner)):
             raise CourseError(
                 say(
-                    "{file} cannot be released: what is hidden is defined within line {line}.",
+                    "{file} cannot be released: a hidden part is defined within line {line}.",
                     file=file,
                     line=block.first + 1,
                 ),
@@ -60,7 +60,7 @@ def without_definitions(
     if clash := sorted(hidden & public):
         raise CourseError(
             say(
-                "{file} cannot be released: {name} is hidden, and what is public refers to it.",
+                "{file} cannot be released: {name} is hidden, and public code refers to it.",
                 file=file,
                 name=clash[0],
             ),
@@ -84,7 +84,7 @@ def without_models(text: str, hidden: frozenset[str]) -> str:
             say(
                 "models.py cannot be released: MODELS is no dictionary with a name for each model."
             ),
-            say('Write it as MODELS = {"name": function, ...}: hidden models are taken out of it.'),
+            say('Write it as MODELS = {"name": function, ...}: hidden models are removed from it.'),
         )
     used_by_hidden = {
         name
@@ -108,7 +108,7 @@ def refuse_names(text: str, file: str, hidden: frozenset[str]) -> None:
     for each in strings:
         raise CourseError(
             say(
-                "{file} cannot be released: {name} is hidden, and what is public names it.",
+                "{file} cannot be released: {name} is hidden, and public code names it.",
                 file=file,
                 name=repr(_key(each)),
             ),
@@ -167,7 +167,7 @@ def _parse(text: str, file: str) -> ast.Module:
                 file=file,
                 line=str(error.lineno),
             ),
-            say("Mend it first."),
+            say("Fix it first."),
         ) from None
 
 

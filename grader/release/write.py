@@ -219,7 +219,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
             say("{path} cannot be read: {error}.", path=str(folder / MANIFEST), error=str(error)),
-            say("Make the release anew."),
+            say("Write the release again."),
         ) from None
 
 
@@ -234,7 +234,7 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
     ):
         raise UsageError(
             say("{folder} is the course itself.", folder=str(folder)),
-            say("Name a folder outside: students are to have it."),
+            say("Choose a folder outside: students get this one."),
         )
     earlier = read_manifest(folder)
     known = set() if earlier is None else {*earlier.files, MANIFEST}
@@ -244,7 +244,7 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
     if in_the_way:
         raise UsageError(
             say(
-                "{path} is there already, and of no earlier release.",
+                "{path} exists already and is not an earlier release.",
                 path=str(folder / in_the_way[0]),
             ),
             say("Move it away, or name another folder."),

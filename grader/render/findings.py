@@ -107,10 +107,10 @@ def left_to_people(part: Part, report: Report) -> str:
     """Say that a person marks a part, and whether an answer was found; else nothing."""
     if not part.open:
         return ""
-    marked = say("A person marks this part, and has not done so yet.")
+    marked = say("This part is marked by hand, and has not been marked yet.")
     if part.answer or not report.cells:
         return tell(marked)
-    return tell(join(marked, say("The notebook has no cell that is marked as its answer.")))
+    return tell(join(marked, say("No cell of the notebook is marked as its answer.")))
 
 
 def place_of(problem: CellProblem, report: Report) -> str:

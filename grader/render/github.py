@@ -68,7 +68,7 @@ def render_github(report: Report) -> bytes:
 
 def _cut(report: Report) -> bytes:
     with speaking(report.language):
-        too_long = tell("What follows is too long for this page.")
+        too_long = tell("The rest is too long for this page.")
         return f"{too_long}\n".encode()
 
 

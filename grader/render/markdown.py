@@ -238,7 +238,7 @@ def _more_steps(count: int) -> str:
 
 
 def _problems(report: Report) -> str:
-    one, many = tell("A cell that ended in an error"), tell("Cells that ended in an error")
+    one, many = tell("Failed cells"), tell("Cells that ended in an error")
     told, rest = report.problems[:MOST_PROBLEMS], report.problems[MOST_PROBLEMS:]
     items = [_problem(problem, report) for problem in told]
     if rest:

@@ -264,7 +264,7 @@ def _problems(
         grid.add_row(Text(where), error)
         if problem.hint:
             grid.add_row("", advice(problem.hint))
-    one, many = tell("A cell that ended in an error"), tell("Cells that ended in an error")
+    one, many = tell("Failed cells"), tell("Cells that ended in an error")
     yield Group(_Heading(one if len(problems) == 1 else many), grid)
 
 

@@ -103,9 +103,9 @@ def _sentence(timing: Timing) -> Words:
 
 def _judgement(timing: Timing) -> Words:
     if timing.ci_high < 1:
-        return say("It is slower than no schedule at all.")
+        return say("It is slower than the unscheduled function.")
     if timing.ci_low <= 1:
-        return say("This is no measurable difference, because the interval contains 1.")
+        return say("This difference is not measurable: the interval contains 1.")
     return NOTHING
 
 
@@ -131,7 +131,7 @@ class _Roofline:
         for heading in (tell("One call"), tell("Speed-up"), *(["GFLOP/s"] if rates else [])):
             table.add_column(heading, justify="right", overflow="fold")
         if bars:
-            table.add_column(tell("Of this machine's limit"), no_wrap=True)
+            table.add_column(tell("Share of this machine's limit"), no_wrap=True)
         table.add_column("" if bars else tell("Limit"), justify="right", no_wrap=True)
         for line in roofline_rows(self._shape):
             table.add_row(*_cells(self._shape, line, rates, bars))

@@ -176,7 +176,7 @@ def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[Text]:
         if name not in ignored
     ]
     if process.gains:
-        kept.append(say("what setuid programs give"))
+        kept.append(say("the powers of setuid programs"))
     if not process.filtered:
         kept.append(say("all system calls"))
     return kept + [say("any {name}", name=name) for name in process.unbounded]
@@ -189,7 +189,7 @@ def _refuse(
     if words:
         raise SandboxError(
             say(
-                "Process {number} ({name}) of a sandbox has what it must not have: {names}.",
+                "Process {number} ({name}) in a sandbox has what it must not have: {names}.",
                 number=number,
                 name=name,
                 names=in_a_row(words),
@@ -225,7 +225,7 @@ def choose_sandbox(
     if demanded is not None and _is_weaker(demanded, minimum):
         raise SandboxError(
             say(
-                'The assignment asks for the sandbox level "{minimum}" or a stronger one, '
+                'The assignment requires the sandbox level "{minimum}" or stronger; '
                 '"{demanded}" is weaker.',
                 minimum=str(minimum),
                 demanded=str(demanded),
@@ -263,7 +263,7 @@ def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
     """Return the error that says why not even the weakest permitted level works."""
     (_, first), *others = reasons.items()
     more = [
-        join(say('"{level}" does not work either:', level=level), each.message)
+        join(say('Level "{level}" does not work either:', level=level), each.message)
         for level, each in others
     ]
     hint = first.hint

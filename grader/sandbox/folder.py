@@ -26,10 +26,8 @@ from grader.sandbox.process import student_id
 
 _DETAILS: dict[Level, Text] = {
     "basic": say("Landlock and a system call filter: no network, and no files but the system's."),
-    "minimal": say("A system call filter: no network, but the files that the user may read."),
-    "none": say(
-        "Limits on resources only: nothing keeps the notebook from the network and from files."
-    ),
+    "minimal": say("A system call filter: no network, but all files that the user may read."),
+    "none": say("Limits on resources only: the notebook can reach the network and files."),
 }
 _WITH_OWN_USER = say("{isolation} A user id of its own.")
 

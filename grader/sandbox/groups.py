@@ -89,7 +89,7 @@ class Groups:
             group.remove()
             raise SandboxError(
                 say("No control group can be made for a sandbox: {error}.", error=str(error)),
-                say("Set {variable}=off to do without them.", variable=SWITCH),
+                say("Set {variable}=off to disable them.", variable=SWITCH),
             ) from None
         return group
 

@@ -54,7 +54,7 @@ def obstacle_in(words: str) -> Obstacle:
 
 def words_of(words: str) -> Text:
     """Return what another program has said; that it said nothing where it did not."""
-    return foreign(words) if words else say("it gave no reason")
+    return foreign(words) if words else say("without a reason")
 
 
 def hint_for(obstacle: Obstacle) -> Text:
@@ -78,7 +78,7 @@ def install_runtime() -> Text:
 def close_memory() -> Text:
     """Return what to do where one process can read another that it must not."""
     return say(
-        "Processes that may not be read must be closed to others: {command}",
+        "Processes that must not be read have to be hidden: {command}",
         command=as_root("sysctl -w fs.suid_dumpable=0"),
     )
 
@@ -142,7 +142,7 @@ def open_interpreter(paths: Iterable[Path]) -> Text:
     closed = sorted(str(each) for each in folders if _is_closed(each))
     if closed:
         return say(
-            "Let other users, as whom notebooks run, pass to the Python environment: {command}",
+            "Give other users, as whom notebooks run, access to the Python environment: {command}",
             command=as_root(f"chmod o+x {' '.join(closed)}"),
         )
     return say(

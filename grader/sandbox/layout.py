@@ -167,7 +167,7 @@ def inner_path(name: str) -> PurePosixPath:
     path = PurePosixPath(name)
     if ".." in path.parts or path.is_absolute() or not path.name:
         raise SandboxError(
-            say("The file name {name} leads out of the sandbox's folder.", name=repr(name))
+            say("The file name {name} points outside of the sandbox's folder.", name=repr(name))
         )
     return path
 
@@ -192,8 +192,8 @@ def covers(protected: Iterable[Path]) -> tuple[Path, ...]:
         if inside and holds_python(folder):
             raise SandboxError(
                 say(
-                    "The folder {folder} cannot be kept from submissions: Python itself lies in"
-                    " it.",
+                    "The folder {folder} cannot be hidden from submissions: it contains "
+                    "Python itself.",
                     folder=str(folder),
                 ),
                 say(

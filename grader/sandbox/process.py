@@ -206,10 +206,10 @@ class SandboxedProcess:
             self._box.end()
         if self.wait(_KILL_SECONDS) is None:
             raise SandboxError(
-                say("A sandbox does not end."),
+                say("A sandbox does not stop."),
                 say(
-                    "A machine that is overloaded may end it later: run the command again then."
-                    " Otherwise look at its system log; a restart of the machine ends it."
+                    "An overloaded machine may end it later: run the command again then. "
+                    "Otherwise check the system log, and restart the machine."
                 ),
             )
 

@@ -117,10 +117,9 @@ def refuse_displaced(process: Process) -> None:
     if process.cause == "outside":
         raise DisplacedError(
             say(
-                "The machine had no memory or no processor left while this was graded, and it"
-                " was ended for that."
+                "The machine ran out of memory or processors during this grading, which was ended."
             ),
-            say("Grade it again when less runs on this machine."),
+            say("Grade it again when the machine is less busy."),
         )
 
 

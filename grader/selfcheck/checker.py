@@ -183,7 +183,7 @@ class NoSandbox:
     @property
     def detail(self) -> Text:
         """Say why nothing can be run."""
-        because = say("It was not checked, because modules cannot be run here.")
+        because = say("It was not checked, because modules cannot run here.")
         return join(because, self._error.message)
 
     def expect(self, *programs: Program) -> None:
@@ -244,19 +244,14 @@ class LivePreparation(Preparation):
 
     def left_out(self) -> tuple[Text, ...]:
         """Return sentences that say on what a submission is compared and this notebook was not."""
-        sentences = [
-            say(
-                "Not checked here: the hidden inputs of the grading. Others were drawn for this"
-                " check."
-            )
-        ]
+        sentences = [say("Not checked here: the grading's hidden inputs. This check drew others.")]
         if self._more_images:
             sentences.append(
                 say("Not checked here: {count:,} more test images.", count=self._more_images)
             )
         if self._hidden:
             sentences.append(
-                say("Not checked here: hidden parts, for {points:g} points.", points=self._hidden)
+                say("Not checked here: hidden parts, worth {points:g} points.", points=self._hidden)
             )
         return tuple(sentences)
 
@@ -341,9 +336,9 @@ def _choose(
     if recognised is not None:
         return recognised
     raise UsageError(
-        say("It is not clear which assignment this notebook is."),
+        say("The notebook does not say which assignment it is."),
         say(
-            "Say it with %grader use SLUG. There is: {known}.",
+            "Name it with %grader use SLUG. Known: {known}.",
             known=", ".join(sorted(course.assignments)),
         ),
     )
@@ -374,7 +369,7 @@ def _answer(checker: Checker, request: ToChecker) -> FromChecker:
             raise
         return Refused(
             say(
-                "The grader failed itself, with {error}: {message}",
+                "Internal error, {error}: {message}",
                 error=type(error).__name__,
                 message=str(error),
             ),

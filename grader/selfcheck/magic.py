@@ -101,7 +101,7 @@ class Magic:
             name = type(error).__name__
             bundle = self._show(
                 say(
-                    "The check failed itself, with {error}: {message}",
+                    "Internal error in the check, {error}: {message}",
                     error=name,
                     message=str(error),
                 )
@@ -147,7 +147,7 @@ class Magic:
         self._look(None)
         if self._obstacle:
             raise UsageError(
-                say("This notebook's TVM cannot be looked into. {error}", error=self._obstacle),
+                say("This notebook's TVM cannot be inspected. {error}", error=self._obstacle),
                 say("Install the version that the assignment asks for, and restart the kernel."),
             )
         if self._watcher is None:
@@ -159,7 +159,7 @@ class Magic:
             return say("TVM is not imported yet."), say("Run the cells above this one first.")
         return (
             say(
-                "TVM is not imported, because the cell that imports it failed at `{line}`: {error}",
+                "TVM is not imported, because its import cell failed at `{line}`: {error}",
                 line=self._failed.line,
                 error=self._failed.error,
             ),
@@ -252,15 +252,14 @@ def _answer(checked: Checked, taken: Taken) -> Bundle:
 def _notes(taken: Taken) -> tuple[Text, ...]:
     unseen = (
         say(
-            "`{name}` was registered before %load_ext grader, so it could not be taken out: run the"
-            " cell that registers it once more.",
+            "`{name}` was registered before %load_ext grader, so it could not be captured: "
+            "run the cell that registers it again.",
             name=name,
         )
         for name in taken.unseen
     )
     faults = (
-        say("The grader failed to look at something: {fault}", fault=fault)
-        for fault in taken.faults
+        say("Internal error in an inspection: {fault}", fault=fault) for fault in taken.faults
     )
     return (*unseen, *faults)
 
@@ -299,7 +298,7 @@ def _expect(choice: UsedAssignment) -> None:
     if choice.slug is not None and choice.slug not in known:
         raise UsageError(
             say("There is no assignment called {slug!r} in this course.", slug=choice.slug),
-            say("There is: {known}.", known=", ".join(known)),
+            say("Known: {known}.", known=", ".join(known)),
         )
 
 
@@ -324,7 +323,7 @@ def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:
             known = ", ".join(part.id for part in card.parts)
             raise UsageError(
                 say("{slug} has no part {word!r}.", slug=card.slug, word=word),
-                say("There is: {known}.", known=known),
+                say("Known: {known}.", known=known),
             )
     return tuple(
         part for part in card.parts if not wanted or any(_is_meant(part, word) for word in wanted)

@@ -174,7 +174,7 @@ def _so_far(checked: Checked) -> str:
 def _not_checked(checked: Checked) -> Iterator[Words]:
     if checked.undecided:
         yield say(
-            "Decided when you are graded: {points} points.",
+            "Decided when graded: {points} points.",
             points=wording.points(checked.undecided),
         )
     yield from checked.left_out

@@ -97,7 +97,7 @@ def test_a_translation_without_a_word_of_its_language_is_told(tmp_path):
     text += '# %% [markdown] lang="zh"\n# Words.\n# %% [markdown] lang="de"\n# Words.\n'
     text += SOLVED
     (found,) = findings(tmp_path, text)
-    assert "The translation into Chinese has no word of it." == found.problem.english
+    assert "The translation into Chinese does not contain it." == found.problem.english
 
 
 def test_a_translation_of_code_alone_needs_no_word(tmp_path):

@@ -106,14 +106,14 @@ class TestWords:
             ),
             (
                 {"without": "unroll"},
-                "Loop 5 of 4 iterations over the sum around `Y_update` should be unrolled and is"
-                " serial.",
+                "Loop 5 of 4 iterations over the sum around `Y_update` should be unrolled; it"
+                " is serial.",
                 "Call `unroll` on it.",
             ),
             (
                 {"without": "vectorize"},
-                "Loop 6 of 8 iterations along axis 2 around `Y_update` should be vectorized and is"
-                " serial.",
+                "Loop 6 of 8 iterations along axis 2 around `Y_update` should be vectorized; "
+                "it is serial.",
                 "Call `vectorize` on it, before you decompose the reduction.",
             ),
             (

@@ -161,15 +161,15 @@ def own(folder: Path, tmp_path: Path) -> Path:
 def test_a_trial_with_withdraw_does_not_say_that_they_have(own: Path) -> None:
     (own / "new.csv").write_text("id,name\nada,Ada\n")
     words = ("roster", "import", "new.csv", "--withdraw")
-    assert "With --withdraw they have withdrawn." in said(own, *words, "--dry-run")
+    assert "With --withdraw they are marked as withdrawn." in said(own, *words, "--dry-run")
     assert "They have withdrawn." in said(own, *words)
 
 
 def test_an_e_mail_of_several_is_told(own: Path) -> None:
     (own / "new.csv").write_text("id,email\nk,a@x.org\nzoe,A@x.org\n")
     told = said(own, "roster", "import", "new.csv", "--dry-run").splitlines()
-    assert "The e-mail a@x.org is that of several: ada, k, zoe." in told
-    assert "None of them is found by it: name folders by their ids, or correct it." in told
+    assert "The e-mail a@x.org belongs to several students: ada, k, zoe." in told
+    assert "None of them was found: name folders by their ids, or correct the name." in told
     written = found(own, "roster", "import", "new.csv")
     assert {"a@x.org": ["ada", "k", "zoe"]} == written["shared_emails"]
     assert "3 students are called 'a@x.org'" in refused(own, "grades", "show", "a@x.org")
@@ -183,13 +183,13 @@ def test_many_e_mails_of_several_are_counted(own: Path) -> None:
     told = said(own, "roster", "import", "new.csv")
     assert (10, 1) == (
         told.count("is that of several"),
-        told.count("So it is with 2 more e-mails."),
+        told.count("The same holds for 2 more e-mails."),
     )
 
 
 def test_an_assignment_that_nobody_has_handed_in_takes_no_room(own: Path) -> None:
     (own / "assignments" / "e2e-mlp").symlink_to(ROOT / "assignments" / "e2e-mlp")
-    table, _, rest = said(own, "grades", "list").partition("Nobody has handed in e2e-mlp.")
+    table, _, rest = said(own, "grades", "list").partition("No submission from e2e-mlp.")
     assert SLUG in table and "e2e-mlp" not in table and "with a grade" in rest
     rows = found(own, "grades", "list")["assignments"]
     assert {SLUG, "e2e-mlp"} == {each["slug"] for each in rows}
@@ -204,7 +204,7 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "words_said"),
     [
-        (("show", "eve"), "Nobody in the roster is called 'eve'."),
+        (("show", "eve"), "Nobody in the roster has the id, e-mail or name 'eve'."),
         (("explain", "ada", "softmax"), f"There is: {SLUG}."),
         (("adjust", "ada", SLUG, "--reason", "x"), "one of --points, --factor and --take-back"),
         (("adjust", "ada", SLUG, "--points", "1"), "There is no reason."),

@@ -92,7 +92,7 @@ def test_every_command_has_an_example_and_plain_placeholders(subtests: pytest.Su
     ("words", "said"),
     [
         (("run", "hw.ipynb", "--lang", "de"), "'--lang': 'de' is not one of 'en', 'zh', 'ko'."),
-        (("run", "hw.ipynb", "--fail-under", "nan"), "nan is no number of points."),
+        (("run", "hw.ipynb", "--fail-under", "nan"), "nan is not a number of points."),
         (("run", "hw.ipynb", "--fail-under", "x"), "'--fail-under'"),
         (("run", "hw.ipynb", "--seed", "-1"), "'--seed'"),
         (("run",), "Missing argument 'NOTEBOOK'."),

@@ -204,7 +204,7 @@ class TestBatch:
             progress.started("ada")
             progress.finished("ada", foreign("10 of 10"))
         assert file.getvalue().splitlines() == [
-            "once more at the end: ada: to be graded again: The machine was too busy.",
+            "again at the end: ada: to be graded again: The machine was too busy.",
             "graded 1 of 2: ada: 10 of 10",
         ]
 

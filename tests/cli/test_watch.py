@@ -187,7 +187,7 @@ def test_lines_tell_of_what_is_done_and_not_of_each_guess(
     assert [
         "3 of 8 done; 2 of them before",
         "3 of 8 done; 2 of them before",
-        "The batch was ended amid its work: the same command goes on from here.",
+        "The batch was killed while it ran: the same command continues.",
     ] == [line.partition("; about")[0] for line in file.getvalue().splitlines()]
 
 

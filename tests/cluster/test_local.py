@@ -16,7 +16,7 @@ from tests.cluster.farm import wait_until
 from tests.endtoend.command import GRADER, heed_interrupts
 
 STARTING = ["starting the scheduler", "starting 2 workers"]
-WAITING = "Ctrl-C ends them."
+WAITING = "Ctrl-C stops them."
 
 
 LONG_STARTS = """

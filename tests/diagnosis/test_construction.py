@@ -52,7 +52,7 @@ class TestCause:
     def test_a_padding_too_many_is_found_by_the_length_of_a_row(self) -> None:
         told = usual_cause(recognise("AssertionError", LENGTHS.format(75, 48)), network.layers)
         assert "PyTorch has 48 there, after flatten, not 75" in told.english
-        assert "padding is 1, should be 0" in told.english
+        assert "padding is 1; it should be 0" in told.english
 
     def test_a_length_that_no_change_gives_is_not_explained(self) -> None:
         assert NOTHING == usual_cause(

@@ -48,8 +48,8 @@ def told(compute: Callable[..., Values], value: Values, indices: Sequence[int]) 
 
 
 WRONG = {
-    "of the second argument, only the matrix at 3 is read": (batches, LEFT @ RIGHT[3]),
-    "of the first argument, only the matrix at 3 is read": (batches, LEFT[3] @ RIGHT),
+    "only the matrix at 3 of the second argument is read": (batches, LEFT @ RIGHT[3]),
+    "only the matrix at 3 of the first argument is read": (batches, LEFT[3] @ RIGHT),
     "the second operand is read at the same index, 3, along one axis": (
         batches,
         np.repeat((LEFT @ RIGHT)[:, :, 3:4], 5, axis=2),

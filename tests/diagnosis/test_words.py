@@ -80,16 +80,16 @@ def is_text(node: ast.AST) -> bool:
 class TestSentences:
     def test_a_stride_is_told_with_both_shapes(self) -> None:
         assert tuple(each.english for each in tell(POOL, "pooling_stride", STRIDE)) == (
-            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, 13)"
-            " after max_pool2d: stride is 1, should be 2.",
+            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, "
+            "13) after max_pool2d: stride is 1; it should be 2.",
             "Give the pooling a stride of 2, in both directions.",
         )
 
     def test_where_shapes_agree_the_last_right_step_is_named(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"is_reshaped": True})
         assert message.english == (
-            "Up to `lv2 = relu` all is as in PyTorch; `lv3 = dense` departs from its linear: the"
-            " weight is reshaped, should be transposed."
+            "Up to `lv2 = relu` everything is as in PyTorch; `lv3 = dense` departs from its "
+            "linear: the weight is reshaped; it should be transposed."
         )
 
     def test_the_first_step_has_none_before_it(self) -> None:
@@ -107,9 +107,8 @@ class TestSentences:
 
     def test_after_a_right_step_something_is_missing(self) -> None:
         message, advice = tell(DENSE._replace(is_short=True), "softmax_missing", {"along": 1})
-        assert (
-            message.english
-            == "Up to `lv3 = dense` all is as in PyTorch, but then the softmax is missing."
+        assert message.english == (
+            "Up to `lv3 = dense` everything is as in PyTorch, but then the softmax is missing."
         )
         assert "a softmax along axis 1" in advice.english
 
@@ -125,7 +124,7 @@ class TestSentences:
 
     def test_a_step_behind_the_last_layer_is_one_too_many(self) -> None:
         told = tell(DENSE._replace(is_beyond=True), "", {})
-        assert ("`lv2 = relu` is PyTorch's output already, and `lv3 = dense` changes it.") == told[
+        assert ("`lv2 = relu` is already PyTorch's output, and `lv3 = dense` changes it.") == told[
             0
         ].english
         assert "Leave `lv3 = dense` out." == told[1].english
@@ -171,7 +170,7 @@ class TestWhatIsNotRecognised:
         gone = DENSE._replace(shape=None, difference=None)
         message, advice = tell(gone, "", {})
         assert message.english == (
-            "Up to `lv2 = relu` all is as in PyTorch; the run ends in `lv3 = dense`."
+            "Up to `lv2 = relu` everything is as in PyTorch; the run ends in `lv3 = dense`."
         )
         assert "read its error" in advice.english
         assert "The run ends in `lv3 = dense`." == tell(gone._replace(before=""), "", {})[0].english
@@ -179,7 +178,7 @@ class TestWhatIsNotRecognised:
     def test_a_departure_without_a_layer_can_be_told(self) -> None:
         nowhere = Departure("lv = f", (4, 10))
         assert (
-            "`lv = f` departs from PyTorch: its values are other ones."
+            "`lv = f` departs from PyTorch: its values are different."
             == tell(nowhere, "", {})[0].english
         )
 
@@ -230,7 +229,7 @@ class TestSayings:
         facts = {"layers": ("conv2d", "relu"), "part": "bias"}
         message, advice = tell(DENSE, "order_swapped", facts)
         assert message.english.endswith(
-            "the bias of conv2d is added behind relu, should be before it."
+            "the bias of conv2d is added after relu; it should be added before."
         )
         assert "Add the bias to the product first, and do relu on the sum." == advice.english
 
@@ -260,7 +259,7 @@ class TestSayings:
     def test_steps_are_named_where_they_are_known(self) -> None:
         facts = {"taken": "linear", "wanted": "relu", "taken_step": "lv1", "wanted_step": "lv2"}
         what, advice = tell(DENSE, "other_operand", facts)
-        assert what.english.endswith("it takes `lv1`, should take `lv2`.")
+        assert what.english.endswith("it takes `lv1`; it should take `lv2`.")
         assert "Give it `lv2`, which is as in PyTorch." == advice.english
 
 

@@ -32,7 +32,7 @@ def read(source: str) -> str:
     ids=["deep", "and", "targets", "long"],
 )
 def test_what_is_deep_or_long_is_refused(source: str) -> None:
-    with pytest.raises(NotParsedError, match="it nests too deep, or it is too long"):
+    with pytest.raises(NotParsedError, match="it is nested too deeply or too long"):
         read(source)
 
 

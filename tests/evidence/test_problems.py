@@ -38,8 +38,8 @@ def explained(kind: Kind, value: int = 0, size: int = 0) -> str:
 class TestViolation:
     def test_an_index_is_told_with_its_buffer_and_what_that_has(self) -> None:
         assert (
-            "The function `conv2d` would have used item 3136 of the buffer `pad_temp`, but it has"
-            " only the items 0 to 3135."
+            "The function `conv2d` accesses item 3136 of the buffer `pad_temp`, which has "
+            "only the items 0 to 3135."
         ) == explained("index", 3136, 3136)
 
     def test_a_buffer_of_unknown_size_is_told_without_it(self) -> None:

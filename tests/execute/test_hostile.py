@@ -95,8 +95,8 @@ class TestTime:
             clock=lambda: float(next(seconds)),
         )
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook ran longer than 100 seconds and was stopped in cell 1. "
-            "Cell 2 was not run. Shorten or remove the slowest cells.",
+            "The notebook ran longer than 100 seconds and was stopped in cell 1. Cells 2 were"
+            " not run. Shorten or remove the slowest cells.",
         )
 
 
@@ -122,7 +122,7 @@ class TestDeath:
         (note,) = execution.notes
         assert note.english.startswith("Cell 2 ended the Python process")
         assert sentence in note.english
-        assert "Cell 3 was not run." in note.english
+        assert "Cells 3 were not run." in note.english
         assert execution.executed == 1
 
     def test_too_much_memory_is_an_error_of_the_cell(self, sandbox: Sandbox) -> None:
@@ -147,9 +147,9 @@ class TestOutput:
     def test_a_flood_is_stopped(self, sandbox: Sandbox, code: str) -> None:
         execution = run_cells(sandbox, code, "2", limits=LITTLE_OUTPUT)
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook was stopped in cell 1, because it printed too much: 0.5 MB are allowed "
-            "for a cell, 2 MB for all cells together. Cell 2 was not run. "
-            "Print less, for example only the first few values.",
+            "The notebook was stopped in cell 1, because it printed too much: 0.5 MB are "
+            "allowed for a cell, 2 MB for all cells together. Cells 2 were not run. Print "
+            "less, for example only the first few values.",
         )
         kept = sum(len(str(output)) for output in execution.notebook.cells[0].outputs)
         assert kept < 2**20
@@ -247,8 +247,8 @@ class TestCaptureChannel:
         write = f"{FIND_CAPTURES}\ncaptures.sendall(b'\\xff' * 100)"
         execution = run_cells(sandbox, MODEL, write, "captures.sendall(bytes(10**7))", "print(1)")
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook wrote something of its own where the grader expects modules. "
-            "Only the modules that came before it are graded.",
+            "The notebook wrote its own data where the grader expects modules. Only earlier "
+            "modules are graded.",
         )
         assert [capture.cell for capture in execution.captures] == [1]
         assert execution.executed == 4

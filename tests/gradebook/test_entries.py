@@ -81,7 +81,7 @@ def test_letters_are_composed_and_what_steers_a_terminal_is_gone(tmp_path: Path)
     [
         ("", "empty"),
         ("colour,taste\nred,sweet\n", "its columns are colour, taste"),
-        ("id,name\nada,A\n,B\n", "Line 3 of roster.csv does not say who it is."),
+        ("id,name\nada,A\n,B\n", "Line 3 of roster.csv does not identify a student."),
         ("id,name\nada,A\nben,B\nADA,C\n", "Lines 2 and 4"),
         ('id,name\nada,"A\n', "is not CSV"),
         (b"id,name\nada,\xff\xff\n", "not text in UTF-8"),

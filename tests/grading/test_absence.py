@@ -66,9 +66,9 @@ LOST = {
 @pytest.mark.parametrize(
     ("fate", "reason"),
     [
-        ("failed", "create is not there: cell 3, in which it is made, ended in NameError: no"),
-        ("stopped", "create_it is not there: cell 3, in which it is made, was stopped."),
-        ("not_run", "create is not there: cell 3, in which it is made, was not run."),
+        ("failed", "create is missing: cell 3, which defines it, ended in NameError: no"),
+        ("stopped", "create_it is missing: cell 3, which defines it, was stopped."),
+        ("not_run", "create is missing: cell 3, which defines it, was not run."),
     ],
 )
 def test_what_stands_in_a_lost_cell_is_not_said_to_be_missing(fate, reason):

@@ -27,8 +27,8 @@ class TestCertainly:
         (finding,) = findings(lambda i, _: i + 1)
         assert ("out_of_bounds", "A", "f") == (finding.code, finding.subject, finding.where)
         expected = (
-            "In the function `f`, index 1 of the buffer `A` runs from 1 to 16, but it may only"
-            " run from 0 to 15."
+            "In the function `f`, index 1 of the buffer `A` runs from 1 to 16, but must stay "
+            "between 0 and 15."
         )
         assert expected == finding.message.english
 

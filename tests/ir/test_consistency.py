@@ -170,7 +170,7 @@ class TestScalars:
             document.target(literal["ty"])["data"]["dtype"] = dtype
             document.target(literal["value"])["data"] = value
 
-        assert "an integer is none of its type" in refusal(PRODUCT, edit).message.english
+        assert "an integer does not fit its type" in refusal(PRODUCT, edit).message.english
 
     def test_a_floating_point_number_of_an_integer_type_is_refused(self) -> None:
         def edit(document: Document) -> None:

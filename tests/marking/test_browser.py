@@ -176,7 +176,7 @@ def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Ser
     second.keyboard.press("2")
     second.keyboard.press("Enter")
     expect(second.locator("#said")).to_contain_text("eve has marked this meanwhile: 2 points.")
-    second.get_by_role("link", name="See what it is now").click()
+    second.get_by_role("link", name="See its current state").click()
     expect(second.locator(".state")).to_contain_text("2 of 4, by eve, ")
 
 

@@ -89,7 +89,7 @@ def test_a_part_that_is_marked_has_its_points_what_was_chosen_and_the_comment(
 ) -> None:
     mark("ada", "why", "memory", "numbers", "long", comment="Well said.")
     text = part(page(classbook, "ada"), 2)
-    assert text.startswith("Why a fused loop is faster 5.5 of 6 A person has marked this part.")
+    assert text.startswith("Why a fused loop is faster 5.5 of 6 This part was marked by hand.")
     assert "Says that lv0 is not written to memory and read again+3" in text
     assert "Compares two measured times+3" in text
     assert "Longer than half a page-0.5 Well said." in text
@@ -102,14 +102,14 @@ def test_it_is_not_said_to_be_not_marked_and_the_other_one_is(
     document = page(classbook, "ada")
     assert ["8 of 10", "3 of 6", "4 not marked yet"] == listed(document)
     assert "not" not in part(document, 2).partition("Says that")[0]
-    assert "A person marks this part, and has not done so yet." in part(document, 3)
+    assert "This part is marked by hand, and has not been marked yet." in part(document, 3)
 
 
 def test_where_nothing_was_chosen_that_is_said(classbook: Gradebook, mark: Mark) -> None:
     mark("ada", "why", comment="Where is it?")
     text = part(page(classbook, "ada"), 2)
     assert "0 of 6" in text
-    assert text.endswith("No item of the rubric was chosen. Where is it?")
+    assert text.endswith("No rubric item was chosen. Where is it?")
 
 
 def test_what_is_marked_is_no_adjustment_that_the_score_was_before(
@@ -145,7 +145,7 @@ def test_parts_with_what_concerns_all_come_to_the_score(classbook: Gradebook, ma
 def test_what_was_marked_by_a_number_alone_has_its_reason(classbook: Gradebook) -> None:
     adjust(classbook, "ada", "why", points=Decimal(4))
     text = part(page(classbook, "ada"), 2)
-    assert "4 of 6 A person has marked this part." in text
+    assert "4 of 6 This part was marked by hand." in text
     assert text.endswith("a decision of mine+4")
 
 

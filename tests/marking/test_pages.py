@@ -221,7 +221,8 @@ class TestMarking:
         late = eve.post(eve.places()[0], {**MARKED, "chosen": ["locality"]})
         assert 409 == late.status_code
         assert (
-            "eve has marked this meanwhile: 3 points. Nothing was saved." in late.json()["message"]
+            "eve has marked this in the meantime: 3 points. Nothing was saved."
+            in late.json()["message"]
         )
         assert 11 == grade_of(eve.session.book, "ada").points
 

@@ -82,7 +82,7 @@ class TestRoofline:
         [
             (40, ["One call", "Speed-up", "Limit"]),
             (60, ["One call", "Speed-up", "GFLOP/s", "Limit"]),
-            (80, ["One call", "Speed-up", "GFLOP/s", "Of this machine's limit"]),
+            (80, ["One call", "Speed-up", "GFLOP/s", "Share of this machine's limit"]),
         ],
     )
     def test_a_narrow_page_has_fewer_columns_and_whole_numbers(

@@ -19,7 +19,7 @@ from tests.selfcheck.kernels import COURSE
 CONVOLUTION = our_course().get("e2e-conv").assignment
 TRIO = load_course(COURSE).get("trio").assignment
 KEPT = load_course(COURSE.parent / "visibility").get("visibility").assignment
-NOT_RUN = "It was not checked, because modules cannot be run here."
+NOT_RUN = "It was not checked, because modules cannot run here."
 
 
 def part(assignment: Assignment, name: str) -> PartTable:

@@ -79,10 +79,10 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Whole sentences, so that they can be translated.
 _MADE: dict[Kind, Text] = {
-    "tir": say("`{binding}` is made by the TensorIR function `{callee}`."),
-    "extern": say("`{binding}` is made by the external function `{callee}`."),
-    "operator": say("`{binding}` is made by the operator `{callee}`."),
-    "function": say("`{binding}` is made by the Relax function `{callee}`."),
+    "tir": say("`{binding}` is computed by the TensorIR function `{callee}`."),
+    "extern": say("`{binding}` is computed by the external function `{callee}`."),
+    "operator": say("`{binding}` is computed by the operator `{callee}`."),
+    "function": say("`{binding}` is computed by the Relax function `{callee}`."),
 }
 _MANY: dict[Kind, Text] = {
     "tir": say("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
@@ -103,10 +103,10 @@ _NAMED: dict[Kind, Text] = {
     "function": say("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
 }
 _GIVEN: dict[Kind, Text] = {
-    "tir": say("No TensorIR function is given the tensor of shape {shape}."),
-    "extern": say("No external function is given the tensor of shape {shape}."),
-    "operator": say("No operator is given the tensor of shape {shape}."),
-    "function": say("No Relax function is given the tensor of shape {shape}."),
+    "tir": say("No TensorIR function takes the tensor of shape {shape}."),
+    "extern": say("No external function takes the tensor of shape {shape}."),
+    "operator": say("No operator takes the tensor of shape {shape}."),
+    "function": say("No Relax function takes the tensor of shape {shape}."),
 }
 _CALLING: dict[Kind, Text] = {
     "tir": say("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
@@ -176,7 +176,7 @@ class _Unmet(NamedTuple):
 
 @check("calls", options=CallOptions)
 def calls(case: Case, options: CallOptions) -> Outcome:
-    """The graph of `main` is made of the calls that were asked for.
+    """The graph of `main` consists of the required calls.
 
     Calls whose results are not used do not help to reach a number, but they exceed one.
     """
@@ -198,7 +198,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
 
 @check("dataflow", options=NoOptions)
 def dataflow(case: Case, _options: NoOptions) -> Outcome:
-    """The calls of `main` stand in a dataflow block."""
+    """The calls of `main` are in a dataflow block."""
     if not case.candidate.facts.calls:
         return failed(say("`main` makes no call."), say("Write the layers first, then the graph."))
     return calls(case, CallOptions(dataflow=True))
@@ -226,14 +226,17 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
                 "constants",
-                say("No call is given a constant of shape {shape}.", shape=str(tuple(shape))),
-                say("Bind the parameters to the module: they are constants then, not arguments."),
+                say("No call takes a constant of shape {shape}.", shape=str(tuple(shape))),
+                say(
+                    "Bind the parameters to the module, so that they become constants instead"
+                    " of arguments."
+                ),
             )
     outside = [call for call in facts.calls if not call.dataflow] if options.dataflow else []
     if outside:
         yield _Unmet(
             "dataflow",
-            say("`{binding}` is made outside of a dataflow block.", binding=outside[0].binding),
+            say("`{binding}` is outside of a dataflow block.", binding=outside[0].binding),
             say("Put the calls under `with R.dataflow():` and name the result in R.output(...)."),
         )
 
@@ -279,13 +282,13 @@ def _describe(facts: ModuleFacts) -> Text:
     names = [call.callee for call in facts.calls]
     shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
     more = ["…"] if len(names) > _NAMES_SHOWN else []
-    return say("The calls of `main` are as asked for: {names}.", names=", ".join(shown + more))
+    return say("`main` makes the required calls: {names}.", names=", ".join(shown + more))
 
 
 _MADE_OTHERWISE = {
-    "extern": say("`{binding}` is made by the external function `{callee}`, not by call_tir."),
-    "operator": say("`{binding}` is made by the operator `{callee}`, not by call_tir."),
-    "function": say("`{binding}` is made by `{callee}`, not by call_tir."),
+    "extern": say("`{binding}` is computed by the external function `{callee}`, not by call_tir."),
+    "operator": say("`{binding}` is computed by the operator `{callee}`, not by call_tir."),
+    "function": say("`{binding}` is computed by `{callee}`, not by call_tir."),
 }
 
 
@@ -314,7 +317,7 @@ def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
         )
     if missing:
         return failed(
-            say("No layer is given the weight of shape {shape}.", shape=_spell(missing[0])),
+            say("No layer takes the weight of shape {shape}.", shape=_spell(missing[0])),
             say("Build all layers of the model, each with its own weight and bias."),
         )
     if wrong:

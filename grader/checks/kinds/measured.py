@@ -109,10 +109,10 @@ def _told(layers: tuple[JudgedLayer, ...]) -> Text:
     """Say which layers are right in themselves."""
     wrong = [name_layer(each.name) for each in layers if not each.is_right]
     if not wrong:
-        return say("Every layer is right in itself; what is wrong comes after them.")
+        return say("Each layer is right by itself; the fault comes after them.")
     return say(
-        "With PyTorch's values put in place of wrong ones, {right} of {count} layers are right."
-        " Lost: {wrong}.",
+        "With PyTorch's values in place of wrong ones, {right} of {count} layers are right. "
+        "Lost: {wrong}.",
         right=len(layers) - len(wrong),
         count=len(layers),
         wrong=in_a_row(wrong),
@@ -131,8 +131,8 @@ def shares(layers: Sequence[str], weights: tuple[float, ...]) -> tuple[float, ..
                 weights=str(list(weights)),
             ),
             say(
-                "PyTorch has {count} layers: {names}. Give one number for each, 0 for what is"
-                " worth nothing.",
+                "PyTorch has {count} layers: {names}. Give one number for each; 0 if it is "
+                "worth nothing.",
                 count=len(layers),
                 names=in_a_row(layers),
             ),
@@ -193,13 +193,13 @@ def extern_call(case: Case, options: ExternOptions) -> Outcome:
                 "The convolution is computed by `{callee}`, inside the module.",
                 callee=inside[0].callee,
             ),
-            say("Let the external function compute it, and drop the layer made with emit_te."),
+            say("Compute it in the external function, and drop the layer made with emit_te."),
         )
     layer = [call for call in externs if takes_weight(call, options.weight)]
     layer = layer or _feature_calls(externs, options)
     if not layer:
         return failed(
-            say("No external function is given the convolution's weight."),
+            say("No external function takes the convolution's weight."),
             say(
                 "Pass the input, the weight (and the bias, if you like) to your external function."
             ),
@@ -275,14 +275,14 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
         return unwritten
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
-            say("Some of the output is NaN or infinite, as what is never written is."),
+            say("Some of the output is NaN or infinite, like memory that was never written."),
             say(
-                "Every element of the output argument must be written in every call. Where that is"
-                " so, look for a division by zero, or the exponential of a large number."
+                "Write every element of the output argument in every call. If it already "
+                "does, look for a division by zero, or the exponential of a large number."
             ),
             code="not_finite",
         )
-    return passed(say("Every output buffer was written in every call."))
+    return passed(say("Every call wrote every output buffer."))
 
 
 def _extern_names(facts: ModuleFacts) -> set[str]:
@@ -306,7 +306,10 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
     if not timed.outputs_right:
         return failed(
             say("The function gave wrong values while it was timed."),
-            say("A schedule must not change the result: look for loops that overlap in parallel."),
+            say(
+                "A schedule must not change the result: check for overlapping iterations of "
+                "parallel loops."
+            ),
             code="values",
         )
     timing = timed.timing
@@ -333,18 +336,16 @@ def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     if "parallel" in steps and timing.threads > 1 and not is_gain(speeds, ("parallel",)):
         causes.append(say("starting its parallel tasks takes longer than doing them"))
     if not causes and not differences:
-        causes.append(
-            say("the compiler makes vectors of the plain loops by itself, and not of these")
-        )
-    verdict = say("Yours is slower than doing nothing.")
+        causes.append(say("the compiler vectorizes the plain loops by itself, but not these"))
+    verdict = say("Yours is slower than the unscheduled function.")
     if causes:
         verdict = say(
-            "Yours is slower than doing nothing. What is likely: {causes}.",
+            "Yours is slower than the unscheduled function. Likely causes: {causes}.",
             causes=in_clauses(causes),
         )
     back = say(
-        "Take steps back until it is no longer slower: the unscheduled function, measured beside"
-        " yours, takes {speedup:.2f} of its time.",
+        "Undo steps until it is no longer slower: the unscheduled function, measured beside "
+        "yours, takes {speedup:.2f} of its time.",
         speedup=timing.speedup,
     )
     reason = join(_measured(timing), verdict, *differences)
@@ -356,9 +357,8 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
     beyond = None
     if any(ALLOWANCE * shape.submission_us < shape.floor_us for shape in timing.shapes):
         beyond = say(
-            "That is faster than this machine can multiply and add ({peak:,.0f} GFLOP/s) or move"
-            " the arrays ({bandwidth:,.0f} GB/s), so this result is held for your instructor's"
-            " look.",
+            "This is faster than this machine can multiply and add ({peak:,.0f} GFLOP/s) or "
+            "move the arrays ({bandwidth:,.0f} GB/s), so your instructor reviews it.",
             peak=timing.peak_gflops,
             bandwidth=timing.bandwidth_gbs,
         )
@@ -373,7 +373,7 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
     return not_graded(
         Problem(
             join(_measured(timing), beyond),
-            say("You need not do anything if the function does all of its work at each call."),
+            say("You need not do anything if the function does all of its work in each call."),
             code="held",
         )
     )
@@ -402,7 +402,7 @@ def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     # Not "do this": unrolling a tile that spills its sums, or vectors of 13 numbers, cost time.
     hint = _next(timing)
     goal = timing.reference_speedup ** min(1.0, options.full_at)
-    full = say("All points are earned from {goal:.2f} times on.", goal=goal)
+    full = say("Full points from {goal:.2f}x on.", goal=goal)
     reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
     width = high - low

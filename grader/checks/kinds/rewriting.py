@@ -63,7 +63,7 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
                 _too_few(facts, name),
             )
     told = (say("`{name}` {count} times", name=name, count=n) for name, n in options.counts.items())
-    return passed(say("The operators in `main` are as asked for: {told}.", told=in_a_row(told)))
+    return passed(say("`main` calls the required operators: {told}.", told=in_a_row(told)))
 
 
 def _too_few(facts: ModuleFacts, name: str) -> Text:
@@ -72,8 +72,8 @@ def _too_few(facts: ModuleFacts, name: str) -> Text:
         graph = facts.graphs.get(call.callee) if call.kind == "function" else None
         if graph is not None and any(each.callee == name for each in graph.calls):
             return say(
-                "`{function}` calls `{name}`: see why the pass put that call there, and not only"
-                " those that it should.",
+                "`{function}` calls `{name}`: find out why the pass put that call there, and "
+                "not only where it should.",
                 function=call.callee,
                 name=name,
             )
@@ -90,11 +90,13 @@ def _operators(calls: tuple[Call, ...]) -> Counter[str]:
 def _other(call: Call) -> Outcome:
     return failed(
         say(
-            "`{binding}` is made by `{callee}`, which is no operator.",
+            "`{binding}` is computed by `{callee}`, which is not an operator.",
             binding=call.binding,
             callee=call.callee,
         ),
-        say("Let the pass leave operators, and functions of operators: others are lowered later."),
+        say(
+            "Leave operators, and functions of operators, in the module: others are lowered later."
+        ),
     )
 
 
@@ -183,7 +185,7 @@ def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
             say("Print the module after the pass: which of these operators are still in `main`?"),
         )
     group = next(iter(made - wanted))
-    leave = say("Leave in `main` what does not fit the pattern.")
+    leave = say("Leave in `main` everything that does not match the pattern.")
     if wanted[group]:
         return counted(group), leave
     return say("A function does {group}, and none should.", group=_spell(group)), leave
@@ -201,7 +203,7 @@ class SymbolicOptions(Table, frozen=True):
 
 @check("symbolic", options=SymbolicOptions)
 def symbolic(case: Case, options: SymbolicOptions) -> Outcome:
-    """`main` takes tensors of any size where it is asked for."""
+    """`main` accepts tensors of every required size."""
     facts = case.candidate.facts
     if not facts.has_main:
         return _no_main()
@@ -209,7 +211,7 @@ def symbolic(case: Case, options: SymbolicOptions) -> Outcome:
     for argument, axis in options.axes:
         if not _is_symbolic(declared, argument, axis):
             return _fixed(declared, argument, axis)
-    return passed(say("`main` takes tensors of any size where it is asked for."))
+    return passed(say("`main` accepts tensors of every required size."))
 
 
 def _is_symbolic(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> bool:

@@ -95,7 +95,7 @@ _WORDING: dict[Paid, tuple[Text, Text]] = {
     "reorganize": (say("the loops are reorganised"), say("Split, reorder or fuse the loops.")),
     "split": (
         say("a loop is split"),
-        say("Split the loops over the output, so that a small tile of it is computed at a time."),
+        say("Split the loops over the output, so that a small tile is computed at a time."),
     ),
     "reorder": (
         say("the loops are reordered"),
@@ -196,7 +196,7 @@ _PARTS: dict[Paid, dict[Step, Text]] = {
 
 @check("schedule_steps", needs=("replay",), options=StepOptions)
 def schedule_steps(case: Case, options: StepOptions) -> Outcome:
-    """The steps of the schedule are done."""
+    """The required steps of the schedule are done."""
     subject = Subject(options.weight, case.comparison)
     functions = _functions(case, subject)
     if not functions:
@@ -258,7 +258,7 @@ def _name(name: Paid, steps: Done) -> Text:
 def spell_provenance(replay: Replay) -> Text:
     """Say whether the schedule is proven, or why it was graded on its result."""
     if not replay.proven:
-        return say("The schedule was graded on its result alone: {reason}.", reason=replay.reason)
+        return say("The schedule was graded only on its result: {reason}.", reason=replay.reason)
     if replay.steps == 1:
         return say(
             "The schedule is proven: its one step, applied to the unscheduled module, gives your"
@@ -316,8 +316,8 @@ def search_space(case: Case, options: SpaceOptions) -> Outcome:
     return partial(
         min(1.0, share),
         say(
-            "Schedules drawn from the space: {trials}. Not possible: {failed}. Different programs"
-            " among the others: {different}, of which the fastest is the one that is graded.",
+            "Schedules drawn from the space: {trials}. Impossible: {failed}. Distinct "
+            "programs among the others: {different}; the fastest one is graded.",
             trials=found.trials,
             failed=found.failed,
             different=found.different,
@@ -338,12 +338,12 @@ _THIRDS: dict[Third, Text] = {
 
 _EQUAL = say("It is the target: TVM finds both structurally equal.")
 _ALIKE = say(
-    "It has the loops, the annotations and the blocks of the target. TVM still finds a difference,"
-    " in how the statements are written: that is no matter of scheduling, and costs nothing."
+    "It has the target's loops, annotations and blocks. TVM still finds a difference in how "
+    "statements are written: this is not about scheduling, and costs nothing."
 )
 _PROVE = say(
-    "Here the steps count, not a result that is written down: make one Schedule of your unscheduled"
-    " function, do every step with it, and leave it bound to its name."
+    "The steps count here, not a result that is written down: make one Schedule of your "
+    "unscheduled function, apply every step to it, and keep it bound to its name."
 )
 
 

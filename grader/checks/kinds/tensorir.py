@@ -53,8 +53,8 @@ def tensorir(case: Case, options: TensorIROptions) -> Outcome:
         return failed(
             say("No TensorIR function of the module has the parameters that are asked for."),
             say(
-                "Compare shapes, dtypes and order of the parameters with the task: first the"
-                " inputs, then the output."
+                "Compare shapes, dtypes and order of the parameters with the task: inputs "
+                "first, then the output."
             ),
         )
     names = ", ".join(f"`{each.name}`" for each in functions)
@@ -177,8 +177,8 @@ def _other_axes(block: Block, words: tuple[str, ...]) -> Outcome | None:
     if have.count("R") < alike.count("R"):
         return failed(
             say(
-                "The block `{block}` has the axes {have}, it should have {wanted}: an axis that is"
-                " summed over is not declared as one.",
+                "The block `{block}` has the axes {have}; it should have {wanted}: an axis of"
+                " the sum is not declared as a reduction.",
                 **names,
             ),
             say(
@@ -189,8 +189,8 @@ def _other_axes(block: Block, words: tuple[str, ...]) -> Outcome | None:
     if have.count("R") > alike.count("R"):
         return failed(
             say(
-                "The block `{block}` has the axes {have}, it should have {wanted}: an axis of the"
-                " output is declared as a reduction.",
+                "The block `{block}` has the axes {have}; it should have {wanted}: an axis of"
+                " the output is declared as a reduction.",
                 **names,
             ),
             say(
@@ -199,7 +199,7 @@ def _other_axes(block: Block, words: tuple[str, ...]) -> Outcome | None:
             ),
         )
     return failed(
-        say("The block `{block}` has the axes {have}, it should have {wanted}.", **names),
+        say("The block `{block}` has the axes {have}; it should have {wanted}.", **names),
         say(
             "Give the block one axis for each axis of the output, and one for each axis that is"
             " summed over."
@@ -216,7 +216,7 @@ def _without_start(block: Block, function: FunctionFacts) -> Outcome | None:
         return None
     return failed(
         say(
-            "The block `{block}` adds to `{buffer}`, which was never set to a start value.",
+            "The block `{block}` adds to `{buffer}`, which was never initialised.",
             block=block.name,
             buffer=block.stores[0],
         ),

@@ -25,7 +25,7 @@ def _texts() -> dict[str, Text]:
         "attempts": say("Attempts"),
         "attempts_title": say("Attempts over time"),
         "cells": say("Code cells"),
-        "concerns": say("Who needs a look"),
+        "concerns": say("To review"),
         "day": say("Day"),
         "distribution": say("Points"),
         "error": say("Error"),
@@ -44,10 +44,10 @@ def _texts() -> dict[str, Text]:
         "mistake": say("Mistake"),
         "mistakes": say("What was misunderstood"),
         "mistakes_note": say(
-            "The first step at which a module departs from PyTorch. A student counts once for each"
-            " mistake, in however many parts."
+            "The first step at which a module departs from PyTorch. A student counts once for"
+            " each mistake, regardless of the number of parts."
         ),
-        "missing": say("Handed in nothing to grade"),
+        "missing": say("No gradable submission"),
         "no_concerns": say("Nobody."),
         "no_failures": say("No cell ended in an error."),
         "no_mistakes": say("No module departs from PyTorch."),
@@ -129,8 +129,7 @@ def histogram(found: Insights, width: float) -> Histogram:
         bars=tuple(bars),
         ticks=scale.ticks(10 if width > WIDTHS[1] else 5),
         description=tell(
-            "How many students reached how many points, in {count} equal steps. The numbers are in"
-            " the table.",
+            "Number of students per score, in {count} equal steps. The table has the numbers.",
             count=len(found.bins),
         ),
     )

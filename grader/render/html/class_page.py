@@ -185,7 +185,7 @@ class _Page:
         told = _told(found.graded)
         if found.missing:
             return tell(
-                "{students} graded, {missing} handed in nothing to grade",
+                "{students} graded, {missing} without a gradable submission",
                 students=told,
                 missing=len(found.missing),
             )

@@ -26,10 +26,10 @@ _RANKS_WORDS: Mapping[str, Text] = {
     "name": say("Name"),
     "rank": say("Rank"),
     "ties": say(
-        "A rank is one more than there are who are surely faster: whose intervals overlap cannot be"
-        " told apart, and they share it. Who is here wants to be, under a name of their own choice."
+        "Rank is one plus the number of significantly faster schedules; overlapping intervals"
+        " tie. Students opted in and chose their names."
     ),
-    "unranked": say("Nobody is here yet."),
+    "unranked": say("The roster is empty."),
 }
 
 _ELSEWHERE = say("{count} was measured on another kind of machine, and is not compared.")
@@ -235,17 +235,18 @@ _LIKENESS_WORDS: Mapping[str, Text] = {
     "clusters": say("Groups"),
     "evidence": say("Side by side"),
     "evidence_only": say(
-        "This is evidence, and no verdict: it takes no point from anybody. Two who worked together"
-        " as they may, or who read the same page, look like this, too. Look at both, and ask."
+        "This is evidence, not a verdict: it costs nobody points. Students who worked "
+        "together as allowed, or who read the same page, look like this, too. Look at both, "
+        "and ask."
     ),
-    "for_you": say("For instructors: it has names, and what students wrote."),
+    "for_you": say("For instructors: contains names and students' answers."),
     "how": say(
-        "Names, numbers, comments, layout and the order of cells do not count, nor what the handout"
-        " and given texts hold. What few have counts more than what many have; the number is the"
-        " share of what the one of them who wrote less has in common with the other."
+        "Names, numbers, comments, layout and the order of cells do not count, nor do the "
+        "handout and given texts. Rare fragments weigh more than common ones; the number is "
+        "the share of the shorter work that the other contains."
     ),
     "nothing": say("No two of them are alike beyond what was given."),
     "pairs": say("Pairs"),
     "skip_pairs": say("Skip to the pairs"),
-    "title": say("Works that are alike"),
+    "title": say("Similar works"),
 }

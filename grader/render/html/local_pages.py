@@ -146,19 +146,19 @@ def _marking_words() -> dict[str, str]:
         "any_of": tell("Any of these"),
         "close": tell("Close"),
         "comment": tell("Comment"),
-        "empty": tell("There is nothing to mark: no submission with such a part is graded."),
+        "empty": tell("There is nothing to mark: no graded submission has such a part."),
         "failed": tell("It was not saved. Is the command still running?"),
         "help": tell("Keys"),
         "help_choose": tell("choose an item, or leave it out"),
         "help_comment": tell("write a comment; Escape leaves it"),
         "help_filter": tell("show all, or those that are not marked"),
-        "help_go": tell("go on, or back; what was chosen is saved"),
+        "help_go": tell("next or previous; choices are saved"),
         "help_help": tell("show the keys"),
         "help_nothing": tell("give no points"),
         "no_points": tell("No points"),
         "unchosen": tell(
-            "Nothing is chosen, and nothing was saved: choose an item, write a comment, or press z"
-            " to give no points."
+            "Nothing was chosen or saved: choose an item, write a comment, or press z to give"
+            " no points."
         ),
         "help_notebook": tell("show the whole notebook, or the answer"),
         "help_save": tell("save, and go on; in a comment with Ctrl"),
@@ -170,13 +170,13 @@ def _marking_words() -> dict[str, str]:
         "one_of": tell("One of these"),
         "only_answer": tell("Show the answer alone"),
         "previous": tell("Previous"),
-        "reload": tell("See what it is now"),
+        "reload": tell("See its current state"),
         "rubric": tell("Rubric"),
         "save": tell("Save and go on"),
         "saved": tell("All answers are marked."),
         "see_all": tell("Go through all of them"),
         "show": tell("Which are shown"),
-        "take_back": tell("Take back"),
+        "take_back": tell("Undo"),
         "unmarked": tell("Not marked"),
         "used": tell("Used before"),
         "whole": tell("Show the whole notebook"),
@@ -308,7 +308,7 @@ def _preview_words() -> dict[str, str]:
         "graded_about": tell("what a student reads"),
         "language": tell("Language"),
         "mutant": tell("Notebook"),
-        "stopped": tell("The command has ended: what is shown stays as it is."),
+        "stopped": tell("The command has ended: this page is not updated any more."),
     }
 
 

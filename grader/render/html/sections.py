@@ -158,7 +158,7 @@ class PartView(NamedTuple):
 def first_view(cause: Cause, report: Report) -> FirstView:
     """Return what is said of the first thing to mend."""
     reason, hint = (wording.plain(each, _REASON) for each in (cause.check.reason, cause.check.hint))
-    brings = say("It brings up to {points} point."), say("It brings up to {points} points.")
+    brings = say("Worth up to {points} point."), say("Worth up to {points} points.")
     return FirstView(
         anchor=part_anchor(cause.part + 1),
         title=wording.one_line(wording.plain(report.parts[cause.part].title, _TITLE)),

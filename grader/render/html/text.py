@@ -34,22 +34,22 @@ _WORDS: Mapping[str, Text] = {
     "findings": say("Findings"),
     "first": say("Fix this first"),
     "first_rule": say(
-        "A cell that failed comes first, then what is wrong in what you built, then what is"
-        " missing, then what could be better; of these, what brings the most points."
+        "Failed cells come first, then faults in what you built, then missing parts, then "
+        "improvements; within each group, whatever brings the most points."
     ),
     "function": say("Function"),
     "grade": say("Your grade"),
-    "grade_steps": say("How it comes about"),
+    "grade_steps": say("How the grade is computed"),
     "graph": say("The graph of main"),
     "graph_list": say("The same as text"),
-    "image_of_cell": say("An image that this cell put out"),
+    "image_of_cell": say("An image from this cell's output"),
     "interval": say("95 % interval"),
     "layer": say("In PyTorch"),
     "left_out": say("The page would become too large with the rest of the notebook:"),
     "legend_estimate": say("estimate"),
     "legend_reference": say("reference"),
     "legend_slice": say("a slice"),
-    "limit": say("Of this machine's limit"),
+    "limit": say("Share of this machine's limit"),
     "lines_folded": say("lines that are the same"),
     "mark": say("Mark"),
     "maximum": say("of"),
@@ -61,7 +61,7 @@ _WORDS: Mapping[str, Text] = {
     "own_cells": say("Your cells:"),
     "points": say("Points"),
     "problem": say("Error"),
-    "quiet": say("This page loads nothing and has no script."),
+    "quiet": say("This page loads nothing and contains no script."),
     "rate": say("GFLOP/s"),
     "reread": say("To read again:"),
     "reread_notebook": say("To read again in the notebook:"),
@@ -70,7 +70,7 @@ _WORDS: Mapping[str, Text] = {
     "sample_image": say("The test image, enlarged"),
     "schedule": say("What the schedule changed"),
     "scores": say("Scores"),
-    "script_note": say("Indents are halved, and types of numbers are left out."),
+    "script_note": say("Indents are halved, and dtypes are omitted."),
     "shape": say("Shape"),
     "share": say("Share"),
     "skip": say("Skip to the parts"),
@@ -79,7 +79,7 @@ _WORDS: Mapping[str, Text] = {
     "step": say("Step"),
     "steps_brought": say("What each step brought"),
     "where": say("Where"),
-    "written_by": say("Written by grader. This page loads nothing and has no script."),
+    "written_by": say("Written by grader. This page loads nothing and contains no script."),
     "yours": say("Yours"),
 }
 

@@ -128,7 +128,7 @@ class TestContent:
         assert text.startswith("ada, attempt 1 – 67.5 of 100 points – homework.ipynb")
         assert "67.5 / 100 67.5 of 100 points 77.5 of 100 before adjustments and lateness" in text
         assert 1 == text.count("77.5 ")
-        assert "Your grade The grade: 67.5 of 100. How it comes about Late." in text
+        assert "Your grade The grade: 67.5 of 100. How the grade is computed Late." in text
 
     def test_a_grade_that_is_the_reports_points_has_no_before(self) -> None:
         final = FinalGrade(77.5, 100.0, 0.0, (foreign("The grade: 77.5 of 100."),))
@@ -159,7 +159,7 @@ class TestContent:
         )
         assert "On 4,443 of 4,443" in said
         assert "What to do: Add the bias" in said
-        assert "It brings up to 15 points. A cell that failed comes first" in said
+        assert "Worth up to 15 points. A cell that failed comes first" in said
 
     def test_with_full_marks_nothing_is_first(self) -> None:
         assert "Fix this first" not in page(sample_reports.full_marks())
