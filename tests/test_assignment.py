@@ -328,8 +328,8 @@ WRONG = [
     ('"equivalence"\nkind', '"structure"\nkind', "two checks of part first"),
     ('title = "First"\n', "", "the key `title` is missing - at `$.part[0]`"),
     ('entry = ["make"]', "entry = []", "`$.part[0].entry`"),
-    ('entry = ["make"]', 'entry = ["make()"]', "`entry` must be a name of Python"),
-    ('entry = ["make"]', 'entry = [""]', "`entry` must be a name of Python"),
+    ('entry = ["make"]', 'entry = ["make()"]', "`entry` must be a Python name"),
+    ('entry = ["make"]', 'entry = [""]', "`entry` must be a Python name"),
     ('title = "First"', 'title = ""', "`title` must not be empty - at `$.part[0].title`"),
     ('entry_kind = "function"', 'entry_kind = "class"', "entry_kind"),
     ("points = 1.5", "points = -1.5", "`$.part[0].check[0].points`"),
@@ -360,7 +360,7 @@ WRONG = [
         _computed('name = "x" }, { shape = [2], name = "x"'),
         "two arguments of the same `name`",
     ),
-    ("version = 1", "version = True", "truth values are `true` and `false`"),
+    ("version = 1", "version = True", "write booleans as `true` or `false`"),
     ("[oracle]", _computed('dtype = "int8", range = [2, 1]'), "no `range` from 2 to 1"),
     ("[oracle]", "[[guide]]\nheading = 'A'\nurl = 'B'\n[oracle]", "a `heading` or a `url`"),
 ]
@@ -395,7 +395,7 @@ class TestRefusal:
 
     def test_of_a_byte_order_mark_it_is_told_what_to_do(self, file: Path) -> None:
         told = refusal(file, SMALL.encode("utf-8-sig")).message.english
-        assert "save it as UTF-8 without one" in told
+        assert "save it as UTF-8 without BOM" in told
 
     def test_a_missing_file_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(CourseError) as caught:

@@ -65,7 +65,7 @@ class TestTrying:
     def test_one_without_room_is_refused(self, small: Path) -> None:
         with pytest.raises(UsageError, match="No space left") as caught:
             try_place(small / "a.json")
-        assert "Make room there" in caught.value.hint.english
+        assert "Free some space there" in caught.value.hint.english
         assert ["filling"] == names(small)
 
     def test_a_pipe_is_not_waited_for_and_a_device_stays(self, tmp_path: Path) -> None:
@@ -298,6 +298,6 @@ def test_a_machine_without_a_temporary_folder_is_told_what_to_do(
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
-    with pytest.raises(MachineError, match="no folder for temporary files") as caught:
+    with pytest.raises(MachineError, match="No folder for temporary files") as caught:
         sweep()
     assert "TMPDIR" in caught.value.hint.english

@@ -55,7 +55,7 @@ def refusal(toml: str) -> str:
         ("due = 2026-12-01", "`due` must be a date with its time, and is a date - at `$.due`"),
         ("share = 0", "`share` must be more than 0 - at `$.share`"),
         ("titles = { zh = 1 }", "`titles` must be a text in quotation marks, and is a whole"),
-        ("name = x", "this is no TOML (Invalid value (at line 1, column 8)): texts stand in"),
+        ("name = x", "it is not valid TOML (Invalid value (at line 1, column 8)): quote strings"),
     ],
 )
 def test_it_is_told_what_to_write(toml: str, words: str) -> None:

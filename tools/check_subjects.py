@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BEFORE_THE_RULE = "149ab754"
+BEFORE_THE_RULE = "b03fce39"
 LONGEST = 72
 # "Adds", "Added", "Adding", but not "Pass" and "Proceed".
 NOT_IMPERATIVE = re.compile(r"(?:\w+[^s\W]s|\w+[^e\W]ed|\w+ing)\b")

@@ -46,11 +46,11 @@ def test_the_range_is_told() -> None:
 @pytest.mark.parametrize(
     ("compute", "complaint"),
     [
-        (lambda a, b: np.full((64, 3), 0.5), "the same for all inputs"),
+        (lambda a, b: np.full((64, 3), 0.5), "give the same outputs"),
         (lambda a, b: np.sqrt(np.where(a > 0, a, np.nan)), "NaN or infinite for"),
         (lambda a, b: a.astype(float), "b makes no difference"),
         (lambda a, b: 1 + 1e-5 * (a.astype(float) + b), "by less than 10 times the tolerance"),
-        (lambda a, b: np.sign(a[:, :1] + b[:, :1]) * np.ones(3), "an output that no other one has"),
+        (lambda a, b: np.sign(a[:, :1] + b[:, :1]) * np.ones(3), "a unique output"),
     ],
 )
 def test_what_is_wrong_is_said(compute: Function, complaint: str) -> None:

@@ -45,7 +45,7 @@ def test_nothing_is_written_over(tmp_path: Path, taken: str) -> None:
     path = tmp_path / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         make_assignment(tmp_path, "x")
     assert {path: b"mine"} == content(tmp_path)
 

@@ -301,7 +301,7 @@ class TestTemplates:
 )
 def test_a_solved_notebook_is_no_template(course, master):
     (course.root / "reference" / "task.py").write_text(master)
-    with pytest.raises(CourseError, match="Nothing is marked as a solution"):
+    with pytest.raises(CourseError, match="No solution is marked"):
         build_templates(course.root, course.get("task"))
 
 

@@ -53,7 +53,7 @@ class TestStore:
         (tmp_path / "outside").mkdir()
         (tmp_path / "reports").mkdir()
         (tmp_path / "reports/ada").symlink_to(tmp_path / "outside")
-        with pytest.raises(UsageError, match="leads out of"):
+        with pytest.raises(UsageError, match="points outside of"):
             Store(tmp_path / "reports").write(ENTRY, report)
         assert [] == list((tmp_path / "outside").iterdir())
 

@@ -17,7 +17,7 @@ from greedy_neighbours import KINDS, POINTS, Result, grade_beside
 
 TIMES = 1
 LEVEL = os.environ.get("GRADER_TEST_LEVEL", "")
-BLAME = "most often because it used too much memory"
+BLAME = "most likely for using too much memory"
 
 
 def selected(request: pytest.FixtureRequest) -> list[str]:

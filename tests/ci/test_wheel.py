@@ -78,7 +78,7 @@ class TestOwn:
 
     def test_a_checkout_without_one_says_how_to_make_it(self, checkout: Path) -> None:
         shutil.rmtree(checkout / "dist")
-        with pytest.raises(UsageError, match="no wheel of this grader yet") as caught:
+        with pytest.raises(UsageError, match="no wheel of this version yet") as caught:
             own_wheel(checkout / "grader")
         assert "make wheel" in caught.value.hint.english
 
@@ -164,11 +164,11 @@ class TestNamed:
 
     @pytest.mark.parametrize("folder", ["dist", ".."])
     def test_another_folder_is_refused(self, checkout: Path, folder: str) -> None:
-        with pytest.raises(UsageError, match="is no folder of the repository"):
+        with pytest.raises(UsageError, match="is not a folder of the repository"):
             find_installed(checkout / folder, checkout)
 
     def test_a_checkout_outside_of_the_repository_is_refused(self, checkout: Path) -> None:
-        with pytest.raises(UsageError, match="is no folder of the repository"):
+        with pytest.raises(UsageError, match="is not a folder of the repository"):
             find_installed(checkout, checkout / "grader")
 
 

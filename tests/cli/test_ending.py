@@ -323,7 +323,7 @@ class TestOutput:
             pytest.skip(no_mount(done.stderr))
         assert "2\n2\n" == done.stdout
         assert 2 == done.stderr.count("No space left on device")
-        assert "Make room there" in done.stderr
+        assert "Free some space there" in done.stderr
 
     def test_a_disk_that_fills_up_meanwhile_ends_no_class(self, world: World) -> None:
         for name in ("ada", "ben"):

@@ -172,7 +172,7 @@ def test_an_e_mail_of_several_is_told(own: Path) -> None:
     assert "None of them was found: name folders by their ids, or correct the name." in told
     written = found(own, "roster", "import", "new.csv")
     assert {"a@x.org": ["ada", "k", "zoe"]} == written["shared_emails"]
-    assert "3 students are called 'a@x.org'" in refused(own, "grades", "show", "a@x.org")
+    assert "3 students match 'a@x.org'" in refused(own, "grades", "show", "a@x.org")
     (own / "new.csv").write_text("id,email\nk,k@x.org\nzoe,\n")
     assert "several" not in said(own, "roster", "import", "new.csv")
 
@@ -182,7 +182,7 @@ def test_many_e_mails_of_several_are_counted(own: Path) -> None:
     (own / "new.csv").write_text("\n".join(("id,email", *lines)))
     told = said(own, "roster", "import", "new.csv")
     assert (10, 1) == (
-        told.count("is that of several"),
+        told.count("belongs to several"),
         told.count("The same holds for 2 more e-mails."),
     )
 
@@ -205,12 +205,12 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
     ("words", "words_said"),
     [
         (("show", "eve"), "Nobody in the roster has the id, e-mail or name 'eve'."),
-        (("explain", "ada", "softmax"), f"There is: {SLUG}."),
+        (("explain", "ada", "softmax"), f"Known: {SLUG}."),
         (("adjust", "ada", SLUG, "--reason", "x"), "one of --points, --factor and --take-back"),
         (("adjust", "ada", SLUG, "--points", "1"), "There is no reason."),
         (("adjust", "ada", SLUG, "--points", "nan", "--reason", "x"), "'nan' is no number"),
         (("adjust", "ada", SLUG, "--points", "1.00001", "--reason", "x"), "4 decimals at most"),
-        (("adjust", "ada", SLUG, "--factor", "-1", "--reason", "x"), "not below 0"),
+        (("adjust", "ada", SLUG, "--factor", "-1", "--reason", "x"), "must not be negative"),
         (
             ("adjust", "ada", SLUG, "--points", "1", "--part", "p", "--reason", "x"),
             "It has emit_te",
@@ -219,8 +219,8 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
             ("adjust", "ada", SLUG, "--points", "1", "--attempt", "9", "--reason", "x"),
             "no attempt 9",
         ),
-        (("adjust", "ada", SLUG, "--take-back", "99", "--reason", "x"), "not of this grade"),
-        (("adjust", "leilei", SLUG, "--points", "1", "--reason", "x"), "Nothing is graded"),
+        (("adjust", "ada", SLUG, "--take-back", "99", "--reason", "x"), "not belong to this grade"),
+        (("adjust", "leilei", SLUG, "--points", "1", "--reason", "x"), "no graded attempt"),
         (("extend", "ada", SLUG, "soon", "--reason", "x"), "'soon' is no time."),
         (("extend", "ada", SLUG, "--take-back", "--reason", "x"), "grader grades show"),
         (("extend", "ada", SLUG, "--reason", "x"), "either a time or --take-back"),
@@ -231,7 +231,7 @@ def test_what_cannot_be_done_is_said(folder: Path, words: tuple[str, ...], words
 
 
 def test_outside_of_a_course_one_is_asked_for(tmp_path: Path) -> None:
-    assert "in no course" in refused(tmp_path, "grades", "list")
+    assert "not part of a course" in refused(tmp_path, "grades", "list")
 
 
 def test_the_environment_names_another_gradebook(folder: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_pages_that_a_batch_wrote_are_linked_and_none_is_written(
 
 
 def test_what_is_no_folder_of_reports_is_refused(reports: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no folder of reports"):
+    with pytest.raises(UsageError, match="not a folder of reports"):
         run(tmp_path, tmp_path / "out")
     (reports / "odd.json").write_text("{}")
     with pytest.raises(UsageError, match="is no report"):
@@ -146,7 +146,7 @@ def test_works_that_are_alike_become_a_page_and_json(tmp_path: Path) -> None:
     linked = {href for href in read(page).values("href") if not href.startswith("#")}
     assert {f"e2e-conv/{id}/hw.html" for pair in made.copies for id in pair} == linked
     assert all((tmp_path / "out" / each).is_file() for each in linked)
-    assert "no verdict" in page.decode()
+    assert "not a verdict" in page.decode()
 
 
 def test_what_is_given_as_a_text_makes_nobody_alike(tmp_path: Path) -> None:

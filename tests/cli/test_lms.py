@@ -110,7 +110,7 @@ def test_canvas_gets_the_grades_of_the_gradebook(folder: Path) -> None:
     assert 0 == done.returncode, done.stderr
     assert '"Lovelace, Ada",17,S1,ada,A,6' in done.stdout
     assert "(1): Kim, Min" in done.stderr
-    assert "Points out of 100 here are out of 10 in Canvas" in done.stderr
+    assert "Points are out of 100 here and out of 10 in Canvas" in done.stderr
 
 
 def test_they_are_adjusted(folder: Path) -> None:

@@ -64,7 +64,7 @@ def test_what_is_left_is_printed_with_its_reason(script: Path) -> None:
     done, output, _ = migrate(script)
     assert not done
     assert "tvm.lower" in output
-    assert "there is no function for it any more" in output
+    assert "its function has been removed" in output
 
 
 def test_text_in_todays_spelling_is_said_to_be_so(script: Path) -> None:

@@ -258,7 +258,7 @@ class TestCommand:
 
 
 COURSE = ROOT / "tests" / "courses" / "visibility"
-KEPT_BACK = "Your instructor keeps some checks back"
+KEPT_BACK = "Your instructor hides some checks"
 HIDDEN_TITLE = "The layer once more, looked at in secret"
 
 

@@ -157,4 +157,4 @@ def test_a_new_assignment_is_not_written_over_another(tmp_path: Path) -> None:
     assert 0 == run(tmp_path, "new", "layer").returncode
     done = run(tmp_path, "new", "layer")
     assert 2 == done.returncode
-    assert "is there already" in done.stderr
+    assert "exists already" in done.stderr

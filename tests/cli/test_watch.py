@@ -146,7 +146,7 @@ def test_names_and_outcomes_are_plain_text_on_a_terminal(
     assert "[bold]kim" in text
     assert "[red]7" in text
     assert "\x1b]0;" not in file.getvalue()
-    assert "was ended amid its work" in text
+    assert "was killed while it ran" in text
 
 
 def test_json_has_a_line_for_each_look(tmp_path: Path, telling: WatchedBatch, clock: Times) -> None:

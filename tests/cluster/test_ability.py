@@ -63,7 +63,7 @@ def test_a_worker_keeps_its_files_in_no_folder_that_somebody_else_may_have_fille
     done = run(tmp_path, str(GRADER), *words, TMPDIR=str(tmp_path))
     assert (2, "") == (done.returncode, done.stdout)
     assert [each.strip() for each in done.stderr.splitlines()] == [
-        f"grader: {folder} is not a folder of yours alone.",
+        f"grader: {folder} must belong to you and be closed to other users.",
         "Remove it, or set TMPDIR to a folder that only you may write to.",
     ]
 

@@ -45,7 +45,7 @@ def test_without_tls_another_machine_s_is_refused_unless_that_is_asked_for(addre
     ],
 )
 def test_what_is_no_address_is_said(address: str) -> None:
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is not a scheduler address"):
         checked(address, insecure=True)
 
 

@@ -161,7 +161,7 @@ def test_nothing_runs_on_a_worker_when_nobody_waits_for_it(
     wait_until(lambda: not notebooks_on(cluster), 10 - (time.monotonic() - ended))
     if number == signal.SIGINT:
         assert 130 == batch.returncode
-        assert "the same command goes on from here" in output
+        assert "the same command continues" in output
         assert "Traceback" not in output
     assert (tmp_path / "reports" / "bob" / "hw.json").exists()
     assert not (tmp_path / "reports" / "zoe" / "hw.json").exists()
@@ -275,7 +275,7 @@ def test_the_scheduler_dies_and_the_same_command_goes_on(tmp_path: Path) -> None
     first.process.kill()
     output, _ = batch.communicate(timeout=120)
     assert 2 == batch.returncode
-    assert "The cluster has gone" in output
+    assert "The cluster is gone" in output
     write_notebook(tmp_path / "class" / "zoe" / "hw.ipynb", RIGHT_AWAY)
     second = Local(tmp_path, port, workers=1)
     done = run_warm(words(tmp_path, "reports", "--cluster", second.address), tmp_path)

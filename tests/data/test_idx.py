@@ -47,8 +47,8 @@ def test_the_header_is_the_official_one() -> None:
         (write_idx(IMAGES[:, :27]), "not images of 28 x 28"),
         (write_idx(IMAGES[:0]), "not images of 28 x 28"),
         (struct.pack(">IIII", 2051, 2**32 - 1, 2**32 - 1, 2**32 - 1), "should hold"),
-        (gzip.compress(write_idx(IMAGES))[:-9], "not a whole gzip file"),
-        (gzip.compress(b"")[:10] + b"\xff" * 9, "not a whole gzip file"),
+        (gzip.compress(write_idx(IMAGES))[:-9], "not a complete gzip file"),
+        (gzip.compress(b"")[:10] + b"\xff" * 9, "not a complete gzip file"),
         (gzip.compress(bytes(IDX_LIMIT + 1), 1), "is longer than"),
     ],
     # Names of their own: a gzip header holds the time, and test runners compare names.

@@ -119,6 +119,6 @@ class TestExtern:
         )
         problem = inspect(part, capture)
         assert isinstance(problem, Problem)
-        assert "registers none of that name" in problem.reason.english
+        assert "does not register" in problem.reason.english
         assert 'register_global_func("env.relu")' in problem.hint.english
         assert "not allowed" not in problem.reason.english

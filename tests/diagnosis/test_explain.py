@@ -166,10 +166,10 @@ def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
 ) -> None:
     told = told_of_base(oracle)
     assert "gives the same wrong outputs" in told.reason.english
-    assert "Mend the module" in told.hint.english
+    assert "Fix the module" in told.hint.english
 
 
-@pytest.mark.parametrize(("mistake", "advice"), [("zeros", "its own"), ("", "Mend the module")])
+@pytest.mark.parametrize(("mistake", "advice"), [("zeros", "its own"), ("", "Fix the module")])
 def test_a_known_mistake_of_such_a_module_keeps_its_advice(
     oracle: ModelOracle, mistake: Any, advice: str
 ) -> None:

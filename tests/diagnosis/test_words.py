@@ -120,7 +120,7 @@ class TestSentences:
         what, advice = tell(DENSE._replace(is_added=True), "", {})
         assert "shape" not in what.english
         assert "PyTorch's next step there is linear" in what.english
-        assert "See whether" in advice.english
+        assert "Check whether" in advice.english
 
     def test_a_step_behind_the_last_layer_is_one_too_many(self) -> None:
         told = tell(DENSE._replace(is_beyond=True), "", {})
@@ -140,7 +140,7 @@ class TestWhatIsNotRecognised:
 
     @pytest.mark.parametrize(
         ("difference", "told"),
-        [(0.62, "up to 62% of the largest"), (7e20, "more than the largest"), (None, "other ones")],
+        [(0.62, "up to 62% of the largest"), (7e20, "more than the largest"), (None, "different")],
     )
     def test_differences_of_any_size_can_be_told(self, difference: float | None, told: str) -> None:
         assert told in tell(DENSE._replace(difference=difference), "", {})[0].english
@@ -240,7 +240,9 @@ class TestSayings:
 
     def test_another_operand_is_named_only_where_the_names_differ(self) -> None:
         names = {"taken": "add", "wanted": "relu"}
-        assert "of add, should take that of relu" in tell(DENSE, "other_operand", names)[0].english
+        assert (
+            "of add; it should take that of relu" in tell(DENSE, "other_operand", names)[0].english
+        )
         names = {"taken": "add", "wanted": "add"}
         told = tell(DENSE, "other_operand", {**names, "layer": "linear"})
         assert "takes another value than it should" in told[0].english

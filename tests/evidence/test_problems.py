@@ -48,12 +48,12 @@ class TestViolation:
     @pytest.mark.parametrize(
         ("kind", "words"),
         [
-            ("overflow", "larger or smaller than its type can hold"),
+            ("overflow", "overflows its type"),
             ("division", "divides an integer by zero"),
-            ("conversion", "an integer of a number that has none"),
+            ("conversion", "casts NaN or an out-of-range float to an integer"),
             ("allocation", "a buffer `pad_temp` of a size that cannot be"),
-            ("assumption", "assumes something that is not so"),
-            ("unguarded", "cannot be seen that it stays within its buffers"),
+            ("assumption", "assumes something that is false"),
+            ("unguarded", "cannot be shown to stay inside its buffers"),
         ],
     )
     def test_everything_else_has_a_sentence_of_its_own(self, kind: Kind, words: str) -> None:
@@ -172,7 +172,7 @@ class TestWithoutADiagnosis:
             (np.zeros_like(VALUES), "6 of 6 samples differ", "the same everywhere"),
             (EDGE_MISSING, "6 of 6 samples differ", "75% of the elements"),
             (VALUES + 30, "6 of 6 samples differ", "No element of these samples is right"),
-            (VALUES[:, :, :1], "shape (8, 1), it should be (8, 4)", "Check the last layers"),
+            (VALUES[:, :, :1], "shape (8, 1); it should be (8, 4)", "Check the last layers"),
             (VALUES.astype(np.float64), "dtype is float64", 'Use "float32"'),
             (one_nan(), "NaN or infinite for 17%", "read before it is written"),
         ],

@@ -106,7 +106,7 @@ class TestDeath:
         [
             ("import os; os._exit(3)", "ended the Python process (exit status 3)."),
             ("import ctypes; ctypes.string_at(0)", "with a segmentation fault."),
-            ("import os; os.kill(os.getpid(), 9)", "because it used too much memory."),
+            ("import os; os.kill(os.getpid(), 9)", "for using too much memory."),
             (
                 "import os; os.kill(os.getpid(), 4)",
                 "an instruction that this processor",
@@ -163,7 +163,7 @@ class TestOutput:
         execution = run_cells(sandbox, *["print('x' * 450_000)"] * 6, limits=LITTLE_OUTPUT)
         (note,) = execution.notes
         assert note.english.startswith(
-            "Output was cut (cell 5, 6): 0.5 MB are kept of a cell, 2 MB"
+            "Output was cut (cell 5, 6): a cell keeps 0.5 MB, all cells together 2 MB"
         )
         assert execution.executed == 6
         assert kept(execution) < 2 * 2**20

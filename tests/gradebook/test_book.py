@@ -116,7 +116,7 @@ def test_an_adjustment_is_taken_back_once(book: Gradebook, ada: Student) -> None
     (attempt,) = account(book, ada).attempts
     first = book.adjust(attempt.id, points=Decimal(1), reason="a", who="eve")
     back = book.take_back(first, reason="b", who="eve")
-    for number, said in ((first, "taken back already"), (back, "no adjustment"), (99, "no adj")):
+    for number, said in ((first, "already been undone"), (back, "no adjustment"), (99, "no adj")):
         with pytest.raises(UsageError, match=said):
             book.take_back(number, reason="c", who="eve")
 

@@ -168,7 +168,7 @@ class TestFile:
         with sqlite3.connect(tmp_path / "gradebook.sqlite") as connection:
             connection.execute("CREATE TABLE student (id)")
         connection.close()
-        assert "is a database, but no gradebook" in refusal(sqlite_url(tmp_path), make=True)
+        assert "is a database, but not a gradebook" in refusal(sqlite_url(tmp_path), make=True)
 
     def test_a_folder_that_is_not_there_is_said(self, tmp_path: Path) -> None:
         assert "Cannot make the gradebook" in refusal(sqlite_url(tmp_path / "no"), make=True)
@@ -179,7 +179,7 @@ class TestFile:
         monkeypatch.setattr(database, "_WAIT", 0.1)
         opened = open_database(sqlite_url(tmp_path), make=True)
         other = open_database(sqlite_url(tmp_path))
-        with opened.writing(), pytest.raises(GradebookError, match="by somebody else"):
+        with opened.writing(), pytest.raises(GradebookError, match="Another process"):
             enrol(Gradebook(other), "ada")
         enrol(Gradebook(other), "ada")
         for each in (opened, other):

@@ -150,7 +150,7 @@ class TestFindStudent:
         assert login == find_student(self.CLASS, word).login
 
     def test_two_of_one_name_are_told_apart_and_not_guessed(self) -> None:
-        with pytest.raises(UsageError, match="2 students are called 'kim': ada, b2"):
+        with pytest.raises(UsageError, match="2 students match 'kim': ada, b2"):
             find_student(self.CLASS, "kim")
 
     @pytest.mark.parametrize("word", ["eve", "", " "])

@@ -29,7 +29,7 @@ from tests.gradebook.postgres import Server, any_server, new_database
 from tests.missing import no_mount
 
 ROOT = Path(__file__).parents[2]
-NO_ROOM = "cannot be written: there is no room, or the disk fails. Make room there, and run the"
+NO_ROOM = "cannot be written: the disk is full or fails. Free some space there, and run the"
 
 
 def entry(folder: Path, login: str) -> Entry:
@@ -82,7 +82,7 @@ class TestFullDisk:
         (trouble,) = found["recording"]["troubles"]
         assert NO_ROOM in trouble
         for refusal in found["recording"]["refused"]:
-            assert "No space left" in refusal and "Make room there" in refusal
+            assert "No space left" in refusal and "Free some space there" in refusal
 
     def test_with_room_the_same_goes_on_and_nothing_is_there_twice(
         self, found: dict[str, Any]
@@ -145,7 +145,7 @@ class TestServerGoesAway:
         assert ["ben/hw", "cem/hw"] == store.unrecorded
         for error in store.troubles:
             assert "on 127.0.0.1 cannot be reached" in str(error)
-            assert "What was reported as done is kept. See whether the" in error.hint.english
+            assert "Reported work is kept. Check that the" in error.hint.english
         again = RecordingStore(tmp_path / "reports", book)
         for name, each in entries.items():
             before = again.find(each)

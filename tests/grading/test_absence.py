@@ -113,7 +113,7 @@ def test_names_that_the_grader_knows_are_told():
 
 def test_the_advice_is_for_the_kind_of_entry_point():
     needs = (failure("needs_arguments", message="maps"),)
-    assert "no arguments" in explain_absence(part(), needs).hint.english
+    assert "without arguments" in explain_absence(part(), needs).hint.english
     assert "traced model" in explain_absence(part("importer"), needs).hint.english
     stuck = (failure("extern_not_portable", message="a generator"),)
     assert "External" not in explain_absence(part("python"), stuck).reason.english

@@ -221,7 +221,7 @@ class TestNames:
             table = document.target(document.first("ir.IRModule")["global_var_map_"])["data"]
             table[0] = next(i for i in document.indices("ffi.String") if i != table[0])
 
-        assert "names of its functions" in refusal(PRODUCT, edit).message.english
+        assert "names do not match its functions" in refusal(PRODUCT, edit).message.english
 
     def test_a_function_symbol_that_is_no_string_is_refused(self) -> None:
         def edit(document: Document) -> None:

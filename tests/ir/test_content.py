@@ -148,14 +148,14 @@ STATEMENTS = [
     (extent_by_content, "how often a loop runs"),
     (start_by_content, "how often a loop runs"),
     (attribute_by_content, "which of its statements run"),
-    (strides_by_content, "which element of a buffer it reads or writes"),
+    (strides_by_content, "which element of a buffer is accessed"),
     (predicate_by_content, "which of its statements run"),
     (iterator_by_content, "which of its statements run"),
-    (region_by_content, "which element of a buffer it reads or writes"),
+    (region_by_content, "which element of a buffer is accessed"),
     (assertion_by_content, "which of its statements run"),
-    (store_by_content, "which element of a buffer it reads or writes"),
-    (load_by_content, "which element of a buffer it reads or writes"),
-    (vector_by_content, "which element of a buffer it reads or writes"),
+    (store_by_content, "which element of a buffer is accessed"),
+    (load_by_content, "which element of a buffer is accessed"),
+    (vector_by_content, "which element of a buffer is accessed"),
     (variable_by_content, "how often a loop runs"),
     (assumption_by_content, "which of its statements run"),
     (while_by_content, "how often a loop runs"),
@@ -169,7 +169,7 @@ class TestStatements:
     def test_a_decision_by_content_names_the_function_and_the_buffer(
         self, function: Any, what: str
     ) -> None:
-        expected = f"The function `f` decides by the contents of the buffer `A` {what}."
+        expected = f"In the function `f`, the contents of the buffer `A` decide {what}."
         (finding,) = decisions(function)
         assert ("content", "A", "f", expected) == (
             finding.code,

@@ -109,7 +109,7 @@ def test_it_cannot_be_removed_twice(home: Path) -> None:
 
 
 def test_there_is_one_place(home: Path) -> None:
-    with pytest.raises(UsageError, match="--user or below --prefix"):
+    with pytest.raises(UsageError, match="--user or --prefix"):
         install(KernelspecPlace(user=True, prefix=home), "grader", None)
 
 

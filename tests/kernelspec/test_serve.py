@@ -67,9 +67,9 @@ def test_whoever_was_asked_to_shut_down_has_done_well(relay: Relay) -> None:
         (Ended(137, "files"), "more than 20000 files"),
         (Ended(137, "disk"), "wrote more than 256 MB"),
         (Ended(137, "descriptors"), "files open"),
-        (Ended(137, "outside"), "The machine had no memory"),
+        (Ended(137, "outside"), "The machine ran out of memory"),
         (Ended(139, "", "Segmentation fault\n"), "exit status 139: Segmentation fault"),
-        (Ended(None), "a longer message than it may"),
+        (Ended(None), "a message that was too long"),
     ],
     ids=lambda value: getattr(value, "cause", None),
 )

@@ -148,10 +148,10 @@ def test_what_is_packed_deeper_stays_and_is_told_of(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_unpacked_stays_as_it_is(tmp_path: Path) -> None:
-    outcome = collected(tmp_path, {"kim_1_9_all.zip": b"no archive"})
+    outcome = collected(tmp_path, {"kim_1_9_all.zip": b"not an archive"})
     (student,) = outcome.collected.students
     assert (LeftOut("all.zip", "damaged"),) == student.attempts[-1].left_out
-    assert {"kim-1/all.zip": "no archive"} == submissions(tmp_path)
+    assert {"kim-1/all.zip": "not an archive"} == submissions(tmp_path)
 
 
 def test_a_name_that_leads_out_of_a_students_archive_is_left_out(tmp_path: Path) -> None:

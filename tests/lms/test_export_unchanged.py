@@ -113,7 +113,7 @@ def test_a_grade_item_that_brightspace_does_not_have_is_refused(
 
 
 def test_another_file_is_no_export_of_brightspace(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no export of Brightspace"):
+    with pytest.raises(UsageError, match="not an export of Brightspace"):
         export(tmp_path, "brightspace", CANVAS, ADA)
 
 

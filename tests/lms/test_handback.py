@@ -146,7 +146,7 @@ def test_of_several_reports_none_counts(tmp_path: Path) -> None:
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no folder of reports"):
+    with pytest.raises(UsageError, match="not a folder of reports"):
         read_works(tmp_path, Collected())
 
 

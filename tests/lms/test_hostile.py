@@ -157,7 +157,7 @@ ATTACKS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "outside": ("a.zip", lambda: packed(("../../../bob-99/hw.ipynb", b"mallory"))),
     "drive": ("a.zip", lambda: packed(("C:\\x", b"mallory"))),
     "the draft's name": ("a.zip", lambda: packed((".draft-x", b""), (".unpacked-0", b""))),
-    "no archive": ("a.zip", lambda: b"PK\3\4rubbish"),
+    "not an archive": ("a.zip", lambda: b"PK\3\4rubbish"),
     "empty": ("a.zip", lambda: b""),
     "bz2 rubbish": ("a.tar.bz2", lambda: b"BZh9" + os.urandom(1400)),
     "bz2 cut off": ("a.tar.bz2", lambda: bz2.compress(bytes(99999))[:40]),

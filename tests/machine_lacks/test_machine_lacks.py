@@ -101,12 +101,12 @@ def test_points_lost_for_want_of_a_compiler_are_not_counted(tmp_path: Path) -> N
     assert 2 == code, output
     assert () == reports["e2e-mlp"].parts
     (note,) = reports["e2e-mlp"].notes
-    assert "with a C compiler, this machine has none" in note.english
+    assert "with a C compiler; this machine has none" in note.english
 
 
 def test_the_doctor_tries_what_a_grading_needs(tmp_path: Path) -> None:
     done = run_lacking(ALL, (GRADER, "doctor"), tmp_path)
     assert 0 == done.returncode, done.stdout
     words = " ".join(done.stdout.split())
-    assert "none: a notebook that loses points by it" in words
+    assert "none: a notebook that exports a library" in words
     assert "a small notebook was run, and runners started" in words

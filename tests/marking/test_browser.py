@@ -157,7 +157,7 @@ def test_enter_with_nothing_chosen_saves_nothing(browser: Browser, served: Serve
     at(page, "Ada Lovelace, ada")
     for _ in range(2):
         page.keyboard.press("Enter")
-        expect(page.locator("#said")).to_contain_text("nothing was saved")
+        expect(page.locator("#said")).to_contain_text("chosen or saved")
     page.keyboard.press("z")
     at(page, "Bob Hope, bob")
     page.keyboard.press("p")
@@ -175,7 +175,9 @@ def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Ser
     at(first, "Bob Hope, bob")
     second.keyboard.press("2")
     second.keyboard.press("Enter")
-    expect(second.locator("#said")).to_contain_text("eve has marked this meanwhile: 2 points.")
+    expect(second.locator("#said")).to_contain_text(
+        "eve has marked this in the meantime: 2 points."
+    )
     second.get_by_role("link", name="See its current state").click()
     expect(second.locator(".state")).to_contain_text("2 of 4, by eve, ")
 

@@ -160,7 +160,7 @@ def test_what_was_marked_again_is_the_newest_alone(classbook: Gradebook, mark: M
 def test_a_factor_marks_nothing(classbook: Gradebook) -> None:
     adjust(classbook, "ada", "why", factor=Decimal("0.5"))
     text = part(page(classbook, "ada"), 2)
-    assert "6 not marked yet" in text and "has not done so yet" in text
+    assert "6 not marked yet" in text and "has not been marked yet" in text
 
 
 def test_nothing_of_another_students_marking_is_on_a_page(classbook: Gradebook, mark: Mark) -> None:

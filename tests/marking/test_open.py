@@ -49,7 +49,7 @@ class TestReports:
         text = rendered(name)
         assert "8.5 of 10 points, 10 not marked yet" in text
         assert "6 not marked yet" in text and "4 not marked yet" in text
-        assert "A person marks this part" in text
+        assert "This part is marked by hand" in text
         assert "0 of 6" not in text and "0 of 0" not in text
 
     def test_the_page_does_as_well(self) -> None:
@@ -72,7 +72,7 @@ class TestReports:
 
     def test_a_part_without_an_answer_says_that(self) -> None:
         lacking = replace(REPORT, parts=(replace(REPORT.parts[1], answer=()),))
-        assert "no cell that is marked as its answer" in rendered("markdown", lacking)
+        assert "is marked as its answer" in rendered("markdown", lacking)
 
     def test_no_grade_is_handed_to_a_system_before_they_are_given(self) -> None:
         works = Works((GradedWork("ada", lambda: REPORT, None),))

@@ -161,5 +161,5 @@ def test_of_the_best_attempt_what_may_become_better_is_to_be_marked_too(session:
 
 
 def test_an_assignment_without_such_parts_is_refused(classbook: Gradebook) -> None:
-    with pytest.raises(UsageError, match="has no part that a person marks"):
+    with pytest.raises(UsageError, match="has no part to mark by hand"):
         Session(classbook, conv(), "eve")

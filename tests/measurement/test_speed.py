@@ -398,7 +398,7 @@ class TestLimits:
     ) -> None:
         machine = Machine(limits=limits)
         refused = problem(machine)
-        assert "at most could not be measured: " in refused.reason.english
+        assert "peak could not be measured: " in refused.reason.english
         assert refused.reason.english.endswith(reason)
         assert (True, "busy", []) == (refused.again, refused.code, machine.asked)
 

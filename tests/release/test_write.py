@@ -363,7 +363,7 @@ class TestCommand:
     def test_without_a_secret_it_says_what_is_not_graded(self, tmp_path: Path, wheel: Path) -> None:
         code, said = run(tmp_path / "students", "--course", ROOT, "--install", wheel)
         assert 0 == code, said
-        assert "Nothing grades hidden parts and speed there" in said
+        assert "Hidden parts and speed are not graded there" in said
 
     @pytest.mark.parametrize("name", ["students/secret.zip", "students", "nowhere/secret.zip"])
     def test_the_secret_does_not_lie_in_the_release(

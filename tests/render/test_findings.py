@@ -245,7 +245,7 @@ class TestOrder:
         assert (0, "values", 10) == first(part_with(graded("values")), part_with(graded("shape")))
 
     def test_failed_comes_before_wrong_that_before_missing_and_missing_before_better(self) -> None:
-        reason = say("{name} is not there: cell {cell}", name="a", cell=5)
+        reason = say("{name} is missing: cell {cell}", name="a", cell=5)
         failed, wrong, missing, better = (
             part_with(graded("unfinished_cell", 0, 1, reason)),
             part_with(graded("values", 0, 2)),
@@ -280,9 +280,9 @@ class TestCauses:
         assert (1, "not_built", 7) == first(part_with(graded("values", 0, 6)), part_with(*one))
 
     def test_what_is_mended_by_one_cell_is_one_cause_in_all_parts(self) -> None:
-        reason = say("{name} is not there: cell {cell}", name="a", cell=5)
-        other = say("{name} is not there: cell {cell}", name="b", cell=5)
-        elsewhere = say("{name} is not there: cell {cell}", name="c", cell=6)
+        reason = say("{name} is missing: cell {cell}", name="a", cell=5)
+        other = say("{name} is missing: cell {cell}", name="b", cell=5)
+        elsewhere = say("{name} is missing: cell {cell}", name="c", cell=6)
         parts = [part_with(graded("unfinished_cell", 0, 10, each)) for each in (reason, other)]
         third = part_with(graded("unfinished_cell", 0, 15, elsewhere))
         assert (0, "unfinished_cell", 20) == first(*parts, third)
@@ -356,7 +356,7 @@ class TestMissing:
 
     def test_what_a_cell_of_the_handout_was_to_make_is(self) -> None:
         """It fails where the cells before it are not solved: nobody is to mend the handout."""
-        reason = say("{name} is not there: cell {cell}", name="sch", cell=5)
+        reason = say("{name} is missing: cell {cell}", name="sch", cell=5)
         lost = part_with(graded("unfinished_cell", 0, 30, reason))
         own, given = Cell("code", "sch = ...", 5), Cell("code", "sch = ...", 5, given=True)
         assert [False, True] == [is_missing(lost, own), is_missing(lost, given)]

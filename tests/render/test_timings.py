@@ -36,9 +36,9 @@ class TestSentence:
 
     def test_a_speed_up_that_is_none_is_called_so(self) -> None:
         slower = flat(section(with_timing(speedup=0.8, ci_low=0.78, ci_high=0.83)))
-        assert "slower than no schedule" in slower
+        assert "slower than the unscheduled" in slower
         unclear = flat(section(with_timing(speedup=1.01, ci_low=0.97, ci_high=1.06)))
-        assert "This is no measurable difference" in unclear
+        assert "This difference is not measurable" in unclear
         faster = flat(section(sample_reports.typical()))
         assert "slower" not in faster
         assert "measurable" not in faster

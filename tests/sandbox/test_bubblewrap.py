@@ -158,7 +158,7 @@ report([before, open("data/raw/renamed").read(), sorted(os.listdir("data/raw")),
 
     @pytest.mark.parametrize("name", ["../outside", "a/../../outside", "/etc/x", "", "."])
     def test_a_name_that_leads_out_is_refused(self, sandbox: Sandbox, name: str) -> None:
-        with pytest.raises(SandboxError, match="leads out"):
+        with pytest.raises(SandboxError, match="points outside"):
             sandbox.start(Command("python", ("-c", "pass"), files={name: b""}))
 
     def test_the_system_is_read_only(self, sandbox: Sandbox) -> None:

@@ -54,7 +54,7 @@ def test_one_level_can_be_demanded() -> None:
 def test_a_level_below_the_minimum_is_refused_before_anything_is_tried() -> None:
     with pytest.raises(SandboxError) as raised:
         choose_sandbox("minimal", minimum="basic", find=lambda name: pytest.fail(name))
-    assert '"basic" or a stronger one, "minimal" is weaker' in raised.value.message.english
+    assert '"basic" or stronger; "minimal" is weaker' in raised.value.message.english
     assert "minimum" in raised.value.hint.english
 
 
@@ -166,7 +166,7 @@ def test_a_holder_without_a_filter_is_refused(monkeypatch: pytest.MonkeyPatch) -
     boxes = strong()
     options = boxes._holder_options
     monkeypatch.setattr(boxes, "_holder_options", lambda add: _without_filter(options(add)))
-    assert "Process 1 (cat) of a sandbox has what it must not have: all system calls" in (
+    assert "Process 1 (cat) in a sandbox has what it must not have: all system calls" in (
         refusal(boxes).message.english
     )
 

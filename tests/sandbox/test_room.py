@@ -144,7 +144,7 @@ def in_a_crowd(cause: str) -> Any:
 
 @pytest.mark.parametrize("cause", ["machine", "starved", "outside"])
 def test_what_others_may_have_taken_is_refused_in_a_crowd(cause: str) -> None:
-    with pytest.raises(DisplacedError, match="no memory or no processor left"):
+    with pytest.raises(DisplacedError, match="ran out of memory or processors"):
         refuse_displaced(in_a_crowd(cause))
 
 

@@ -73,7 +73,7 @@ class TestVisibility:
         made = part(restrict(published(KEPT), ("model",), runs=True), "model")
         assert ["structure"] == names(made.check)
         shown = complete(table, judged(made), foreign(""))
-        assert "decided when you are graded" in shown.checks[1].reason.english
+        assert "decided when graded" in shown.checks[1].reason.english
         assert ("not_graded", 0, 0) == (
             shown.checks[1].verdict,
             shown.checks[1].score,
@@ -136,7 +136,7 @@ class TestComplete:
         assert (15, 30) == (whole.score, whole.max_score)
         timed = whole.checks[-1]
         assert ("not_graded", 0) == (timed.verdict, timed.score)
-        assert "timed when you are graded" in timed.reason.english
+        assert "timed when graded" in timed.reason.english
 
     def test_what_could_not_be_run_says_why(self) -> None:
         table = part(TRIO, "model")

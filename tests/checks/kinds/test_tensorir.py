@@ -210,9 +210,9 @@ class TestWrong:
     @pytest.mark.parametrize(
         ("function", "reason"),
         [
-            (spatial, "`C` has the axes SS, it should have SR: an axis that is summed over is not"),
-            (reduction, "`C` has the axes RR, it should have SR: an axis of the output is decl"),
-            (one_axis_more, "`C` has the axes SSR, it should have SR."),
+            (spatial, "`C` has the axes SS; it should have SR: an axis of the sum is not"),
+            (reduction, "`C` has the axes RR; it should have SR: an axis of the output is decl"),
+            (one_axis_more, "`C` has the axes SSR; it should have SR."),
             (without_start, "`C` adds to `C`, which was never set to a start value"),
             (start_on_nothing, "`C` adds to `C`, which was never set to a start value"),
             (start_too_late, "`C` adds to `C`, which was never set to a start value"),

@@ -52,7 +52,7 @@ def test_it_is_well_formed_and_writes_nothing_else(hostile: bool) -> None:
 
 def test_both_are_side_by_side_with_how_rare_it_is_and_no_verdict() -> None:
     text = flat(read(page()).text)
-    assert "evidence, and no verdict" in text
+    assert "evidence, not a verdict" in text
     assert "2 of 30 have it" in text
     assert "Student leilei024" in text
     assert "6" == str(text.count("Side by side"))
