@@ -17,10 +17,18 @@ BLOCKS = {"000": 6, "001": 13, "002": 29, "003": 15, "004": 34}
 
 
 def rows(text):
-    """Return the rows of one text's table: (number of the block, slug, sections)."""
+    """Return the rows of one text's table: (numbers of the blocks, slug, sections)."""
     section = PAGE.split(f"\n## {text}: ")[1].split("\n## ")[0]
-    found = re.findall(r"^\| (\d+) \| [^|]+ \| `([a-z0-9-]+)`: ([^|]+) \|$", section, re.MULTILINE)
-    return [(int(number), slug, sections.split("; ")) for number, slug, sections in found]
+    found = re.findall(
+        r"^\| (\d[\d, -]*) \| [^|]+ \| `([a-z0-9-]+)`: ([^|]+) \|$", section, re.MULTILINE
+    )
+    return [(numbers(blocks), slug, sections.split("; ")) for blocks, slug, sections in found]
+
+
+def numbers(blocks):
+    """Return the numbers that "1, 3-5" stands for."""
+    ranges = [interval.split("-") for interval in blocks.split(", ")]
+    return [number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)]
 
 
 def headings(slug):
@@ -36,15 +44,16 @@ def headings(slug):
 
 @pytest.mark.parametrize("text", BLOCKS)
 def test_every_block_of_a_text_has_a_home(text):
-    assert list(range(1, BLOCKS[text] + 1)) == [number for number, _, _ in rows(text)]
+    homes = sorted(number for blocks, _, _ in rows(text) for number in blocks)
+    assert list(range(1, BLOCKS[text] + 1)) == homes
 
 
 @pytest.mark.parametrize("text", BLOCKS)
 def test_every_home_is_a_section_of_a_master_notebook(text):
     known = {slug: headings(slug) for slug in our_course().assignments}
     missing = [
-        (number, slug, section)
-        for number, slug, sections in rows(text)
+        (blocks, slug, section)
+        for blocks, slug, sections in rows(text)
         for section in sections
         if section not in known[slug]
     ]
