@@ -22,43 +22,44 @@ TARGET = Path(__file__).parents[1] / "docs" / "dialects.md"
 
 INTRODUCTION = f"""# Dialects
 
-TVM's Python API has changed often since the first courses taught it. `grader migrate` rewrites
-code in one of these dialects into today's, which is that of TVM {CURRENT_TVM}:
+```
+grader migrate old.ipynb -o new.ipynb     # notebooks, scripts, Markdown
+grader migrate old.ipynb --diff           # print the differences, write nothing
+```
 
-| dialect | where it is found |
+rewrites TVM code of these dialects for TVM {CURRENT_TVM}. Gradings do the same before a notebook
+runs.
+
+| dialect | examples |
 |---|---|
-| 2022 | nightly builds of the first courses: `relax.vm.build`, `DynTensorType`, `Tensor(...)` |
+| 2022 | nightly builds: `relax.vm.build`, `DynTensorType`, `Tensor(...)` |
 | 2023-24 | `relax.build`, `cls.function`, `out_sinfo`, `tvm.nd.array`, `T.block` |
-| 2025 | `tvm.runtime.tensor`, and still `tvm.tir`, `T.block`, `out_sinfo`, `struct_info` |
-| {CURRENT} | the dialect that the tables on this page end with |
+| 2025 | `tvm.runtime.tensor` with `tvm.tir`, `T.block`, `out_sinfo`, `struct_info` |
+| {CURRENT} | the new names below |
 
-    grader migrate OLD.ipynb -o NEW.ipynb     # .ipynb, .py (with `# %%` or without), Markdown
-    grader migrate OLD.ipynb --diff           # shows the differences, writes nothing
+The exit code is 0 if nothing is left to do, 1 if something was left unchanged, and 2 if the file
+cannot be read. Cells are rewritten one by one, without executing them. Comments, layout, magics and
+unknown code are kept; too long or too deeply nested text is left unchanged and listed. Migrating
+twice changes nothing.
 
-It exits with 0 when nothing is left to do, 1 when something was left as it was, 2 when the file
-cannot be read. Every cell is rewritten by itself. Comments, spaces and all that is not understood
-stay as they are; magics and `!` commands too. What was migrated once does not change again.
-Nothing is executed, and text that is too long or nests too deep is left alone and listed.
-
-A new release of TVM is a matter of new rows in `grader/dialects/table.toml`. This page is made
-from that file: `python tools/make_dialects_page.py`.
+This page is generated from `grader/dialects/table.toml` by `python tools/make_dialects_page.py`.
 """
 
 KINDS = {
     "name": (
         "Names",
-        "Wherever a notebook's imports let them be known, under whatever local names. What begins "
-        "with such a name changes with it; where several fit, the longest counts.",
+        "Resolved through the notebook's imports, under any local name, with all names that begin "
+        "with them; the longest match wins.",
     ),
-    "method": (
-        "Attributes",
-        "Of any object, unless the notebook defines a function of that name.",
-    ),
-    "keyword": ("Names of arguments", "In calls, and in `emit_te` of what is called."),
-    "call": ("Arguments of calls", ""),
+    "method": ("Attributes", "Of any object, unless the notebook defines a function so named."),
+    "keyword": ("Keyword arguments", "In calls, including those inside `emit_te`."),
+    "call": ("Calls", ""),
     "script": ("TVMScript", ""),
     "text": ("Text", ""),
 }
+
+RENAMED = ("name", "method", "keyword")
+"""Kinds of rows that need no example: the table has all of the change."""
 
 
 def page() -> str:
@@ -74,38 +75,47 @@ def page() -> str:
 
 
 def _table(chosen: Iterable[DialectRow]) -> str:
-    lines = [f"| row | was | is | {' | '.join(DIALECTS[:-1])} |", "|---|---|---|---|---|---|"]
+    lines = ["| row | old | new | dialects |", "|---|---|---|---|"]
     for row in chosen:
-        marks = ["x" if dialect in row.dialects else "" for dialect in DIALECTS[:-1]]
-        was, becomes = code(row.was), code(row.becomes)
-        lines.append(f"| {row.id} | {was} | {becomes} | {' | '.join(marks)} |")
+        old, new = code(row.was), code(row.becomes)
+        lines.append(f"| {row.id} | {old} | {new} | {_span(row.dialects)} |")
     return "\n".join(lines) + "\n"
 
 
+def _span(dialects: Iterable[str]) -> str:
+    """Return the years of consecutive dialects, as "2022-25"; others as a list."""
+    places = sorted(DIALECTS.index(dialect) for dialect in dialects)
+    if len(places) == 1 or places != list(range(places[0], places[-1] + 1)):
+        return ", ".join(DIALECTS[place] for place in places)
+    return f"{DIALECTS[places[0]][:4]}-{DIALECTS[places[-1]][-2:]}"
+
+
 def _gone() -> str:
-    lines = ["## What is left as it was", "", "| name | why |", "|---|---|"]
+    lines = ["## Left unchanged", "", "| name | why |", "|---|---|"]
     lines += [f"| {code(each.name)} | {each.reason.english} |" for each in names_gone()]
     return "\n".join(lines) + "\n"
 
 
 def _supplied() -> str:
     lines = [
-        "## What the student kernel supplies",
+        "## Supplied while grading",
         "",
-        "Some code no rewrite of its text reaches: functions that are kept in tables, `getattr`, "
-        "`importlib`. For it these names are added in the student kernel",
-        "(`grader/inside/kernel/compatibility.py`), if they are not there.",
+        "Functions in tables, `getattr` and `importlib` escape a rewrite. The student kernel "
+        "therefore defines these names, if they are missing",
+        "(`grader/inside/kernel/compatibility.py`).",
         "",
-        "| name | stands for | why |",
-        "|---|---|---|",
+        "| old | new |",
+        "|---|---|",
     ]
-    lines += [f"| {code(each.name)} | {code(each.today)} | {each.why} |" for each in SUPPLIED]
+    lines += [f"| {code(each.name)} | {code(each.today)} |" for each in SUPPLIED]
     return "\n".join(lines) + "\n"
 
 
 def _examples() -> str:
     lines = ["## Examples", ""]
     for row in rows():
+        if row.kind in RENAMED and not row.note:
+            continue
         lines += [f"### {row.id}", ""]
         lines += [f"{row.note}\n"] if row.note else []
         lines += ["```python", f"{row.before.rstrip()}", "```", ""]
