@@ -5,7 +5,9 @@ python tools/make_dialects_page.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from difflib import unified_diff
+from itertools import islice
 from pathlib import Path
 
 from grader.dialects.table import (
@@ -97,18 +99,14 @@ def _gone() -> str:
 
 
 def _supplied() -> str:
-    lines = [
-        "## Supplied while grading",
-        "",
-        "Functions in tables, `getattr` and `importlib` escape a rewrite. The student kernel "
-        "therefore defines these names, if they are missing",
-        "(`grader/inside/kernel/compatibility.py`).",
-        "",
-        "| old | new |",
-        "|---|---|",
-    ]
-    lines += [f"| {code(each.name)} | {code(each.today)} |" for each in SUPPLIED]
-    return "\n".join(lines) + "\n"
+    names = ", ".join(code(each.name) for each in SUPPLIED)
+    return f"""## Supplied while grading
+
+Functions in tables, `getattr` and `importlib` escape a rewrite. The student kernel therefore
+defines these names if they are missing (`grader/inside/kernel/compatibility.py`):
+
+{names}
+"""
 
 
 def _examples() -> str:
@@ -118,9 +116,17 @@ def _examples() -> str:
             continue
         lines += [f"### {row.id}", ""]
         lines += [f"{row.note}\n"] if row.note else []
-        lines += ["```python", f"{row.before.rstrip()}", "```", ""]
-        lines += ["```python", f"{row.after.rstrip()}", "```", ""]
+        lines += ["```diff", *_difference(row), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _difference(row: DialectRow) -> Iterator[str]:
+    """Yield all lines of a row's example, marked as removed, added or common."""
+    old, new = (text.strip("\n").splitlines() for text in (row.before, row.after))
+    whole = len(old) + len(new)
+    header = 3
+    for line in islice(unified_diff(old, new, n=whole, lineterm=""), header, None):
+        yield line.rstrip()
 
 
 def code(text: str) -> str:
