@@ -157,28 +157,25 @@ _OF_ORACLE = ("expected", "model", "expected_workload")
 _OF_WORKLOAD = ("VARIANTS", "baseline", "target")
 
 GUIDE = """\
-# Check yourself
+# Check your notebook
 
-Install the grader where your notebook runs:
+Install the grader in your notebook's environment. This adds 70 MB and keeps your PyTorch:
 
 ```
 pip install .grader/{wheel}
 ```
 
-Then ask in the notebook, as often as you like:
+Keep the notebook in this folder or below it, and run in it, as often as you like:
 
 ```
 %load_ext grader
 %grader check
 ```
 
-The line leaves your PyTorch as it is and adds some sixty megabytes. Should a cell of imports fail,
-`grader doctor` says what is missing.
+If an import fails, `grader doctor` names the missing package.
 
-Keep the notebook in this folder or below it: that is how the assignments are found.
-`grader run NOTEBOOK` grades a whole notebook by what is here, and needs more:
-`pip install '.grader/{wheel}[grading]'`. What is hidden, and the speed of schedules, your
-instructors grade.
+`grader run NOTEBOOK` grades a whole notebook without hidden parts and the speed of schedules. It
+needs `pip install '.grader/{wheel}[grading]'`.
 """
 
 
