@@ -227,7 +227,7 @@ class TestWriting:
     def test_what_is_in_the_way_is_not_overwritten(self, tmp_path: Path) -> None:
         course, files = public_files()
         (tmp_path / "SELFCHECK.md").write_text("mine")
-        with pytest.raises(UsageError, match=r"SELFCHECK.md is there already"):
+        with pytest.raises(UsageError, match=r"SELFCHECK.md exists already"):
             write_release(tmp_path, files, course)
         assert ["SELFCHECK.md"] == [path.name for path in tmp_path.iterdir()]
 
