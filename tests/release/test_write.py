@@ -387,7 +387,7 @@ class TestGrading:
         result = run_grader(tmp_path, solved, "--course", copy)
         assert result.report is not None, result.messages
         assert (60, 60) == (result.report.score, result.report.max_score)
-        assert any("hidden parts, for 40 points" in note.english for note in result.report.notes)
+        assert any("hidden parts, worth 40 points" in note.english for note in result.report.notes)
 
     def test_a_target_is_compared_and_speed_is_not_graded(self, tmp_path: Path, copy: Path) -> None:
         solved = ROOT / "examples/tensorir/reference.ipynb"
