@@ -229,5 +229,5 @@ def points_option(help: str, *names: str) -> Any:
 def _finite(points: float | None) -> float | None:
     """Refuse what no number is below."""
     if points is not None and not math.isfinite(points):
-        raise typer.BadParameter(f"{points} is no number of points.")
+        raise typer.BadParameter(f"{points} is not a number of points.")
     return points

@@ -48,7 +48,7 @@ def test_the_range_is_told() -> None:
     [
         (lambda a, b: np.full((64, 3), 0.5), "give the same outputs"),
         (lambda a, b: np.sqrt(np.where(a > 0, a, np.nan)), "NaN or infinite for"),
-        (lambda a, b: a.astype(float), "b makes no difference"),
+        (lambda a, b: a.astype(float), "b does not affect the output"),
         (lambda a, b: 1 + 1e-5 * (a.astype(float) + b), "by less than 10 times the tolerance"),
         (lambda a, b: np.sign(a[:, :1] + b[:, :1]) * np.ones(3), "a unique output"),
     ],

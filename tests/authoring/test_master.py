@@ -106,7 +106,7 @@ class TestForms:
             read_master(path)
 
     def test_other_files_are_no_masters(self, tmp_path):
-        with pytest.raises(CourseError, match="no master notebook"):
+        with pytest.raises(CourseError, match="not a master notebook"):
             read_master(tmp_path / "task.txt")
 
 

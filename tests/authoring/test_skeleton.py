@@ -77,7 +77,7 @@ def test_it_is_written_in_the_languages_that_were_asked_for(tmp_path: Path) -> N
 
 
 def test_a_language_that_it_does_not_speak_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not written in de"):
+    with pytest.raises(UsageError, match="cannot be written in de"):
         make_assignment(tmp_path, "x", ["en", "de"])
     assert {} == content(tmp_path)
 

@@ -193,13 +193,13 @@ class TestEverybodyCounts:
             )
             for entry in entries
         ]
-        assert entries[2].hint.english.endswith("when they are named: cem/hw.py.")
+        assert entries[2].hint.english.endswith("to grade them: cem/hw.py.")
 
     def test_an_archive_that_nobody_has_unpacked_is_named(self, tmp_path: Path) -> None:
         write(tmp_path, "ada/hw.ipynb", "ben/a.txt", "ben/hw.7z", "cem/hw.pdf")
         _, ben, cem = (each.hint.english for each in collect([tmp_path]))
         assert "Unpack hw.7z, and run the same command again." == ben
-        assert cem.startswith("hw.pdf is no notebook. ")
+        assert cem.startswith("hw.pdf is not a notebook. ")
 
     @pytest.mark.parametrize("name", ["hw.ipynb.json", "hw.ipynb.txt", "hw.IPYNB.TXT"])
     def test_what_a_browser_puts_behind_a_notebooks_name_makes_no_other_file(

@@ -256,7 +256,7 @@ class TestRun:
 
         rows = world.grade(jobs=1, clock=clock).rows
         assert [False, True] == [row.graded for row in rows]
-        assert rows[0].noticed.english.startswith("not graded: Internal error, ZeroDivisionError")
+        assert rows[0].noticed.english.startswith("not graded: Internal error: ZeroDivisionError")
 
     def test_what_the_machine_has_displaced_is_graded_again_alone(
         self, world: World, monkeypatch: pytest.MonkeyPatch

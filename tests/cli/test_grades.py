@@ -198,7 +198,7 @@ def test_an_assignment_that_nobody_has_handed_in_takes_no_room(own: Path) -> Non
 def test_who_is_forgotten_is_gone(folder: Path) -> None:
     assert "add --yes" in refused(folder, "grades", "forget", "m")
     assert "m is forgotten." in said(folder, "grades", "forget", "m", "--yes")
-    assert "is called 'm'" in refused(folder, "grades", "show", "m")
+    assert "name 'm'" in refused(folder, "grades", "show", "m")
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
         (("explain", "ada", "softmax"), f"Known: {SLUG}."),
         (("adjust", "ada", SLUG, "--reason", "x"), "one of --points, --factor and --take-back"),
         (("adjust", "ada", SLUG, "--points", "1"), "There is no reason."),
-        (("adjust", "ada", SLUG, "--points", "nan", "--reason", "x"), "'nan' is no number"),
-        (("adjust", "ada", SLUG, "--points", "1.00001", "--reason", "x"), "4 decimals at most"),
+        (("adjust", "ada", SLUG, "--points", "nan", "--reason", "x"), "'nan' is not a number"),
+        (("adjust", "ada", SLUG, "--points", "1.00001", "--reason", "x"), "at most 4 decimals"),
         (("adjust", "ada", SLUG, "--factor", "-1", "--reason", "x"), "must not be negative"),
         (
             ("adjust", "ada", SLUG, "--points", "1", "--part", "p", "--reason", "x"),
@@ -221,7 +221,7 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
         ),
         (("adjust", "ada", SLUG, "--take-back", "99", "--reason", "x"), "not belong to this grade"),
         (("adjust", "leilei", SLUG, "--points", "1", "--reason", "x"), "no graded attempt"),
-        (("extend", "ada", SLUG, "soon", "--reason", "x"), "'soon' is no time."),
+        (("extend", "ada", SLUG, "soon", "--reason", "x"), "'soon' is not a time."),
         (("extend", "ada", SLUG, "--take-back", "--reason", "x"), "grader grades show"),
         (("extend", "ada", SLUG, "--reason", "x"), "either a time or --take-back"),
     ],

@@ -102,7 +102,7 @@ def test_what_is_no_folder_of_reports_is_refused(reports: Path, tmp_path: Path) 
     with pytest.raises(UsageError, match="not a folder of reports"):
         run(tmp_path, tmp_path / "out")
     (reports / "odd.json").write_text("{}")
-    with pytest.raises(UsageError, match="is no report"):
+    with pytest.raises(UsageError, match="is not a report"):
         run(reports, tmp_path / "out")
 
 

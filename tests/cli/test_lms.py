@@ -36,7 +36,7 @@ def test_it_says_what_came_and_what_comes_next(class_folder: Path) -> None:
     assert "canvas: 2 students" in done.stdout
     assert "(2): ada, min" in done.stdout
     assert "Late (1): ada" in done.stdout
-    assert "nothing from (1): grace" in done.stdout
+    assert "without a submission (1): grace" in done.stdout
     assert "Next: grader batch class/submissions --output reports" in done.stdout
 
 

@@ -99,7 +99,7 @@ def test_a_wrong_checksum_is_an_error_that_says_so(
 ) -> None:
     """Whatever arrives instead of the official file, it does not stay."""
     server.answers["/a.bin"] = answer
-    with pytest.raises(DataError, match=r"a\.bin .* its SHA-256 is wrong") as caught:
+    with pytest.raises(DataError, match=r"a\.bin .* its SHA-256 differs") as caught:
         download_files([remote(server)], tmp_path, QUICK, recorder)
     assert "--data" in caught.value.hint.english
     assert left_behind(tmp_path) == []

@@ -24,7 +24,7 @@ LENGTHS = "Reduction dimensions of dense do not match. {} vs {}."
 ERRORS = {
     "Pooling padding_size must has double elements of kernel": "four numbers",
     "Cannot convert from type `te.Tensor` to `bool`": "takes no bias",
-    "shape is only available on a Var with BufferType": "one after the other",
+    "shape is only available on a Var with BufferType": "separately",
     "Index out of range. size: 2, got index 2": "no such axis",
     "nested op_tag is not allowed for now": "first error",
     "In relax.nn.softmax, the input axis 2 is out of range.": "no such axis",

@@ -99,7 +99,7 @@ def ask(oracle: ModelOracle, make: Make, trace: object = TRACE) -> tuple[Problem
 def test_a_step_of_the_trace_is_told(oracle: ModelOracle) -> None:
     told, _ = ask(oracle, found(may_go=True))
     assert told is not None
-    assert "in step 2 of 2, `vectorize(compute, j)`" in told.reason.english
+    assert "Step 2 of 2, `vectorize(compute, j)`" in told.reason.english
     assert "Leave this step out" in told.hint.english
 
 

@@ -154,7 +154,7 @@ class TestWhatIsNotRecognised:
     def test_where_most_is_right_the_rest_is_to_be_looked_at(self) -> None:
         """What it is, an edge of a loop or what is negative, nobody knows."""
         advice = tell(DENSE._replace(right=0.97), "", {})[1]
-        assert advice.english.startswith("97% of its elements are right: see what the others have")
+        assert advice.english.startswith("97% of its elements are right: find what the others have")
         assert "loop" not in advice.english
 
     def test_what_is_rounded_has_no_edge_to_look_at(self) -> None:

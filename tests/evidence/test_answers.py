@@ -131,7 +131,7 @@ def test_bfloat16_reaches_the_course_as_float32_of_the_same_numbers() -> None:
 
 @pytest.mark.parametrize("wrong", [128, -129, 0.5, np.nan])
 def test_numbers_that_the_dtype_does_not_have_are_the_courses_error(wrong: float) -> None:
-    with pytest.raises(CourseError, match="no int8"):
+    with pytest.raises(CourseError, match="do not fit int8"):
         _ = oracle(lambda a, b: a * 0 + wrong, outputs=(TensorTable((4, 4), "int8"),)).desired
 
 

@@ -43,7 +43,7 @@ class TestViolation:
         ) == explained("index", 3136, 3136)
 
     def test_a_buffer_of_unknown_size_is_told_without_it(self) -> None:
-        assert "item -1 of the buffer `pad_temp`, which it does not have" in explained("index", -1)
+        assert "item -1 of the buffer `pad_temp`, which does not exist" in explained("index", -1)
 
     @pytest.mark.parametrize(
         ("kind", "words"),
@@ -51,7 +51,7 @@ class TestViolation:
             ("overflow", "overflows its type"),
             ("division", "divides an integer by zero"),
             ("conversion", "casts NaN or an out-of-range float to an integer"),
-            ("allocation", "a buffer `pad_temp` of a size that cannot be"),
+            ("allocation", "an impossible size of the buffer `pad_temp`"),
             ("assumption", "assumes something that is false"),
             ("unguarded", "cannot be shown to stay inside its buffers"),
         ],

@@ -55,7 +55,7 @@ def test_processor_time_is_told_from_a_kill() -> None:
     [
         ("memory", "Cell 2 used more than 100 MB of memory"),
         ("processes", "Cell 2 started more than 7 processes"),
-        ("files", "Cell 2 made more than 50 files"),
+        ("files", "Cell 2 created more than 50 files"),
         ("disk", "Cell 2 wrote more than 30 MB of files"),
     ],
 )

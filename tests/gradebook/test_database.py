@@ -125,7 +125,7 @@ class TestVersions:
         set_version(url, "9999")
         for options in ({}, {"make": True}):
             said = refusal(url, **options)
-            assert "written by a later grader: its version is 9999" in said
+            assert "has version 9999, written by a later grader" in said
             assert "Nothing was changed" in said
 
 

@@ -147,7 +147,7 @@ def test_what_was_given_for_a_part_that_the_grading_does_not_have_counts_for_not
     assert ["a"] == [each.id for each in grade.parts]
     start = "There is no part gone in this grading, so adjustment 1 by "
     (line,) = (each for each in english(grade) if "gone" in each)
-    assert line.startswith(start) and line.endswith("counts for nothing: so")
+    assert line.startswith(start) and line.endswith("has no effect: so")
 
 
 def test_what_is_taken_back_counts_as_little_as_its_counter_entry() -> None:

@@ -118,7 +118,7 @@ def test_of_what_is_given_only_what_bears_the_name_is_told() -> None:
     assert given_problem([], PART) is None
     problem = given_problem([Refused(Capture("conv", "MyConv", 3, True, b"{}"))], PART)
     assert problem is not None
-    assert "`MyConv` (cell 3) is what the assignment gives" in problem.reason.english
+    assert "`MyConv` (cell 3) is given by the assignment" in problem.reason.english
     assert given_problem([given], SCHEDULE) is not None
 
 
@@ -127,7 +127,9 @@ def test_of_steps_that_lead_to_what_is_given_and_prove_nothing_the_reason_is_tol
     why = foreign("the annotation is not replayed")
     problem = given_problem([Refused(DRAFT.capture, why)], SCHEDULE)
     assert problem is not None
-    assert problem.reason.english.endswith("not proven: the annotation is not replayed.")
+    assert problem.reason.english.endswith(
+        "not proven to lead there: the annotation is not replayed."
+    )
     assert "given" == problem.code
 
 
