@@ -236,5 +236,5 @@ def _left_out(cell: int, cells: int) -> Text:
     if cell == cells:
         return NOTHING
     if cell + 1 == cells:
-        return say("Cells {cells} were not run.", cells=cells)
+        return say("Cell {cells} was not run.", cells=cells)
     return say("Cells {first} to {cells} were not run.", first=cell + 1, cells=cells)

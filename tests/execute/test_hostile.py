@@ -122,7 +122,7 @@ class TestDeath:
         (note,) = execution.notes
         assert note.english.startswith("Cell 2 ended the Python process")
         assert sentence in note.english
-        assert "Cells 3 were not run." in note.english
+        assert "Cell 3 was not run." in note.english
         assert execution.executed == 1
 
     def test_too_much_memory_is_an_error_of_the_cell(self, sandbox: Sandbox) -> None:
@@ -148,7 +148,7 @@ class TestOutput:
         execution = run_cells(sandbox, code, "2", limits=LITTLE_OUTPUT)
         assert tuple(note.english for note in execution.notes) == (
             "The notebook was stopped in cell 1, because it printed too much: 0.5 MB are "
-            "allowed for a cell, 2 MB for all cells together. Cells 2 were not run. Print "
+            "allowed for a cell, 2 MB for all cells together. Cell 2 was not run. Print "
             "less, for example only the first few values.",
         )
         kept = sum(len(str(output)) for output in execution.notebook.cells[0].outputs)

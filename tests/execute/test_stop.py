@@ -37,7 +37,7 @@ def test_it_says_where_what_and_what_to_do_next(stop: Stop) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "left_out"),
-    [(3, "Cells 4 to 6 were not run."), (5, "Cells 6 were not run."), (6, "")],
+    [(3, "Cells 4 to 6 were not run."), (5, "Cell 6 was not run."), (6, "")],
 )
 def test_it_names_the_cells_that_were_not_run(cell: int, left_out: str) -> None:
     note = describe_stop(Stop("output"), cell, 6, Limits())

@@ -88,7 +88,7 @@ class TestSummary:
     def test_one_that_is_too_long_is_cut_between_sections(self) -> None:
         summary = render_github(huge())
         assert SUMMARY_BYTES // 2 < len(summary) <= SUMMARY_BYTES
-        assert summary.endswith(b"What follows is too long for this page.\n")
+        assert summary.endswith(b"The rest is too long for this page.\n")
         assert summary.startswith(b"# A convolutional classifier, end to end: `")
         whole = render_markdown(huge())
         assert whole.startswith(summary[: summary.rindex(b"What follows")].rstrip(b"\n"))

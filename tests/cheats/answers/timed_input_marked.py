@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["`conv2d` decides by the contents of the buffer"]
+# reason_contains = ["`conv2d`, the contents of the buffer"]
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

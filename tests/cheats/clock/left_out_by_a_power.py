@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["decides by the contents"]
+# reason_contains = ["contents of the buffer"]
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

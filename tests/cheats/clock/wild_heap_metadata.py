@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["would have used item"]
+# reason_contains = ["accesses item"]
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

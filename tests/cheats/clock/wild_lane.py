@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["would have used item"]
+# reason_contains = ["accesses item"]
 # ///
 # %%
 # Every index that is written down is at most 7.

@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["would have used item"]
+# reason_contains = ["accesses item"]
 # ///
 # %%
 # truncmod(-1, 8) is -1; floormod(-1, 8) would be 7, and within.

@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["becomes larger or smaller than its type can hold"]
+# reason_contains = ["overflows its type"]
 # ///
 # %%
 # 2**62 * 4 is none of int64: LLVM may take what comes of it for any number, min and max or not.

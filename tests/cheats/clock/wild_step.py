@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["would have used item"]
+# reason_contains = ["accesses item"]
 # ///
 # %%
 # The predicate lets b be 9: what it compares is 8 there.

@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["becomes larger or smaller than its type can hold"]
+# reason_contains = ["overflows its type"]
 # ///
 # %%
 # Of 3 - 4, a uint32 makes 4294967295, and a thousandth of that is still four million items away.

@@ -12,7 +12,7 @@
 #
 # [expect.part.space]
 # score = 0
-# reason_contains = ["Different programs among the others: 1"]
+# reason_contains = ["Distinct programs among the others: 1"]
 # ///
 # What is drawn is not counted, but what comes of it.
 # %%

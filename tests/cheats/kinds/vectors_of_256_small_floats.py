@@ -10,7 +10,7 @@
 #
 # [expect.part.bmm]
 # score = 4
-# reason_contains = ["of a size that cannot be"]
+# reason_contains = ["an impossible size"]
 #
 # [expect.part.bmm.check]
 # blocks = "passed"

@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["assumes something that is not so"]
+# reason_contains = ["assumes something that is false"]
 # ///
 # %%
 # What is assumed is false from the ninth iteration on.

@@ -12,7 +12,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["`conv2d` decides by the contents of the buffer"]
+# reason_contains = ["`conv2d`, the contents of the buffer"]
 # ///
 # %%
 # Images are at most 1 and the hidden inputs at most 0.6; timed inputs are normal numbers.

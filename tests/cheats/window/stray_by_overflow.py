@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["becomes larger or smaller than its type can hold"]
+# reason_contains = ["overflows its type"]
 # ///
 # %%
 # 70000 * 70000 does not fit 32 bits.
