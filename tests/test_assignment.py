@@ -322,7 +322,7 @@ WRONG = [
     (
         'kind = "equivalence"',
         'kinds = "x"',
-        "`kinds` (is `kind` meant?) - at `$.part[0].check[1]`",
+        "`kinds` (did you mean `kind`?) - at `$.part[0].check[1]`",
     ),
     ("points = 3", "points = 4", "the checks add up to 3 points, `points` says 4"),
     ('"equivalence"\nkind', '"structure"\nkind', "two checks of part first"),

@@ -153,7 +153,7 @@ def test_another_folder_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
     works(tmp_path, {"ada/hw": graded()})
     (tmp_path / "reports" / "other.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"other\.json is no report"):
+    with pytest.raises(UsageError, match=r"other\.json is not a report"):
         read_works(tmp_path / "reports", Collected())
 
 

@@ -186,7 +186,7 @@ class TestPatience:
             assert "True" == says(process)
             with TimingLock(path, 600.0, Clock(step=400.0)).turn() as turn:
                 assert not turn.is_alone
-                assert "within 600 seconds" in turn.note.english
+                assert "more than 600 seconds" in turn.note.english
 
     def test_after_waiting_in_vain_it_waits_less(self, path: Path) -> None:
         lock = TimingLock(path, 600.0, Clock(step=400.0))
@@ -195,7 +195,7 @@ class TestPatience:
             with lock.turn():
                 pass
             with lock.turn() as turn:
-                assert "within 10 seconds" in turn.note.english
+                assert "more than 10 seconds" in turn.note.english
 
     def test_and_as_long_as_before_once_it_had_its_turn(self, path: Path) -> None:
         lock = TimingLock(path, 600.0, Clock(step=400.0))
@@ -203,7 +203,7 @@ class TestPatience:
             with holder(path) as process:
                 assert "True" == says(process)
                 with lock.turn() as turn:
-                    assert "within 600 seconds" in turn.note.english
+                    assert "more than 600 seconds" in turn.note.english
             with lock.turn(never) as turn:
                 assert turn.is_alone
 
@@ -248,7 +248,7 @@ class TestAtOnce:
         path.mkdir()
         with TimingLock(path).turn_at_once() as turn:
             assert turn is not None
-            assert "no plain file" in turn.note.english
+            assert "not a plain file" in turn.note.english
 
 
 class TestOneProcess:
@@ -377,8 +377,8 @@ def make_closed(path: Path) -> None:
     ("make", "reason"),
     [
         (make_link, "it is a link"),
-        (Path.mkdir, "no plain file"),
-        (os.mkfifo, "no plain file"),
+        (Path.mkdir, "not a plain file"),
+        (os.mkfifo, "not a plain file"),
         pytest.param(
             make_closed,
             "Permission denied",

@@ -276,7 +276,7 @@ class TestGuards:
         refused = problem(
             machine, candidate=case(module(CALL, functions={"conv2d": function})).candidate
         )
-        assert refused.reason.english.startswith("It has strides. So nothing can show")
+        assert refused.reason.english.startswith("It has strides. It cannot be shown")
         assert "leave strides, offsets and alignment to TVM" in refused.hint.english
         assert [] == machine.asked
 

@@ -181,7 +181,7 @@ class TestFetching:
         self, serve: Callable[..., str], token: str
     ) -> None:
         address = serve(b"content", "t")
-        with pytest.raises(DataError, match="answered with 404") as caught:
+        with pytest.raises(DataError, match="answered with status 404") as caught:
             fetch(ArchiveSource(f"{address}/{HUSH}", token, digest_of(b"content")))
         assert HUSH not in told(caught.value)
 

@@ -91,7 +91,7 @@ class TestSummary:
         assert summary.endswith(b"The rest is too long for this page.\n")
         assert summary.startswith(b"# A convolutional classifier, end to end: `")
         whole = render_markdown(huge())
-        assert whole.startswith(summary[: summary.rindex(b"What follows")].rstrip(b"\n"))
+        assert whole.startswith(summary[: summary.rindex(b"The rest is")].rstrip(b"\n"))
 
     def test_what_says_that_it_is_cut_has_room(self) -> None:
         """Sections that are shorter than that sentence fill the page to its last bytes."""

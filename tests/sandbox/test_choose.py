@@ -79,7 +79,7 @@ def test_the_survey_says_of_every_level_whether_it_works() -> None:
 
 @pytest.mark.parametrize("minimum", ["strong", "minimal"])
 def test_no_level_takes_the_place_of_a_folder_that_cannot_be_kept(minimum: Level) -> None:
-    with pytest.raises(SandboxError, match=r"^The folder .* cannot be kept from submissions"):
+    with pytest.raises(SandboxError, match=r"^The folder .* cannot be hidden from submissions"):
         choose_sandbox(minimum=minimum, find=pytest.fail, protected=[Path(sys.prefix)])
 
 

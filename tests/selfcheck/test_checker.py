@@ -176,7 +176,7 @@ def test_hidden_parts_are_neither_listed_nor_needed(tmp_path: Path) -> None:
         card = checker.find(request(tmp_path, slug="from-torch"))
         checked = checker.check(CheckParts(tuple(part.id for part in card.parts), (), "en"))
     assert not [part.title for part in card.parts if "Hidden" in part.title]
-    assert "hidden parts, for 40 points" in checked.left_out[-1].english
+    assert "hidden parts, worth 40 points" in checked.left_out[-1].english
 
 
 class TestData:

@@ -81,7 +81,7 @@ class TestOutputs:
     def test_images_have_their_size_and_a_text(self) -> None:
         cell = Cell("code", "plot()", 1, None, (CellOutput("image", png(64, 48)),))
         page = render_html(of_cells(cell)).decode()
-        assert 'width="64" height="48" alt="An image from this cell\'s output"' in page
+        assert 'width="64" height="48" alt="An image from this cell&#39;s output"' in page
 
     def test_all_that_a_cell_put_out_is_there(self) -> None:
         text = flat(read(render_html(everything())).text)

@@ -159,7 +159,7 @@ class TestContent:
         )
         assert "On 4,443 of 4,443" in said
         assert "What to do: Add the bias" in said
-        assert "Worth up to 15 points. A cell that failed comes first" in said
+        assert "Worth up to 15 points. Failed cells come first" in said
 
     def test_with_full_marks_nothing_is_first(self) -> None:
         assert "Fix this first" not in page(sample_reports.full_marks())
