@@ -35,7 +35,7 @@ from grader.lms.collect import (
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.roster import Acquainted, Roster, RosterPerson
 from grader.lms.sync.platform import LmsFile, LmsHandIn, LmsPerson, LmsPlatform
-from grader.lms.sync.session import TooLargeError
+from grader.lms.sync.session import NotFoundError, TooLargeError
 from grader.lms.sync.source import Source, read_source, write_source
 from grader.lms.times import moment_of
 from grader.progress import Progress
@@ -191,6 +191,9 @@ class _Fetching:
         except TooLargeError:
             path.unlink(missing_ok=True)
             return "large"
+        except NotFoundError:
+            path.unlink(missing_ok=True)
+            return "missing"
         return None
 
 

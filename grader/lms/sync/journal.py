@@ -1,4 +1,4 @@
-"""What was pushed, in a file beside what was collected: it tells the grader's own grades from others.
+"""What was pushed, beside what was collected: it tells the grader's own grades from others.
 
 A line before each change says what is about to be written, one after it that it was. Killed between
 them, the next push finds either the old or the new, and knows both for its own.

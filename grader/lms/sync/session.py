@@ -54,6 +54,10 @@ class UnsureError(LmsError):
     """Raised when a request failed that may have been done all the same."""
 
 
+class NotFoundError(LmsError):
+    """Raised when there is nothing at an address, or the token's owner may not see it."""
+
+
 class TooLargeError(LmsError):
     """Raised when an answer or a file is larger than allowed."""
 
@@ -192,25 +196,25 @@ class LmsSession:
 
     def download(
         self, url: str, target: Path, limit: int, data: Mapping[str, str] | None = None
-    ) -> int:
-        """Write a file of at most `limit` bytes. Returns its size. Raises LmsError.
+    ) -> None:
+        """Write a file of at most `limit` bytes. Raises LmsError.
 
         `data` is posted to the site itself alone, as Moodle takes its token.
         """
         method: Method = "POST" if data is not None and self._is_own(url) else "GET"
-        what = {"data": data} if method == "POST" else {}
+        what = {"data": data} if method == "POST" else _WITH_TOKEN
 
         def ask() -> Answer:
             with self._opened(method, url, what, follows=True) as response:
-                good = response.status_code < _FAULT
-                size = 0
+                if response.status_code >= _FAULT:
+                    content = b"".join(_pieces(response, _ANSWER))
+                    return Answer(response.status_code, response.headers, content)
                 with target.open("wb") as file:
-                    for piece in _pieces(response, limit if good else _ANSWER):
-                        size += file.write(piece) if good else 0
-                headers = CaseInsensitiveDict({**response.headers, "x-size": str(size)})
-                return Answer(response.status_code, headers, b"")
+                    for piece in _pieces(response, limit):
+                        file.write(piece)
+                return Answer(response.status_code, response.headers, b"")
 
-        return int(self._until_answered(ask, is_repeatable=True).headers["x-size"])
+        self._until_answered(ask, is_repeatable=True)
 
     def _until_answered(self, ask: Callable[[], Answer], *, is_repeatable: bool) -> Answer:
         """Return an answer that is none of a failure."""
@@ -287,12 +291,13 @@ class LmsSession:
                         say("{site} has moved.", site=self.site),
                         say("Name its new address, as the browser shows it."),
                     )
-                url, method, what = urljoin(url, response.headers["location"]), "GET", {}
+                url, method, what = urljoin(url, response.headers["location"]), "GET", _WITH_TOKEN
         raise unreadable()
 
     def _ask(self, method: Method, url: str, what: Mapping[str, Any]) -> requests.Response:
-        given = {k: v for k, v in (what.get("headers") or {}).items() if k != "Authorization"}
-        if self._bearer and self._is_own(url):
+        given = dict(what.get("headers") or {})
+        asked = given.pop("Authorization", None) is not None  # it has none where `canvasapi` uploads
+        if asked and self._bearer and self._is_own(url):
             given["Authorization"] = f"Bearer {self.token.reveal()}"
         _rewind(what.get("files"))
         rest = {key: value for key, value in what.items() if key != "headers"}
@@ -321,6 +326,8 @@ class LmsSession:
 
 
 _FAULT, _FAILURE = 400, 500
+_WITH_TOKEN: Mapping[str, Any] = {"headers": {"Authorization": ""}}
+"""Of a request with the token, if it goes to the site and `bearer` says so."""
 
 
 def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -387,7 +394,7 @@ def _checked(answer: Answer) -> Answer:
             say("Use the token of somebody who may grade in this course."),
         )
     if status == 404:
-        raise LmsError(
+        raise NotFoundError(
             say("The LMS does not find that."),
             say("Check the address, and whether the token's owner is in the course."),
         )
