@@ -296,7 +296,9 @@ class LmsSession:
 
     def _ask(self, method: Method, url: str, what: Mapping[str, Any]) -> requests.Response:
         given = dict(what.get("headers") or {})
-        asked = given.pop("Authorization", None) is not None  # it has none where `canvasapi` uploads
+        asked = (
+            given.pop("Authorization", None) is not None
+        )  # it has none where `canvasapi` uploads
         if asked and self._bearer and self._is_own(url):
             given["Authorization"] = f"Bearer {self.token.reveal()}"
         _rewind(what.get("files"))

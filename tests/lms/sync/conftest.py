@@ -40,4 +40,6 @@ def small(tmp_path: Path) -> Iterator[Class]:
 def notebook(word: str) -> bytes:
     """Return a notebook with a word in it."""
     cell = {"cell_type": "markdown", "metadata": {}, "source": word}
-    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    return json.dumps(
+        {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    ).encode()

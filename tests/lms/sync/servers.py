@@ -301,7 +301,9 @@ class Moodle(Site):
         self.released = True
         self.functions: tuple[str, ...] = ()
 
-    def enrol(self, user: int, login: str, role: str = "student", groups: tuple[int, ...] = ()) -> None:
+    def enrol(
+        self, user: int, login: str, role: str = "student", groups: tuple[int, ...] = ()
+    ) -> None:
         self.users.append(
             {
                 "id": user,
@@ -315,7 +317,12 @@ class Moodle(Site):
         )
 
     def hand_in(
-        self, user: int, at: int, *files: tuple[str, bytes], group: int = 0, status: str = "submitted"
+        self,
+        user: int,
+        at: int,
+        *files: tuple[str, bytes],
+        group: int = 0,
+        status: str = "submitted",
     ) -> None:
         listed = []
         for name, content in files:

@@ -326,7 +326,9 @@ class TestFailures:
 
     def test_failures_are_tried_again_ever_later(self, site: Site, tmp_path: Path) -> None:
         broken = iter([500, 502, 0])
-        site.faults.append(lambda _: (s, {}, b"") if (s := next(broken, None)) is not None else None)
+        site.faults.append(
+            lambda _: (s, {}, b"") if (s := next(broken, None)) is not None else None
+        )
         assert [1.0, 2.0, 4.0] == fetch(site, tmp_path).waits
         assert 20 == len(students(tmp_path))
 

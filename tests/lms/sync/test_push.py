@@ -99,7 +99,9 @@ class TestBoth:
         assert ran.complete
         assert "Written: 3." in ran.text
         assert POINTS == standing(site)
-        assert {login: 1 for login in USERS} == {who: len(each) for who, each in pages(site).items()}
+        assert {login: 1 for login in USERS} == {
+            who: len(each) for who, each in pages(site).items()
+        }
 
     def test_the_same_again_changes_nothing(self, site: Site, small: Class) -> None:
         push(site, small.folder)
@@ -347,9 +349,7 @@ class TestMoodle:
         assert "somebody wrote a comment or attached a file there" in ran.text
         assert "<p>Well done, see me.</p>" == school.grades[USERS["ada"]]["text"]
 
-    def test_a_grade_that_is_not_released_yet_stays_too(
-        self, school: Moodle, small: Class
-    ) -> None:
+    def test_a_grade_that_is_not_released_yet_stays_too(self, school: Moodle, small: Class) -> None:
         school.released = False
         school.enter(USERS["ada"], 3)
         push(school, small.folder)
