@@ -1,4 +1,4 @@
-"""`grader sync` within the process of a test: what it printed, what it returned, how long it waited."""
+"""`grader sync` within the process of a test: what it printed and returned, how long it waited."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -232,10 +233,8 @@ class TestHostileFiles:
 
         moodle.faults.append(lambda _: told([]))
         taught.faults.append(elsewhere)
-        try:
+        with suppress(LmsError):
             fetch(taught, tmp_path)
-        except LmsError:
-            pass
         assert not any(TOKEN in str(each.headers) + each.target for each in moodle.requests)
 
     @pytest.mark.parametrize(
@@ -292,7 +291,7 @@ class TestMoodle:
         self, moodle: Moodle, tmp_path: Path
     ) -> None:
         moodle.functions = ("core_webservice_get_site_info",)
-        with pytest.raises(LmsError, match="lacks .*mod_assign_save_grade"):
+        with pytest.raises(LmsError, match=r"lacks .*mod_assign_save_grade"):
             fetch(moodle, tmp_path)
 
 
