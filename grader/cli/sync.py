@@ -21,10 +21,10 @@ NOT_ALL = 1
 
 _FETCH: dict[Platform, str] = {
     "canvas": """
-    grader sync canvas fetch https://canvas.example.org/courses/12/assignments/34 -o class
+    grader sync canvas fetch https://example.org/courses/1/assignments/2 -o class
     """,
     "moodle": """
-    grader sync moodle fetch 'https://moodle.example.org/mod/assign/view.php?id=34' -o class
+    grader sync moodle fetch 'https://example.org/mod/assign/view.php?id=3' -o hw
     """,
 }
 
@@ -99,9 +99,9 @@ def _add(platform: Platform) -> None:
             bool,
             typer.Option("--overwrite", help="Replace what somebody else entered there, too."),
         ] = False,
-        pages: Annotated[
-            bool, typer.Option("--pages/--no-pages", help="Attach the feedback pages.")
-        ] = True,
+        no_pages: Annotated[
+            bool, typer.Option("--no-pages", help="Attach no feedback pages.")
+        ] = False,
         language: Annotated[
             Language,
             typer.Option("--lang", metavar="CODE", help="Language of the comment: en, zh or ko."),
@@ -111,7 +111,7 @@ def _add(platform: Platform) -> None:
         from grader.cli.syncing import PushOptions, run_push
 
         options = PushOptions(
-            platform, folder, slug, dry_run, yes, overwrite, pages, language, course
+            platform, folder, slug, dry_run, yes, overwrite, not no_pages, language, course
         )
         if not run_push(options, Console(emoji=False)):
             raise typer.Exit(NOT_ALL)
