@@ -310,7 +310,7 @@ def _print_plan(
     if table.row_count:
         output.print(table)
     if same := sum(row.verdict == "same" for row in rows):
-        tell(output, say("As before: {count}.", count=same))
+        tell(output, say("Unchanged: {count}.", count=same))
     if any(row.verdict in _OVERWRITTEN for row in rows):
         tell(output, say("Replace what others entered: {option}", option="--overwrite"))
     deducted = [row.wanted.login for row in rows if row.there.deducted]

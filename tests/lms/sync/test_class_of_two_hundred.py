@@ -44,12 +44,12 @@ def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
     small.book.change_students(plan((), entries))
     small.grade_all({each.login: 1.0 if n % 2 else 0.5 for n, each in enumerate(entries)})
     before = _files(small.folder)
-    assert "As before: 200." in fetch(site, small.folder).text
+    assert "Unchanged: 200." in fetch(site, small.folder).text
     assert before == _files(small.folder)
     assert push(site, small.folder).complete
     assert {1000 + n: 10.0 if n % 2 else 7.0 for n in range(200)} == standing(site)
     writes = dict(site.writes)
-    assert "As before: 200. Nothing was written." in push(site, small.folder).text
+    assert "Unchanged: 200. Nothing was written." in push(site, small.folder).text
     assert writes == dict(site.writes)
 
 

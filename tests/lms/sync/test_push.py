@@ -107,7 +107,7 @@ class TestBoth:
         ran = push(site, small.folder)
         assert writes == dict(site.writes)
         assert not any(e.method == "PUT" or "upload" in e.path for e in site.requests[requests:])
-        assert "As before: 3. Nothing was written." in ran.text
+        assert "Unchanged: 3. Nothing was written." in ran.text
         assert ran.complete
 
     def test_without_the_journal_what_stands_there_is_as_good(
@@ -330,7 +330,7 @@ class TestCanvas:
         taught.submissions[USERS["ada"]] |= {"score": 8.0, "points_deducted": 2.0}
         ran = push(taught, small.folder)
         assert "takes points for lateness besides (1): ada." in ran.text
-        assert "As before: 3." in ran.text
+        assert "Unchanged: 3." in ran.text
 
     def test_an_assignment_without_points_is_refused(self, taught: Canvas, small: Class) -> None:
         taught.assignment["grading_type"] = "pass_fail"
