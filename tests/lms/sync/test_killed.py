@@ -19,7 +19,7 @@ from tests.lms.sync.commands import platform_of, url_of
 from tests.lms.sync.servers import Canvas, Moodle, Reply, Request, Site
 
 ROOT = Path(__file__).parents[3]
-STUDENTS, KILLS = 1_000, 12
+STUDENTS, KILLS = 1_000, 8
 SHARES = (0.0, 0.25, 0.5, 1.0)
 EXPECTED = {0.0: 4.0, 0.25: 5.5, 0.5: 7.0, 1.0: 10.0}
 
