@@ -8,6 +8,7 @@
     ├── SubmissionError            the file handed in is not a notebook that can be read
     ├── DataError                  images or parameters are missing or damaged
     ├── GradebookError             the gradebook cannot be opened, read or written
+    ├── LmsError                   a learning management system refused, or could not be reached
     ├── SandboxError               no sandbox of the demanded strength can be started
     ├── MachineError               the machine lacks a program or folder that is needed
     ├── DisplacedError             the machine had no memory left for a submission beside others
@@ -159,6 +160,10 @@ class DataError(GraderError):
 
 class GradebookError(GraderError):
     """Raised when a gradebook is missing, damaged, out of reach or of a later version."""
+
+
+class LmsError(GraderError):
+    """Raised when a learning management system refuses a request, or cannot be reached."""
 
 
 class SandboxError(GraderError):

@@ -39,6 +39,7 @@ from grader.cli.options import (
     SpokenOption,
     points_option,
 )
+from grader.cli.sync import sync_app
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
 
@@ -382,6 +383,7 @@ def migrate(
         raise typer.Exit(LEFT)
 
 
+app.add_typer(sync_app, name="sync", rich_help_panel=_GRADE)
 app.add_typer(course_app, name="course", rich_help_panel=_KEEP)
 app.add_typer(roster_app, name="roster", rich_help_panel=_KEEP)
 app.add_typer(grades_app, name="grades", rich_help_panel=_KEEP)

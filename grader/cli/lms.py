@@ -105,6 +105,16 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
         write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
     else:
         _print(outcome, options.output, output)
+    return _is_complete(outcome)
+
+
+def print_collected(outcome: CollectOutcome, folder: Path, output: Console) -> bool:
+    """Say what was collected. Returns whether everything was somebody's and was taken."""
+    _print(outcome, folder, output)
+    return _is_complete(outcome)
+
+
+def _is_complete(outcome: CollectOutcome) -> bool:
     doubtful = outcome.unmatched or outcome.contested or outcome.undated
     return not (doubtful or _left_out(outcome.collected))
 
@@ -159,38 +169,38 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
             encoding=encoding,
         )
         tell(output, read)
-    _list_some(output, say("New ({count}): {names}."), outcome.new)
-    _list_some(output, say("Resubmitted ({count}): {names}."), outcome.replaced)
+    list_some(output, say("New ({count}): {names}."), outcome.new)
+    list_some(output, say("Resubmitted ({count}): {names}."), outcome.replaced)
     if outcome.unchanged:
         tell(output, say("Unchanged: {count}.", count=len(outcome.unchanged)))
-    _list_some(output, say("Late ({count}): {names}."), late)
-    _list_some(
+    list_some(output, say("Late ({count}): {names}."), late)
+    list_some(
         output,
         say("Times without a time zone, read in this machine's ({count}): {names}."),
         outcome.zoneless,
     )
-    _list_some(output, say("Unreadable times ({count}): {names}."), outcome.undated)
+    list_some(output, say("Unreadable times ({count}): {names}."), outcome.undated)
     if outcome.zoneless or outcome.undated:
         tell(
             output,
             say("Give the time zone of the LMS: {option}", option="--timezone Europe/Berlin"),
         )
-    _list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
+    list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
     if outcome.unmatched:
         tell(output, say("Name the folders by roster ids, or update the roster."))
-    _list_some(
+    list_some(
         output,
         say("Unmatched, several submissions would belong to one student ({count}): {names}."),
         outcome.contested,
     )
     if outcome.contested:
         tell(output, say("Review each, and grade the student's one by hand."))
-    _list_some(
+    list_some(
         output, say("In the roster, without a submission ({count}): {names}."), outcome.absent
     )
     others = [e.name for e in outcome.collected.left_out if e.reason == "unsubmitted"]
-    _list_some(output, say("No submission for this assignment ({count}): {names}."), others)
-    _list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
+    list_some(output, say("No submission for this assignment ({count}): {names}."), others)
+    list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
     tell(output, say("Owner of each folder: {path}", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
     tell(output, say("Next: {command}", command=command))
@@ -225,7 +235,7 @@ def _left_out_line(name: str, left_out: LeftOut) -> str:
     return words(say("{name} ({reason})", name=name, reason=reason))
 
 
-def _list_some(output: Console, sentence: Text, names: Collection[str]) -> None:
+def list_some(output: Console, sentence: Text, names: Collection[str]) -> None:
     """Tell a sentence with a `count` and `names`, where there are any."""
     if names:
         tell(output, say(sentence, count=len(names), names=some_of(names, _SHOWN)))

@@ -20,6 +20,7 @@ PACKED: tuple[Packed, ...] = get_args(Packed)
 Key = Literal[
     "canvas",
     "moodle",
+    "moodle_user",
     "gradescope",
     "brightspace",
     "sid",
@@ -30,4 +31,8 @@ Key = Literal[
     "number",
 ]
 """What a student can be known by, beside a name. `folder` may be any of the others, and `number`
-one of Canvas: it is from a roster's column ID, which may as well hold numbers of the university."""
+one of Canvas: it is from a roster's column ID, which may as well hold numbers of the university.
+`moodle` is a participant's number in one assignment, `moodle_user` the user's in the whole site."""
+
+Platform = Literal["canvas", "moodle"]
+"""Systems that are asked by their API."""

@@ -50,8 +50,8 @@ _INCOMING = ".incoming"
 _DIGITS = 16
 """Of a digest, as reports' names have it."""
 
-_USERS = ("canvas", "brightspace")
-"""Numbers that one student has in all assignments. Moodle gives others in each."""
+_USERS = ("canvas", "brightspace", "moodle_user")
+"""Numbers that one student has in all assignments. Moodle's archives have others in each."""
 
 
 class CollectedAttempt(msgspec.Struct, frozen=True):
@@ -167,6 +167,39 @@ def collect_class(
         return work.outcome()
 
 
+Download = Callable[[Path, Collected], FolderContents]
+"""Puts what was handed in into an empty folder, given what was collected before."""
+
+
+def collect_fetched(
+    wanted: CollectRequest,
+    download: Download,
+    source: str,
+    roster: Roster,
+    progress: Progress,
+    reader: SubmissionReader | None = None,
+) -> CollectOutcome:
+    """Collect what `download` fetches from a system, which `source` names in the manifest.
+
+    Raises UsageError as `collect_class` does, and what `download` raises.
+    """
+    known = read_manifest(wanted.output)
+    with _started(reader) as unpacker:
+        work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
+        try:
+            with _own_folder(wanted.output) as folder:
+                found = download(folder, known)
+                work.note(found, ())
+                size = sum(
+                    path.stat().st_size for each in found.handed_in for path, _ in each.files
+                )
+                work.take_all(found, source, size)
+                work.save()
+        except OSError as error:
+            raise unwritable(wanted.output, error, say("what was collected")) from None
+        return work.outcome()
+
+
 @contextmanager
 def _started(reader: SubmissionReader | None) -> Iterator[Callable[[], SubmissionReader]]:
     """Yield what returns a reader; one of its own is started when it is first asked for."""
@@ -275,13 +308,20 @@ def _opened(
         raise UsageError(
             say("There is no file or folder {source}.", source=str(source)), say("Check the name.")
         )
-    with _incoming_folder(wanted.output) as place:
+    with _own_folder(wanted.output) as place:
+        inside = place / source.name.partition(".")[0]
+        inside.mkdir()
+        limits = limits_of_class(source.stat().st_size, wanted.encoding)
+        yield inside, unpack(source, inside, reader(), limits, progress)
+
+
+@contextmanager
+def _own_folder(output: Path) -> Iterator[Path]:
+    """Yield an empty folder within the output, so that files can be moved from there."""
+    with _incoming_folder(output) as place:
         own = OwnFolder(place=str(place))
         try:
-            inside = own.path / source.name.partition(".")[0]
-            inside.mkdir()
-            limits = limits_of_class(source.stat().st_size, wanted.encoding)
-            yield inside, unpack(source, inside, reader(), limits, progress)
+            yield own.path
         finally:
             own.remove()
 

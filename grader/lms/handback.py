@@ -27,7 +27,7 @@ from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manif
 from grader.lms.export import ExportedGrade
 from grader.render.audience import shown
 from grader.render.final_grade import FinalGrade
-from grader.report import Report, decode_report
+from grader.report import Report, decode_report, encode_report
 
 # Whose a report is, and which attempt of theirs it grades, by what was collected.
 
@@ -206,12 +206,25 @@ def student_page(work: GradedWork, now: datetime) -> bytes:
     """
     from grader.render.html import render_html  # not to know whose a report is, and slow
 
+    report, final = _shown_page(work, now)
+    return render_html(report, work.whose, work.attempt, final)
+
+
+def page_digest(work: GradedWork, now: datetime) -> str:
+    """Return a digest of what a student's page says: a newer look of it is no other page."""
+    report, final = _shown_page(work, now)
+    lines = [] if final is None else [each.english for each in final.lines]
+    told = (work.whose, work.attempt, final is not None and final.is_told, lines)
+    return hashlib.sha256(encode_report(report) + repr(told).encode()).hexdigest()
+
+
+def _shown_page(work: GradedWork, now: datetime) -> tuple[Report, FinalGrade | None]:
     whole = work.read()
     report = shown(whole, "student", now)
     final = work.final
     if final is not None and report.max_score != whole.max_score:
         final = final._replace(is_told=False)
-    return render_html(report, work.whose, work.attempt, final)
+    return report, final
 
 
 def pack_pages(

@@ -33,6 +33,7 @@ _KEYS: Mapping[str, Key] = {
     "sid": "sid",
     "canvas id": "canvas",
     "canvas user id": "canvas",
+    "moodle user id": "moodle_user",
 }
 """What the numbers and words in a column of a roster are, by its header."""
 

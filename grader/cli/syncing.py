@@ -1,0 +1,372 @@
+"""What `grader sync` does: fetch a class, plan and push its grades, and tell."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text as Styled
+
+from grader.cli.gradebook import open_book, whoever
+from grader.cli.lms import list_some, print_collected
+from grader.cli.student_grades import counting_reports, plain_table
+from grader.cli.telling import LiveProgress, can_redraw, tell, words
+from grader.errors import LmsError, UsageError
+from grader.gradebook.entries import RosterEntry, Student, show
+from grader.gradebook.grades import Grade
+from grader.language import LANGUAGES, Text, say
+from grader.lateness import NONE
+from grader.lms.choices import Platform
+from grader.lms.collect import CollectedStudent, read_manifest
+from grader.lms.handback import GradedWork, page_digest, student_page
+from grader.lms.roster import keys_of, read_roster
+from grader.lms.sync.comments import COMMENT
+from grader.lms.sync.fetch import ROSTER, Fetched, collected_users, fetch_class
+from grader.lms.sync.journal import Journal, open_journal
+from grader.lms.sync.platform import LmsAssignment, LmsPlatform, PushedGrade
+from grader.lms.sync.push import Lack, Row, Verdict, Wanted, plan, push, ratings_of, scaled
+from grader.lms.sync.session import Sleep
+from grader.lms.sync.source import SOURCE, Source, address, connected, read_source
+from grader.progress import Progress, Silent
+from grader.render.audience import shown, utc_now
+from grader.render.wording import one_line
+from grader.report import Report
+
+_KEY_DIGITS = 16
+
+_REASONS: dict[Verdict | Lack, Text] = {
+    "excused": say("excused there"),
+    "entered": say("another grade was entered there"),
+    "removed": say("the grade was removed there"),
+    "remarks": say("somebody wrote a comment or attached a file there"),
+    "rated": say("somebody used the rubric there"),
+    "gone": say("not in the course there"),
+    "ungraded": say("no grade"),
+    "unsettled": say("to be graded again"),
+    "unmarked": say("not marked by hand yet"),
+    "unmatched": say("not matched to a user there"),
+}
+_OVERWRITTEN = frozenset({"entered", "removed", "remarks", "rated"})
+
+
+class FetchOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader sync PLATFORM fetch`, as they were given."""
+
+    platform: Platform
+    url: str
+    output: Path
+    roster: Path | None = None
+    extend: str | None = None
+    course: Path | None = None
+
+
+class PushOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader sync PLATFORM push`, as they were given."""
+
+    platform: Platform
+    folder: Path
+    slug: str
+    dry_run: bool = False
+    yes: bool = False
+    overwrite: bool = False
+    pages: bool = True
+    language: str = "en"
+    course: Path | None = None
+
+
+def run_fetch(
+    options: FetchOptions,
+    output: Console,
+    environment: Mapping[str, str] = os.environ,
+    sleep: Sleep = time.sleep,
+) -> bool:
+    """Fetch and say what was done. Returns whether everything was somebody's and was taken."""
+    url = address(options.platform, options.url)
+    roster = None if options.roster is None else read_roster(options.roster)
+    with connected(options.platform, url, environment, sleep) as platform, _progress() as progress:
+        fetched = fetch_class(platform, url, options.output, progress, roster)
+    if options.extend is not None:
+        _extend(fetched, options.extend, options.course, output)
+    complete = print_collected(fetched.outcome, options.output, output)
+    _tell_source(fetched, options, output)
+    return complete
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    console = Console(stderr=True, emoji=False)
+    if not can_redraw(console):
+        yield Silent()
+        return
+    with LiveProgress(console) as live:
+        yield live
+
+
+def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:
+    """Tell of due dates and of who is excused, and what may be done with them."""
+    source = fetched.source
+    if source.due is not None:
+        tell(output, say("Due there: {time}.", time=source.due.isoformat(" ", "minutes")))
+    list_some(output, say("Another due date there ({count}): {names}."), [*fetched.due_dates])
+    if fetched.due_dates and options.extend is None:
+        tell(output, say("Record them in the gradebook: {option}", option="--extend SLUG"))
+    if source.excused:
+        tell(output, say("Excused there: {count}.", count=len(source.excused)))
+    if options.roster is None:
+        command = f"grader roster import {options.output / ROSTER}"
+        tell(output, say("The students: {command}", command=command))
+
+
+def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -> None:
+    """Record students' own due dates in the gradebook, those that it does not have yet."""
+    reason = f"due date in {fetched.source.platform.capitalize()}"
+    extended, unknown = [], []
+    with open_book(course) as book:
+        if slug not in book.rules():
+            raise UsageError(
+                say("The gradebook has no assignment {slug}.", slug=repr(slug)),
+                say("See: {command}", command="grader course init"),
+            )
+        students = {each.login: each for each in book.students()}
+        accounts = book.accounts()
+        for login, due in sorted(fetched.due_dates.items()):
+            student = students.get(login)
+            if student is None:
+                unknown.append(login)
+                continue
+            account = accounts.get(student.id, {}).get(slug)
+            held = None if account is None else account.extension
+            if held is None or held.due != due:
+                book.extend(student.id, slug, due, reason=reason, who=whoever())
+                extended.append(login)
+    list_some(output, say("Extended in the gradebook ({count}): {names}."), extended)
+    list_some(output, say("Not in the gradebook's roster ({count}): {names}."), unknown)
+
+
+class _Account(NamedTuple):
+    """What a push needs beside the gradebook."""
+
+    options: PushOptions
+    assignment: LmsAssignment
+    most: Decimal
+    students: tuple[CollectedStudent, ...]
+    users: Mapping[str, set[int]]
+    now: datetime
+
+
+def run_push(
+    options: PushOptions,
+    output: Console,
+    environment: Mapping[str, str] = os.environ,
+    sleep: Sleep = time.sleep,
+    clock: Callable[[], datetime] = utc_now,
+    ask: Callable[[Text], bool] | None = None,
+) -> bool:
+    """Plan, tell, ask and push. Returns whether everybody's grade stands there."""
+    source = _source(options)
+    with (
+        open_journal(options.folder) as journal,
+        connected(options.platform, source.url, environment, sleep) as platform,
+        counting_reports(options.slug, options.course) as counting,
+    ):
+        assignment = platform.assignment()
+        account = _account(options, platform, assignment, clock())
+        wanted = [_wanted(account, *each) for each in counting]
+        rows = plan(platform, wanted, journal, overwrite=options.overwrite)
+        _print_plan(rows, assignment, account, output)
+        skipped = _skipped(rows)
+        count = sum(row.verdict == "write" for row in rows)
+        if options.dry_run or not count:
+            tell(output, say("Nothing was written."))
+            return not skipped and not (options.dry_run and count)
+        if not (options.yes or (ask or _ask)(say("Write {count} grades?", count=count))):
+            tell(output, say("Nothing was written."))
+            return False
+        late = _write(platform, rows, journal, sleep, options, output)
+    return not (skipped or late)
+
+
+def _source(options: PushOptions) -> Source:
+    """Return where a folder came from. Raises UsageError."""
+    source = read_source(options.folder)
+    if source is None or source.platform != options.platform:
+        raise UsageError(
+            say(
+                "{folder} was not fetched from {platform}: it has no {file} of it.",
+                folder=str(options.folder),
+                platform=options.platform.capitalize(),
+                file=SOURCE,
+            ),
+            say("Name the --output of `grader sync {platform} fetch`.", platform=options.platform),
+        )
+    return source
+
+
+def _account(
+    options: PushOptions, platform: LmsPlatform, assignment: LmsAssignment, now: datetime
+) -> _Account:
+    if assignment.points is None:
+        raise UsageError(
+            say("{name} is not graded by points there.", name=assignment.name),
+            say("Choose points in the assignment's settings. Moodle's rubrics are not filled in."),
+        )
+    students = read_manifest(options.folder).students
+    users = collected_users(students, platform.key)
+    with open_book(options.course) as book:
+        for each in book.students():
+            own = keys_of(RosterEntry(each.login, {}, each.lms, "")).get(platform.key, "")
+            if each.login not in users and own.isdecimal():
+                users[each.login] = {int(own)}
+    shared = _shared(users)
+    return _Account(
+        options,
+        assignment,
+        assignment.points,
+        students,
+        {login: found - shared for login, found in users.items()},
+        now,
+    )
+
+
+def _shared(users: Mapping[str, set[int]]) -> set[int]:
+    """Return users who would be two students: a grade is pushed to neither."""
+    seen: set[int] = set()
+    shared: set[int] = set()
+    for found in users.values():
+        shared |= seen & found
+        seen |= found
+    return shared
+
+
+def _wanted(
+    account: _Account, student: Student, grade: Grade, read: Callable[[], Report] | None
+) -> Wanted:
+    """Return a student's grade on its way."""
+    users = account.users.get(student.login, set())
+    user = next(iter(users)) if len(users) == 1 else None
+    lack: Lack | None = None
+    if grade.points is None or read is None:
+        lack = "ungraded"
+    elif not grade.settled:
+        lack = "unsettled"
+    elif grade.open:
+        lack = "unmarked"
+    elif user is None:
+        lack = "unmatched"
+    if lack is not None or read is None:
+        return Wanted(student.login, user, None, bytes, lack)
+    theirs = next((e for e in account.students if student.login == e.id), None)
+    told = (student.login, read, theirs, grade.attempt, student.name, grade.final)
+    work = GradedWork(*told)
+    return Wanted(student.login, user, _pushed(account, work, grade), partial(_page, account, work))
+
+
+def _pushed(account: _Account, work: GradedWork, grade: Grade) -> PushedGrade:
+    """Return what is written: ratings only where the page tells the same."""
+    assignment, options = account.assignment, account.options
+    points = scaled(grade.points or NONE, grade.possible, account.most)
+    ratings: Mapping[str, Decimal] = {}
+    if assignment.rubric:
+        whole = work.read()
+        if shown(whole, "student", account.now).max_score == whole.max_score:
+            titles = {e.id: {e.title.in_(lang) for lang in LANGUAGES} for e in whole.parts}
+            ratings = ratings_of(assignment, points, grade.parts, titles)
+    if not (options.pages and assignment.takes_pages):
+        return PushedGrade(points, ratings=ratings)
+    key = page_digest(work, account.now)[:_KEY_DIGITS]
+    return PushedGrade(points, key, ratings, COMMENT.in_(options.language))
+
+
+def _page(account: _Account, work: GradedWork) -> bytes:
+    return student_page(work, account.now) if account.options.pages else b""
+
+
+def _skipped(rows: Collection[Row]) -> list[Row]:
+    return [row for row in rows if row.verdict not in ("write", "same", "excused")]
+
+
+def _print_plan(
+    rows: Collection[Row], assignment: LmsAssignment, account: _Account, output: Console
+) -> None:
+    """Print who gets what, in place of what, and who gets nothing, why."""
+    name, most = assignment.name, show(account.most)
+    tell(output, say("{name}, {points} points there.", name=one_line(name), points=most))
+    table = plain_table(say("Student"), say("There"), say("New"), say("Skipped because"))
+    for row in rows:
+        if row.verdict != "same":
+            cells = (row.wanted.login, _there(row), _new(row), _why(row.verdict))
+            table.add_row(*(Styled(one_line(each)) for each in cells))
+    if table.row_count:
+        output.print(table)
+    if same := sum(row.verdict == "same" for row in rows):
+        tell(output, say("Unchanged: {count}.", count=same))
+    if any(row.verdict in _OVERWRITTEN for row in rows):
+        tell(output, say("Replace what others entered: {option}", option="--overwrite"))
+    deducted = [row.wanted.login for row in rows if row.there.deducted]
+    list_some(
+        output, say("The LMS takes points for lateness besides ({count}): {names}."), deducted
+    )
+    if account.options.pages and not assignment.takes_pages:
+        tell(output, say("The assignment there takes no feedback files: pages are not pushed."))
+
+
+def _there(row: Row) -> str:
+    if row.there.excused:
+        return "EX"
+    return "–" if row.there.points is None else show(row.there.points)
+
+
+def _new(row: Row) -> str:
+    grade = row.wanted.grade
+    return "–" if row.verdict != "write" or grade is None else show(grade.points)
+
+
+def _why(verdict: Verdict | Lack) -> str:
+    return words(_REASONS[verdict]) if verdict in _REASONS else ""
+
+
+def _ask(question: Text) -> bool:
+    """Ask a person. Raises UsageError where there is none."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            say("Nobody is there to confirm, so nothing was written."), say("Add --yes.")
+        )
+    return typer.confirm(words(question))
+
+
+def _write(
+    platform: LmsPlatform,
+    rows: Collection[Row],
+    journal: Journal,
+    sleep: Sleep,
+    options: PushOptions,
+    output: Console,
+) -> list[str]:
+    """Push; return who was skipped after all. Raises LmsError, having said what is done."""
+    count = sum(row.verdict == "write" for row in rows)
+    written: list[str] = []
+    late: list[str] = []
+    try:
+        with _progress() as progress:
+            progress.stage(say("pushing"))
+            for login, done in push(platform, rows, journal, sleep, overwrite=options.overwrite):
+                (written if done else late).append(login)
+                progress.step(len(written) + len(late), count)
+    except LmsError:
+        told = say("Written before that: {done} of {count}.", done=len(written), count=count)
+        tell(output, told)
+        raise
+    tell(output, say("Written: {count}.", count=len(written)))
+    list_some(output, say("Changed there meanwhile, and skipped ({count}): {names}."), late)
+    return late

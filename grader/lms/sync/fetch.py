@@ -1,0 +1,237 @@
+"""Fetching a class: the latest attempts, into the folder that `grader collect` makes.
+
+    FOLDER/collected.json, submissions/, earlier/    as of `grader collect`
+    FOLDER/roster.csv                                the students, for `grader roster import`
+    FOLDER/lms.json                                  the assignment, due dates, who is excused
+
+Whose something is the system's number of the user says, and in a roster from elsewhere the login or
+the number that administrators gave: never a name or an address, which students can change.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from grader.errors import UsageError
+from grader.files import write_whole
+from grader.language import say
+from grader.lms.archives import LeftOut
+from grader.lms.choices import Key
+from grader.lms.collect import (
+    Collected,
+    CollectedStudent,
+    CollectOutcome,
+    CollectRequest,
+    collect_fetched,
+)
+from grader.lms.delivery import Delivery, FolderContents
+from grader.lms.roster import Acquainted, Roster, RosterPerson
+from grader.lms.sync.platform import LmsFile, LmsHandIn, LmsPerson, LmsPlatform
+from grader.lms.sync.session import NotFoundError, TooLargeError
+from grader.lms.sync.source import Source, read_source, write_source
+from grader.lms.times import moment_of
+from grader.progress import Progress
+from grader.reading.reader import SubmissionReader
+from grader.tables import harmless
+
+ROSTER = "roster.csv"
+
+_FILE = 512 * 2**20
+_STUDENT = 2**30
+_CLASS = 16 * 2**30
+_FILES = 200
+"""Of one student. More is no way to hand in a notebook."""
+
+_NUMBERS: Mapping[Key, str] = {"canvas": "Canvas user ID", "moodle_user": "Moodle user ID"}
+"""The column of a roster that has the system's numbers."""
+
+
+class Fetched(NamedTuple):
+    """What was collected, and from where; `due_dates` are students' own, by their ids."""
+
+    outcome: CollectOutcome
+    source: Source
+    due_dates: Mapping[str, datetime]
+
+
+def fetch_class(
+    platform: LmsPlatform,
+    url: str,
+    output: Path,
+    progress: Progress,
+    roster: Roster | None = None,
+    reader: SubmissionReader | None = None,
+) -> Fetched:
+    """Fetch an assignment into a folder. Raises LmsError, UsageError.
+
+    Without a `roster` the students are those of the course there.
+    """
+    _refuse_other(output, url)
+    progress.stage(say("asking {platform}", platform=platform.name.capitalize()))
+    assignment, people = platform.assignment(), platform.people()
+    known = {each.user: each for each in people}
+    standings = platform.standings()
+    source = Source(
+        platform.name,
+        url,
+        assignment.name,
+        None if assignment.points is None else format(assignment.points, "f"),
+        assignment.due,
+        {user: due for user, due in assignment.extended.items() if user in known},
+        tuple(sorted(user for user, each in standings.items() if each.excused and user in known)),
+        {user: each.policy for user, each in sorted(standings.items()) if each.policy},
+    )
+    write_source(output, source)
+    own = _own_roster(people, platform.key)
+    write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
+    owners = Acquainted(own.people if roster is None else roster.people)
+    fetching = _Fetching(platform, known, progress)
+    outcome = collect_fetched(
+        CollectRequest((), output), fetching.download, url, owners, progress, reader
+    )
+    unchanged = tuple(sorted({*outcome.unchanged, *fetching.kept}))
+    due_dates = {
+        owner.id: due
+        for user, due in source.extended.items()
+        if (owner := owners.find(_delivery(known[user], platform.key))) is not None
+    }
+    return Fetched(replace(outcome, unchanged=unchanged), source, due_dates)
+
+
+def _refuse_other(output: Path, url: str) -> None:
+    """Refuse a folder of another assignment: grades would go to the wrong one."""
+    before = read_source(output)
+    if before is not None and before.url != url:
+        raise UsageError(
+            say("{folder} has the class of {url}.", folder=str(output), url=before.url),
+            say("Name another folder with --output."),
+        )
+
+
+class _Fetching:
+    """The files of a class, on their way."""
+
+    def __init__(
+        self, platform: LmsPlatform, people: Mapping[int, LmsPerson], progress: Progress
+    ) -> None:
+        self._platform, self._people, self._progress = platform, people, progress
+        self._left = _CLASS
+        self.kept: set[str] = set()
+
+    def download(self, folder: Path, before: Collected) -> FolderContents:
+        """Download what is new. What is here from the same time is not asked for again."""
+        here = {
+            (each.keys.get(self._platform.key, ""), moment_of(attempt.at)): each.folder
+            for each in before.students
+            for attempt in each.attempts
+        }
+        waiting = []
+        left_out: list[LeftOut] = []
+        for each in self._platform.handed_in():
+            person = self._people.get(each.user)
+            if person is None:  # who has left the course, and Canvas' trial student
+                continue
+            kept = here.get((str(each.user), each.at))
+            if kept is not None:
+                self.kept.add(kept)
+            elif not each.files:
+                left_out.append(LeftOut(person.name or str(each.user), "unsubmitted"))
+            else:
+                waiting.append((person, each))
+        self._progress.stage(say("downloading"))
+        found = []
+        for done, (person, each) in enumerate(waiting):
+            self._progress.step(done, len(waiting))
+            found.append(self._one(folder / str(done), person, each, left_out))
+        return FolderContents(
+            self._platform.name, tuple(found), left_out=tuple(left_out), certain=True
+        )
+
+    def _one(
+        self, folder: Path, person: LmsPerson, each: LmsHandIn, left_out: list[LeftOut]
+    ) -> Delivery:
+        """Download one student's files."""
+        folder.mkdir()
+        files, room = [], min(_STUDENT, self._left)
+        for number, file in enumerate(each.files):
+            path = folder / str(number)  # its name is the student's, and comes later
+            reason = "large" if number >= _FILES else self._file(file, path, room)
+            if reason is None:
+                files.append((path, file.name or "unnamed"))
+                room -= path.stat().st_size
+                self._left -= path.stat().st_size
+            elif reason == "large":
+                left_out.append(LeftOut(f"{person.name}/{file.name}", "large"))
+            else:
+                left_out.append(LeftOut(f"{person.name}/{file.name}", "missing"))
+        return replace(
+            _delivery(person, self._platform.key),
+            files=tuple(files),
+            late=each.late,
+            at=each.at.isoformat(),
+            name=person.name,
+        )
+
+    def _file(self, file: LmsFile, path: Path, room: int) -> str | None:
+        """Download a file; return why not, where that is about the file."""
+        if not file.url:
+            return "missing"
+        if file.size > min(_FILE, room):
+            return "large"
+        try:
+            self._platform.download(file, path, min(_FILE, room))
+        except TooLargeError:
+            path.unlink(missing_ok=True)
+            return "large"
+        except NotFoundError:
+            path.unlink(missing_ok=True)
+            return "missing"
+        return None
+
+
+def _delivery(person: LmsPerson, key: Key) -> Delivery:
+    """Return what identifies a student, with nothing that the student chose."""
+    told: dict[Key, str] = {key: str(person.user), "user": person.login, "sid": person.sid}
+    return Delivery("", {name: value for name, value in told.items() if value}, ())
+
+
+def _own_roster(people: Iterable[LmsPerson], key: Key) -> Roster:
+    """Return the course's students, called by their login where one alone has it."""
+    people = tuple(people)
+    counts = Counter(each.login.casefold() for each in people)
+    return Roster(
+        RosterPerson(
+            each.login if each.login and counts[each.login.casefold()] == 1 else str(each.user),
+            each.name,
+            _delivery(each, key).keys,
+        )
+        for each in people
+    )
+
+
+def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
+    """Return a roster as `grader roster import` reads it."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["login", "name", "email", _NUMBERS[key]])
+    for person, each in zip(roster.people, people, strict=True):
+        writer.writerow([person.id, harmless(person.name), harmless(each.email), each.user])
+    return buffer.getvalue().encode()
+
+
+def collected_users(students: Iterable[CollectedStudent], key: Key) -> dict[str, set[int]]:
+    """Return the system's numbers of students, by what the roster calls them."""
+    found: dict[str, set[int]] = {}
+    for each in students:
+        number = each.keys.get(key, "")
+        if each.id and not each.doubt and number.isdecimal():
+            found.setdefault(each.id, set()).add(int(number))
+    return found

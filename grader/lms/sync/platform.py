@@ -1,0 +1,145 @@
+"""What a learning management system knows, whichever it is, and what is asked of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from grader.lms.choices import Key, Platform
+
+PAGE = re.compile(r"feedback-([0-9a-f]{16})(?:-\d+)?\.html")
+"""The name of a page there. Canvas adds a number where a name is taken."""
+
+
+def page_name(key: str) -> str:
+    """Return what a page is called, by the digest of what it says."""
+    return f"feedback-{key}.html"
+
+
+class LmsFile(msgspec.Struct, frozen=True):
+    """A file that was handed in; `url` is empty where it cannot be fetched."""
+
+    name: str
+    url: str
+    size: int
+
+
+class LmsPerson(msgspec.Struct, frozen=True):
+    """A student of the course. `login` and `sid` are what administrators call the student."""
+
+    user: int
+    name: str
+    login: str = ""
+    sid: str = ""
+    email: str = ""
+    groups: tuple[int, ...] = ()
+
+
+class LmsHandIn(msgspec.Struct, frozen=True):
+    """What a student handed in last. `has_text` says that a text was typed there."""
+
+    user: int
+    at: datetime
+    files: tuple[LmsFile, ...]
+    late: bool | None = None
+    has_text: bool = False
+
+
+class Criterion(msgspec.Struct, frozen=True):
+    """A row of the rubric there; `ratings` are the points of its levels, by their ids."""
+
+    id: str
+    name: str
+    points: Decimal
+    ratings: Mapping[str, Decimal] = {}
+
+
+class LmsAssignment(msgspec.Struct, frozen=True):
+    """An assignment. `points` is None where it is not graded by points.
+
+    `due` is everybody's, `extended` is that of students with another one. `rubric_decides` says
+    that the grade there is the sum of the rubric. `takes_pages` says whether there is room for the
+    feedback page, and `takes_comments` for a comment.
+    """
+
+    name: str
+    points: Decimal | None
+    due: datetime | None = None
+    extended: Mapping[int, datetime] = {}
+    rubric: tuple[Criterion, ...] = ()
+    rubric_decides: bool = False
+    takes_pages: bool = True
+    takes_comments: bool = True
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What stands there of a student. `points` are None where there is no grade.
+
+    `pages` are the keys of feedback pages, `ratings` the points of the rubric. `remarks` says that
+    somebody wrote what a push would replace. `deducted` is what the system itself takes for
+    lateness. `policy` is what it calls the status: late, missing, extended or none.
+    """
+
+    points: Decimal | None = None
+    excused: bool = False
+    pages: frozenset[str] = frozenset()
+    ratings: Mapping[str, Decimal] = {}
+    remarks: bool = False
+    deducted: Decimal = Decimal(0)
+    policy: str = ""
+    attempt: int = 0
+
+
+class PushedGrade(msgspec.Struct, frozen=True):
+    """What is written for a student. `page` is the key of the feedback page, empty without one."""
+
+    points: Decimal
+    page: str = ""
+    ratings: Mapping[str, Decimal] = {}
+    comment: str = ""
+
+
+class LmsPlatform(Protocol):
+    """One assignment of a system. All methods raise LmsError.
+
+    `key` is what the system's own numbers of users are called, `is_brief` whether `standings` tells
+    less than `standing`.
+    """
+
+    name: Platform
+    key: Key
+    is_brief: bool
+
+    def assignment(self) -> LmsAssignment:
+        """Return what the assignment is."""
+        ...
+
+    def people(self) -> tuple[LmsPerson, ...]:
+        """Return the students of the course."""
+        ...
+
+    def handed_in(self) -> tuple[LmsHandIn, ...]:
+        """Return what everybody handed in last."""
+        ...
+
+    def download(self, file: LmsFile, target: Path, limit: int) -> None:
+        """Write a file that was handed in. Raises TooLargeError."""
+        ...
+
+    def standings(self) -> Mapping[int, Standing]:
+        """Return what stands there, by user."""
+        ...
+
+    def standing(self, user: int) -> Standing:
+        """Return what stands there now of one student."""
+        ...
+
+    def write(self, user: int, standing: Standing, grade: PushedGrade, page: bytes) -> None:
+        """Write a grade, as one change. Raises UnsureError where it may have been written."""
+        ...

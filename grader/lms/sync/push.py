@@ -1,0 +1,194 @@
+"""Pushing grades: planned first, and each looked at once more before it is written.
+
+What stands there decides, not what a push believes to have done: so a push can be killed at any
+moment and run again. What the journal does not know for the grader's own is somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from grader.gradebook.entries import PartPoints
+from grader.lms.sync.journal import Journal, Ours
+from grader.lms.sync.platform import Criterion, LmsAssignment, LmsPlatform, PushedGrade, Standing
+from grader.lms.sync.session import Sleep, UnsureError
+
+_TRIES = 5
+_HUNDREDTH = Decimal("0.01")
+
+Lack = Literal["ungraded", "unsettled", "unmarked", "unmatched"]
+"""Why a grade is not to be pushed at all."""
+
+Verdict = Literal["write", "same", "excused", "entered", "removed", "remarks", "rated", "gone"]
+"""What a push does with a student, or why nothing: somebody entered another grade there, removed
+the pushed one, wrote a comment, or used the rubric; `gone` is nobody of the course any more."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A grade of the gradebook on its way. `page` returns the feedback page of `grade.page`."""
+
+    login: str
+    user: int | None
+    grade: PushedGrade | None
+    page: Callable[[], bytes]
+    lack: Lack | None = None
+
+
+class Row(NamedTuple):
+    """A student in the plan: what stands there, what is to, and why not."""
+
+    wanted: Wanted
+    there: Standing
+    verdict: Verdict | Lack
+
+
+def scaled(points: Decimal, possible: Decimal, theirs: Decimal) -> Decimal:
+    """Return points out of the system's maximum, to a hundredth."""
+    if possible > 0 and theirs > 0 and possible != theirs:
+        points = points * theirs / possible
+    return points.quantize(_HUNDREDTH, ROUND_HALF_UP).normalize() + 0
+
+
+def ratings_of(
+    assignment: LmsAssignment,
+    points: Decimal,
+    parts: Sequence[PartPoints],
+    titles: Mapping[str, Collection[str]],
+) -> dict[str, Decimal]:
+    """Return the points of the rubric there, if each of its rows is called as a part; else none.
+
+    `titles` are the parts' in all languages. There are none either where the rubric decides the
+    grade there, and lateness or an adjustment made another grade than its sum.
+    """
+    named = {_folded(name): each for each in parts for name in (each.id, *titles.get(each.id, ()))}
+    found = {}
+    for row in assignment.rubric:
+        part = named.get(_folded(row.name))
+        if part is None or not row.name.strip():
+            return {}
+        found[row.id] = _in_row(row, part)
+    if assignment.rubric_decides and sum(found.values()) != points:
+        return {}
+    return found
+
+
+def _in_row(row: Criterion, part: PartPoints) -> Decimal:
+    return scaled(part.score, part.max_score, row.points)
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def plan(
+    platform: LmsPlatform, wanted: Iterable[Wanted], journal: Journal, *, overwrite: bool
+) -> list[Row]:
+    """Return what a push would do with everybody. Raises LmsError."""
+    standings = platform.standings()
+    people = {each.user for each in platform.people()}
+    return [*_planned(platform, wanted, journal, standings, people, overwrite=overwrite)]
+
+
+def _planned(
+    platform: LmsPlatform,
+    wanted: Iterable[Wanted],
+    journal: Journal,
+    standings: Mapping[int, Standing],
+    people: set[int],
+    *,
+    overwrite: bool,
+) -> Iterator[Row]:
+    for each in wanted:
+        if each.lack is not None or each.user is None or each.grade is None:
+            yield Row(each, standings.get(each.user or 0, Standing()), each.lack or "unmatched")
+            continue
+        there, ours = standings.get(each.user, Standing()), journal.of(each.user)
+        if each.user not in people:
+            yield Row(each, there, "gone")
+            continue
+        found = verdict(there, each.grade, ours, overwrite=overwrite)
+        if found == "write" and platform.is_brief:
+            there = platform.standing(each.user)
+            found = verdict(there, each.grade, ours, overwrite=overwrite)
+        yield Row(each, there, found)
+
+
+def verdict(there: Standing, wanted: PushedGrade, ours: Ours, *, overwrite: bool) -> Verdict:
+    """Return what to do about a student."""
+    if there.excused:
+        return "excused"
+    if _is_there(there, wanted, ours):
+        return "same"
+    if overwrite:
+        return "write"
+    if there.points != wanted.points and not ours.has_points(there):
+        return "removed" if there.points is None else "entered"
+    if there.remarks:
+        return "remarks"
+    if wanted.ratings and not ours.has_ratings(there) and not _has(there, wanted.ratings):
+        return "rated"
+    return "write"
+
+
+def _is_there(there: Standing, wanted: PushedGrade, ours: Ours) -> bool:
+    """Say whether all of it stands there, or stood there when it was pushed.
+
+    A page or a rating that somebody has removed since is not pushed again.
+    """
+    if there.points != wanted.points:
+        return False
+    last = ours.last
+    was_pushed = last is not None and last.points == wanted.points
+    has_page = not wanted.page or wanted.page in there.pages
+    has_page = has_page or (was_pushed and last is not None and last.page == wanted.page)
+    is_rated = not wanted.ratings or _has(there, wanted.ratings)
+    return has_page and (
+        is_rated or (was_pushed and last is not None and last.ratings == dict(wanted.ratings))
+    )
+
+
+def _has(there: Standing, ratings: Mapping[str, Decimal]) -> bool:
+    return all(there.ratings.get(key) == points for key, points in ratings.items())
+
+
+def push(
+    platform: LmsPlatform, rows: Iterable[Row], journal: Journal, sleep: Sleep, *, overwrite: bool
+) -> Iterator[tuple[str, bool]]:
+    """Write what the plan says; yield each student, and whether the grade stands there.
+
+    It does not where somebody has written there since. Raises LmsError: what is done then is done.
+    """
+    for row in rows:
+        if row.verdict == "write":
+            done = _push_one(platform, row.wanted, journal, sleep, overwrite=overwrite)
+            yield row.wanted.login, done
+
+
+def _push_one(
+    platform: LmsPlatform, wanted: Wanted, journal: Journal, sleep: Sleep, *, overwrite: bool
+) -> bool:
+    """Write one grade, unless somebody else has written there since it was planned."""
+    assert wanted.user is not None and wanted.grade is not None  # or it is not planned
+    for tried in range(_TRIES):
+        there = platform.standing(wanted.user)
+        found = verdict(there, wanted.grade, journal.of(wanted.user), overwrite=overwrite)
+        if found == "same":  # a try that seemed to fail was done
+            journal.note(wanted.user, wanted.grade, done=True)
+            return True
+        if found != "write":
+            return False
+        journal.note(wanted.user, wanted.grade, done=False)
+        try:
+            platform.write(wanted.user, there, wanted.grade, wanted.page())
+        except UnsureError:
+            if tried + 1 == _TRIES:
+                raise
+            sleep(float(2**tried))
+            continue
+        journal.note(wanted.user, wanted.grade, done=True)
+        return True
+    raise AssertionError("the last try returns or raises")

@@ -1,0 +1,416 @@
+"""Requests to a learning management system: bounded, patient, and careful with the token.
+
+The token goes to the system's own address alone, over HTTPS; HTTP is for this machine. A redirect
+elsewhere is followed without it. What the system answers is untrusted: answers and files are cut
+off at a limit. A full bucket (403 or 429) is waited for, a failure (5xx, a broken connection) is
+tried again, except of a request that may have been done: that is an UnsureError, and the caller
+looks at what stands there now.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urljoin, urlsplit
+
+import requests
+from requests.structures import CaseInsensitiveDict
+from requests.utils import parse_header_links
+
+from grader.errors import LmsError, UsageError
+from grader.language import say
+from grader.lms.sync.tokens import Token
+
+Sleep = Callable[[float], None]
+Method = Literal["GET", "POST", "PUT"]
+
+_TRIES = 6
+_HOPS = 5
+_LONGEST_WAIT = 300.0
+_ANSWER = 32 * 2**20
+_PIECE = 2**16
+_TIMEOUT = (10.0, 60.0)
+_LINKS = 5_000
+"""Pages of a listing: a server that always names a next one is left."""
+
+_LOW = 50.0
+"""Of X-Rate-Limit-Remaining. Canvas fills 700 and refuses at 0; a request costs about 1."""
+
+_REFUSED_BY_LIMIT = b"rate limit exceeded"
+
+
+class TokenRefusedError(LmsError):
+    """Raised when the token does not count, or no longer."""
+
+
+class UnsureError(LmsError):
+    """Raised when a request failed that may have been done all the same."""
+
+
+class NotFoundError(LmsError):
+    """Raised when there is nothing at an address, or the token's owner may not see it."""
+
+
+class TooLargeError(LmsError):
+    """Raised when an answer or a file is larger than allowed."""
+
+
+class Answer:
+    """A whole answer within bounds, as much of `requests.Response` as `canvasapi` asks for."""
+
+    def __init__(self, status: int, headers: CaseInsensitiveDict[str], content: bytes) -> None:
+        self.status_code, self.headers, self.content = status, headers, content
+
+    @property
+    def text(self) -> str:
+        """The content, where it is UTF-8."""
+        return self.content.decode("utf-8", errors="replace")
+
+    def json(self) -> Any:
+        """Return the content as JSON. Raises LmsError."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            raise unreadable() from None
+
+    @property
+    def links(self) -> dict[str, dict[str, str]]:
+        """The links of the header, by what they are."""
+        found = parse_header_links(self.headers.get("link", ""))
+        return {each["rel"]: each for each in found if "rel" in each}
+
+
+def unreadable() -> LmsError:
+    """Return what is said of an answer that is not as the API describes it."""
+    return LmsError(
+        say("The answer of the LMS is not as its API describes it."),
+        say("Check the address. A proxy or a page for signing in may have answered."),
+    )
+
+
+def site_of(url: str) -> str:
+    """Return scheme, host and port of an address. Raises UsageError for HTTP to other machines."""
+    parts = _parts(url)
+    if parts is None:
+        raise UsageError(
+            say("{url} is not an address.", url=repr(url)),
+            say("Copy the address of the assignment's page from the browser."),
+        )
+    scheme, host, port = parts
+    if scheme != "https" and not is_loopback(host):
+        raise UsageError(
+            say("{host} would be asked without encryption.", host=host),
+            say("Write https:// before the host."),
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{shown}" + ("" if port is None else f":{port}")
+
+
+def _parts(url: str) -> tuple[str, str, int | None] | None:
+    try:
+        found = urlsplit(url)
+        scheme, host, port = found.scheme, found.hostname, found.port
+    except ValueError:
+        return None
+    if not host or scheme not in _PORTS or "@" in found.netloc:
+        return None
+    return scheme, host, port
+
+
+_PORTS = {"https": 443, "http": 80}
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class LmsSession:
+    """A connection to one site. `get`, `post` and `put` are as `canvasapi` calls them.
+
+    `bearer` puts the token into the header of requests to the site. `sleep` waits for seconds.
+    """
+
+    def __init__(self, site: str, token: Token, *, bearer: bool, sleep: Sleep = time.sleep) -> None:
+        self.site = site_of(site)
+        self.token = token
+        self._bearer = bearer
+        self._sleep = sleep
+        self._links = 0
+        self._requests = requests.Session()
+        self._requests.auth = _keep_headers
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._requests.close()
+
+    def get(self, url: str, headers: Any = None, params: Any = None) -> Answer:
+        """Ask for something."""
+        return self.send("GET", url, headers=headers, params=params)
+
+    def post(
+        self,
+        url: str,
+        headers: Any = None,
+        data: Any = None,
+        files: Any = None,
+        *,
+        follows: bool = True,
+    ) -> Answer:
+        """Send something that may be sent twice, such as a file that nothing refers to yet."""
+        return self.send("POST", url, headers=headers, data=data, files=files, follows=follows)
+
+    def put(self, url: str, headers: Any = None, data: Any = None) -> Answer:
+        """Change something. Raises UnsureError where that may have been done."""
+        return self.send("PUT", url, is_repeatable=False, headers=headers, data=data)
+
+    def send(
+        self,
+        method: Method,
+        url: str,
+        *,
+        is_repeatable: bool = True,
+        follows: bool = True,
+        **what: Any,
+    ) -> Answer:
+        """Send a request until it is answered. Raises LmsError."""
+
+        def ask() -> Answer:
+            with self._opened(method, url, what, follows=follows) as response:
+                content = b"".join(_pieces(response, _ANSWER))
+                return Answer(response.status_code, response.headers, content)
+
+        answer = self._until_answered(ask, is_repeatable=is_repeatable)
+        self._check_next(answer)
+        return answer
+
+    def download(
+        self, url: str, target: Path, limit: int, data: Mapping[str, str] | None = None
+    ) -> None:
+        """Write a file of at most `limit` bytes. Raises LmsError.
+
+        `data` is posted to the site itself alone, as Moodle takes its token.
+        """
+        method: Method = "POST" if data is not None and self._is_own(url) else "GET"
+        what = {"data": data} if method == "POST" else _WITH_TOKEN
+
+        def ask() -> Answer:
+            with self._opened(method, url, what, follows=True) as response:
+                if response.status_code >= _FAULT:
+                    content = b"".join(_pieces(response, _ANSWER))
+                    return Answer(response.status_code, response.headers, content)
+                with target.open("wb") as file:
+                    for piece in _pieces(response, limit):
+                        file.write(piece)
+                return Answer(response.status_code, response.headers, b"")
+
+        self._until_answered(ask, is_repeatable=True)
+
+    def _until_answered(self, ask: Callable[[], Answer], *, is_repeatable: bool) -> Answer:
+        """Return an answer that is none of a failure."""
+        for tried in range(_TRIES):
+            try:
+                answer = ask()
+            except (requests.RequestException, OSError) as error:
+                if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
+                    raise  # of the disk
+                self._give_up(tried, 0, is_repeatable=is_repeatable)
+                self._sleep(_backoff(tried))
+                continue
+            if _is_limited(answer):
+                if tried + 1 == _TRIES:
+                    raise LmsError(
+                        say("The LMS refuses more requests for now."),
+                        say("Run the same command again later: it continues where it stopped."),
+                    )
+                self._sleep(_told_wait(answer, tried))
+            elif answer.status_code >= _FAILURE:
+                self._give_up(tried, answer.status_code, is_repeatable=is_repeatable)
+                self._sleep(_told_wait(answer, tried))
+            else:
+                self._slow_down(answer)
+                return _checked(answer)
+        raise AssertionError("the last try returns or raises")
+
+    def _give_up(self, tried: int, status: int, *, is_repeatable: bool) -> None:
+        """Raise LmsError where a request is not tried again."""
+        again = say("Run the same command again: it continues where it stopped.")
+        failed = say("{site} cannot be reached.", site=self.site)
+        if status:
+            failed = say("{site} failed with status {status}.", site=self.site, status=status)
+        if not is_repeatable:
+            raise UnsureError(failed, again) from None
+        if tried + 1 == _TRIES:
+            raise LmsError(failed, again) from None
+
+    def _slow_down(self, answer: Answer) -> None:
+        """Wait a little where the bucket is nearly empty, before it refuses."""
+        try:
+            left = float(answer.headers.get("x-rate-limit-remaining", _LOW))
+        except ValueError:
+            return
+        if left < _LOW:
+            self._sleep(1.0)
+
+    def _check_next(self, answer: Answer) -> None:
+        """Refuse a next page elsewhere, where the token would go, and endless pages."""
+        next_page = answer.links.get("next")
+        if next_page is None:
+            return
+        self._links += 1
+        if not self._is_own(next_page.get("url", "")) or self._links > _LINKS:
+            raise unreadable()
+
+    def _is_own(self, url: str) -> bool:
+        return _origin(url) == _origin(self.site)
+
+    @contextmanager
+    def _opened(
+        self, method: Method, url: str, what: Mapping[str, Any], *, follows: bool
+    ) -> Iterator[requests.Response]:
+        """Yield the answer at the end of all redirects, its body yet to be read."""
+        for _ in range(_HOPS):
+            self._refuse_plain(url)
+            response = self._ask(method, url, what)
+            with response:
+                if not response.is_redirect:
+                    yield response
+                    return
+                if not follows or method == "PUT" or response.status_code in (307, 308):
+                    raise LmsError(
+                        say("{site} has moved.", site=self.site),
+                        say("Name its new address, as the browser shows it."),
+                    )
+                url, method, what = urljoin(url, response.headers["location"]), "GET", _WITH_TOKEN
+        raise unreadable()
+
+    def _ask(self, method: Method, url: str, what: Mapping[str, Any]) -> requests.Response:
+        given = dict(what.get("headers") or {})
+        asked = (
+            given.pop("Authorization", None) is not None
+        )  # it has none where `canvasapi` uploads
+        if asked and self._bearer and self._is_own(url):
+            given["Authorization"] = f"Bearer {self.token.reveal()}"
+        _rewind(what.get("files"))
+        rest = {key: value for key, value in what.items() if key != "headers"}
+        return self._requests.request(
+            method,
+            url,
+            headers=given,
+            allow_redirects=False,
+            stream=True,
+            timeout=_TIMEOUT,
+            **rest,
+        )
+
+    def _refuse_plain(self, url: str) -> None:
+        """Refuse an address without encryption, unless the site itself is of this machine."""
+        parts = _parts(url)
+        ours = _parts(self.site)
+        is_plain = parts is not None and parts[0] == "http"
+        if parts is None or (
+            is_plain and not (is_loopback(parts[1]) and ours and ours[0] == "http")
+        ):
+            raise LmsError(
+                say("{site} sends to an address without encryption.", site=self.site),
+                say("Ask who runs it. Nothing was sent there."),
+            )
+
+
+_FAULT, _FAILURE = 400, 500
+_WITH_TOKEN: Mapping[str, Any] = {"headers": {"Authorization": ""}}
+"""Of a request with the token, if it goes to the site and `bearer` says so."""
+
+
+def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Return a request as it is: without this, `requests` adds passwords from ~/.netrc."""
+    return request
+
+
+def _origin(url: str) -> tuple[str, str, int] | None:
+    parts = _parts(url)
+    return None if parts is None else (parts[0], parts[1], parts[2] or _PORTS[parts[0]])
+
+
+def _pieces(response: requests.Response, limit: int) -> Iterator[bytes]:
+    """Yield a body in pieces. Raises TooLargeError; unpacking is counted, so no bomb passes."""
+    size = 0
+    for piece in response.iter_content(_PIECE):
+        size += len(piece)
+        if size > limit:
+            raise TooLargeError(say("An answer of the LMS is too large."))
+        yield piece
+
+
+def _rewind(files: Any) -> None:
+    """Put files at their beginning, where a request is sent once more."""
+    for each in files.values() if isinstance(files, Mapping) else ():
+        file = each[1] if isinstance(each, Sequence) and not isinstance(each, bytes) else each
+        if hasattr(file, "seek"):
+            file.seek(0)
+
+
+def _is_limited(answer: Answer) -> bool:
+    if answer.status_code == 429:
+        return True
+    return answer.status_code == 403 and _REFUSED_BY_LIMIT in answer.content[:500].lower()
+
+
+def _told_wait(answer: Answer, tried: int) -> float:
+    """Return for how many seconds to wait, as the answer says or longer each time."""
+    told = answer.headers.get("retry-after", "")
+    seconds = _backoff(tried)
+    try:
+        seconds = float(told) if told else seconds
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(told)
+            seconds = (until - datetime.now(timezone.utc)).total_seconds()
+        except (TypeError, ValueError):
+            pass
+    return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else _backoff(tried)
+
+
+def _backoff(tried: int) -> float:
+    return float(2**tried)
+
+
+def _checked(answer: Answer) -> Answer:
+    """Return an answer that is none of a refusal. Raises LmsError."""
+    status = answer.status_code
+    if status == 401:
+        raise token_refused()
+    if status == 403:
+        raise LmsError(
+            say("The LMS does not allow that with this token."),
+            say("Use the token of somebody who may grade in this course."),
+        )
+    if status == 404:
+        raise NotFoundError(
+            say("The LMS does not find that."),
+            say("Check the address, and whether the token's owner is in the course."),
+        )
+    if status >= _FAULT:
+        raise LmsError(
+            say("The LMS refuses a request with status {status}.", status=status),
+            say("Nothing was changed by it. Check the assignment's settings there."),
+        )
+    return answer
+
+
+def token_refused() -> TokenRefusedError:
+    """Return what is said where the token does not count, or no longer."""
+    return TokenRefusedError(
+        say("The LMS does not accept the token: it is wrong, has expired, or was deleted."),
+        say("Make a new one and run the same command again: it continues where it stopped."),
+    )

@@ -1,0 +1,121 @@
+"""Which assignment of which system a folder was fetched from, for the push that follows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from grader.decoding import prepared
+from grader.errors import UsageError
+from grader.files import unwritable, write_whole
+from grader.language import say
+from grader.lms.choices import Platform
+from grader.lms.sync.platform import LmsPlatform
+from grader.lms.sync.session import LmsSession, Sleep, site_of
+from grader.lms.sync.tokens import find_token
+
+SOURCE = "lms.json"
+
+_CANVAS = re.compile(r"/courses/([0-9]{1,18})/assignments/([0-9]{1,18})(?:/.*)?")
+_MOODLE = re.compile(r"((?:/[\w.~-]+)*)/mod/assign/view\.php")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """An assignment of a system, and what was said of it when it was fetched.
+
+    `extended` are due dates of single students, `excused` who need not hand in, `policy` what the
+    system calls the lateness of whom, all by the system's number of the user.
+    """
+
+    platform: Platform
+    url: str
+    name: str = ""
+    points: str | None = None
+    due: datetime | None = None
+    extended: Mapping[int, datetime] = {}
+    excused: tuple[int, ...] = ()
+    policy: Mapping[int, str] = {}
+    version: int = 1
+
+
+def address(platform: Platform, url: str) -> str:
+    """Return the address of an assignment without what says nothing. Raises UsageError."""
+    site = site_of(url)
+    parts = urlsplit(url)
+    if platform == "canvas" and (match := _CANVAS.fullmatch(parts.path)):
+        return f"{site}/courses/{match[1]}/assignments/{match[2]}"
+    numbers = parse_qs(parts.query).get("id", [""])
+    match = _MOODLE.fullmatch(parts.path)
+    if platform == "moodle" and match and re.fullmatch(r"[0-9]{1,18}", numbers[0]):
+        return f"{site}{match[1]}/mod/assign/view.php?id={numbers[0]}"
+    example = {
+        "canvas": "https://canvas.example.org/courses/12/assignments/34",
+        "moodle": "https://moodle.example.org/mod/assign/view.php?id=34",
+    }
+    raise UsageError(
+        say("{url} is not the page of an assignment.", url=repr(url)),
+        say("Copy it from the browser, such as {example}.", example=example[platform]),
+    )
+
+
+@contextmanager
+def connected(
+    platform: Platform, url: str, environment: Mapping[str, str], sleep: Sleep
+) -> Iterator[LmsPlatform]:
+    """Yield an assignment to ask, by the address of its page. Raises UsageError."""
+    place = address(platform, url)
+    parts = urlsplit(place)
+    token = find_token(platform, parts.hostname or "", environment)
+    session = LmsSession(site_of(place), token, bearer=platform == "canvas", sleep=sleep)
+    try:
+        yield _platform(platform, place, session)
+    finally:
+        session.close()
+
+
+def _platform(platform: Platform, place: str, session: LmsSession) -> LmsPlatform:
+    if platform == "canvas":
+        try:
+            from grader.lms.sync.canvas import CanvasPlatform
+        except ModuleNotFoundError as error:
+            if error.name != "canvasapi":
+                raise
+            raise UsageError(
+                say("Canvas needs the package canvasapi."),
+                say("Install it: {command}", command="pip install 'tvm-grader[lms]'"),
+            ) from None
+        _, _, course, _, assignment = urlsplit(place).path.split("/")
+        return CanvasPlatform(session, int(course), int(assignment))
+    from grader.lms.sync.moodle import MoodlePlatform, root_of
+
+    return MoodlePlatform(session, session.site + root_of(place), int(place.rpartition("=")[2]))
+
+
+def read_source(folder: Path) -> Source | None:
+    """Return what a folder was fetched from; None where it was not. Raises UsageError."""
+    path = folder / SOURCE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=prepared(Source))
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError):
+        raise UsageError(
+            say("{path} is damaged.", path=str(path)),
+            say("Fetch once more into another folder."),
+        ) from None
+
+
+def write_source(folder: Path, source: Source) -> None:
+    """Write down what a folder was fetched from. Raises UsageError."""
+    content = msgspec.json.format(msgspec.json.encode(source), indent=2) + b"\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / SOURCE, content, mode=0o600)
+    except OSError as error:
+        raise unwritable(folder / SOURCE, error, say("what was fetched")) from None

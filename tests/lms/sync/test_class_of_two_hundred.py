@@ -1,0 +1,58 @@
+"""A class of two hundred with odd names in five scripts, from each system and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.gradebook.entries import plan, read_roster
+from grader.lms.collect import read_manifest
+from tests.gradebook.small_class import Class
+from tests.lms.sync.commands import fetch, push
+from tests.lms.sync.conftest import notebook
+from tests.lms.sync.servers import Canvas, Reply, Request, Site
+from tests.lms.sync.test_killed import standing
+
+NAMES = (
+    *("Ada Lovelace", "O'Brien, Séan", "李雷", "김민수", "Δημήτρης Παππάς", "अनन्या शर्मा"),
+    *("=cmd()|' /C calc'!A0", "Jean-Luc  de la Fontaine", "Nguyễn Thị Ánh", "../../etc/passwd"),
+)
+
+
+@pytest.mark.parametrize("name", ["canvas", "moodle"])
+def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
+    name: str, request: pytest.FixtureRequest, small: Class
+) -> None:
+    site: Site = request.getfixturevalue(name)
+    for n in range(200):
+        site.enrol(1000 + n, f"u{n:03}@example.org")  # type: ignore[attr-defined]
+        site.users[-1] |= {"name": NAMES[n % 10], "fullname": NAMES[n % 10]}  # type: ignore[attr-defined]
+        at = "2026-12-01T20:00:00Z" if isinstance(site, Canvas) else 1796155200
+        site.hand_in(1000 + n, at, (f"{NAMES[n % 10]}.ipynb", notebook(str(n))))  # type: ignore[attr-defined]
+
+    def fail(_: Request) -> Reply | None:
+        kind = len(site.requests) % 23
+        slow = {"Retry-After": "3"}
+        return {5: (429, slow, b""), 11: (502, {}, b""), 17: (0, {}, b"")}.get(kind)
+
+    site.faults.append(fail)
+    fetch(site, small.folder)
+    manifest = read_manifest(small.folder / "class")
+    assert 200 == len({each.id for each in manifest.students})
+    entries = read_roster(small.folder / "class" / "roster.csv")
+    small.book.change_students(plan((), entries))
+    small.grade_all({each.login: 1.0 if n % 2 else 0.5 for n, each in enumerate(entries)})
+    before = _files(small.folder)
+    assert "Unchanged: 200." in fetch(site, small.folder).text
+    assert before == _files(small.folder)
+    assert push(site, small.folder).complete
+    assert {1000 + n: 10.0 if n % 2 else 7.0 for n in range(200)} == standing(site)
+    writes = dict(site.writes)
+    assert "Unchanged: 200. Nothing was written." in push(site, small.folder).text
+    assert writes == dict(site.writes)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    found = folder / "class"
+    return {str(path): path.read_bytes() for path in found.rglob("*") if path.is_file()}
