@@ -365,7 +365,7 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
     elif timing.ci_low > options.held_above * timing.reference_speedup:
         beyond = say(
             "More than {most:g} times the reference's speed is beyond what a schedule should reach,"
-            " so this result is held for your instructor's look.",
+            " so your instructor reviews it.",
             most=options.held_above,
         )
     if beyond is None:
