@@ -80,7 +80,7 @@ class TestCommand:
         path.write_text("mine")
         code, said = init("gitlab", "--install", wheel)
         assert 2 == code
-        assert ".gitlab-ci.yml is there already" in said
+        assert ".gitlab-ci.yml exists already" in said
         assert "mine" == path.read_text()
         code, said = init("gitlab", "--force", "--threshold", "5.5", "--install", wheel)
         assert 0 == code, said

@@ -101,7 +101,7 @@ def test_without_the_secret_what_is_public_is_graded_and_solutions_are_told(
     assert outcome.succeeded, outcome.log
     assert "no secret GRADER_SECRET_URL" in outcome.summary
     assert "**10 of 10 points**" in outcome.summary
-    assert "hidden parts, for 5 points" in outcome.summary
+    assert "hidden parts, worth 5 points" in outcome.summary
     (warning,) = (line for line in outcome.log.splitlines() if line.startswith("::warning::"))
     assert warning.endswith("code cell 2: a solution of the course.")
     assert "%250A" in warning

@@ -106,7 +106,7 @@ class TestOwn:
         self, installed: metadata.Distribution
     ) -> None:
         Path(str(installed.locate_file("grader/course.py"))).write_text("")
-        with pytest.raises(UsageError, match=r"grader/course.py is not as it was installed"):
+        with pytest.raises(UsageError, match=r"grader/course.py differs from what was installed"):
             pack(installed)
 
 

@@ -176,7 +176,7 @@ def test_a_course_of_a_higher_level_than_the_worker_s_is_refused(
     done = run_warm(asked, tmp_path)
     assert 2 == done.returncode
     assert "None of the cluster's workers may grade" in done.stderr
-    assert 'The sandbox level "none" is asked for' in done.stderr
+    assert 'The sandbox level "none" is required' in done.stderr
 
 
 def test_the_worker_s_log_says_what_it_grades_with(cluster: Local) -> None:

@@ -95,7 +95,7 @@ class TestTime:
             clock=lambda: float(next(seconds)),
         )
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook ran longer than 100 seconds and was stopped in cell 1. Cells 2 were"
+            "The notebook ran longer than 100 seconds and was stopped in cell 1. Cell 2 was"
             " not run. Shorten or remove the slowest cells.",
         )
 

@@ -46,7 +46,7 @@ def test_a_refusal_is_an_error_and_the_process_goes_on() -> None:
 def test_one_that_ends_amid_an_answer_says_its_last_words_and_is_started_again() -> None:
     no_request = AssignmentCard("no question", "", "en", ())
     with CheckerClient() as checker:
-        with pytest.raises(CheckError, match=r"ended before it was done\. .*not a message"):
+        with pytest.raises(CheckError, match=r"ended early\. .*not a message"):
             checker.ask(no_request, AssignmentCard)  # type: ignore[arg-type]
         assert "small" == checker.ask(request("small"), AssignmentCard).slug
 
