@@ -273,7 +273,7 @@ def test_the_scheduler_dies_and_the_same_command_goes_on(tmp_path: Path) -> None
     first = Local(tmp_path, port)
     batch = begin(tmp_path, first)
     first.process.kill()
-    output, _ = batch.communicate(timeout=120)
+    output, _ = batch.communicate(timeout=600)
     assert 2 == batch.returncode
     assert "The cluster is gone" in output
     write_notebook(tmp_path / "class" / "zoe" / "hw.ipynb", RIGHT_AWAY)
