@@ -381,6 +381,18 @@ def _pidfd(channel: socket.socket) -> int:
     return pidfd
 
 
+def _piece(channel: socket.socket) -> bytes:
+    """Return what has come, nothing where the other end is closed.
+
+    Linux resets a connection whose other end dies before it has read all: the byte that lets a
+    process go on may still wait there when the process is killed.
+    """
+    try:
+        return channel.recv(2**20)
+    except ConnectionResetError:
+        return b""
+
+
 class _Unpacker:
     """A process that unpacks archives, one after the other."""
 
@@ -444,7 +456,7 @@ class _Patient:
         if not self._received:
             if not self._waiting.ready(self._channel, self._work):
                 raise FrameError("there was no answer in time")
-            self._received = memoryview(self._channel.recv(2**20))
+            self._received = memoryview(_piece(self._channel))
         found, self._received = self._received[:size], self._received[size:]
         return bytes(found)
 
@@ -460,7 +472,7 @@ class _Waiting:
         """Return all that is sent. Raises FrameError where that is too much, or takes too long."""
         received = bytearray()
         while self.ready(channel, work):
-            chunk = channel.recv(2**20)
+            chunk = _piece(channel)
             if not chunk:
                 return bytes(received)
             received += chunk

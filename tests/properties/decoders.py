@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from grader.assignment import Limits, OracleOptions, PartTable
-from grader.checks.kinds.measured import equivalence, writes_output
+from grader.checks.kinds.measured import EquivalenceOptions, equivalence, writes_output
 from grader.checks.registry import NoOptions
 from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError
@@ -338,7 +338,7 @@ def check_evidence(answer: RunResult) -> None:
     with suppress(GraderError), np.errstate(all="ignore"):
         outputs = gather_outputs(candidate, _PART, _oracle(), runners, _OPTIONS)
         case = Case(candidate, Evidence(outputs=outputs), _OPTIONS)
-        outcomes = (equivalence(case, NoOptions()), writes_output(case, NoOptions()))
+        outcomes = (equivalence(case, EquivalenceOptions()), writes_output(case, NoOptions()))
         assert all(0 <= outcome.fraction <= 1 for outcome in outcomes)
 
 

@@ -20,7 +20,7 @@ import pytest
 from grader.errors import GraderError, UsageError
 from grader.machine.quiet import Quiet
 from grader.reading.messages import Overwhelmed, ReaderBounds, Unreadable
-from grader.reading.reader import ReadingError, SubmissionReader
+from grader.reading.reader import ReadingError, SubmissionReader, _piece
 from grader.reading.submission import read_submission
 from tests.properties import hostile
 
@@ -277,6 +277,15 @@ class TestQuiet:
             time.sleep(0.6)  # which is no time that it had
             assert [] == answers
             reader.close()
+
+
+def test_the_end_of_a_process_that_has_not_read_all_is_an_end() -> None:
+    """Linux resets the connection: nothing else tells that it is closed."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.sendall(b"g")
+        theirs.close()
+        assert b"" == _piece(ours)
 
 
 class TestEnd:
