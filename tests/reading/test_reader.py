@@ -67,7 +67,10 @@ def state_of(process: int) -> str:
 def settled(process: int) -> bool:
     """Say whether a process has given everything up, and waits for the file's first byte."""
     status = Path(f"/proc/{process}/status").read_text()
-    return "NoNewPrivs:\t1" in status and state_of(process) == "S"
+    limits = Path(f"/proc/{process}/limits").read_text().splitlines()
+    (size,) = (line.split()[3:5] for line in limits if line.startswith("Max file size"))
+    # it also sleeps before that, until it may go on
+    return "NoNewPrivs:\t1" in status and size == ["0", "0"] and state_of(process) == "S"
 
 
 @contextmanager
