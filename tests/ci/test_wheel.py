@@ -119,7 +119,7 @@ class TestNamed:
     def test_a_wheel_of_something_else_is_refused(self, tmp_path: Path, name: str) -> None:
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             archive.writestr("tvm_grader-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: x\n")
-        with pytest.raises(UsageError, match="is no wheel of tvm-grader"):
+        with pytest.raises(UsageError, match="is not a wheel of tvm-grader"):
             find_installed(tmp_path / name, tmp_path)
 
     @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ class TestNamed:
         path = tmp_path / "tvm_grader-0-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("tvm_grader-0.dist-info/METADATA", notes)
-        with pytest.raises(UsageError, match="is no wheel of"):
+        with pytest.raises(UsageError, match="is not a wheel of"):
             read_wheel(path)
 
     @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ class TestNamed:
         assert build() == read_wheel(path)
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr(name, "import os")
-        with pytest.raises(UsageError, match="is no wheel of"):
+        with pytest.raises(UsageError, match="is not a wheel of"):
             read_wheel(path)
 
     def test_what_is_no_archive_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / STUB.name).write_bytes(STUB.content)
-        with pytest.raises(UsageError, match="is no wheel of tvm-grader"):
+        with pytest.raises(UsageError, match="is not a wheel of tvm-grader"):
             find_installed(tmp_path / STUB.name, tmp_path)
 
     def test_a_folder_of_the_repository_may_hold_the_project(self, checkout: Path) -> None:
