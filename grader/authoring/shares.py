@@ -32,7 +32,7 @@ def mistakes_in_shares(chosen: CourseAssignment, answers: Answers) -> Iterator[M
             if table.kind == "equivalence" and not table.withheld:
                 options = find_check(table).parse(table)
                 assert isinstance(options, EquivalenceOptions)
-                if options.partial == "steps":
+                if options.shares_points:
                     yield from _in_check(chosen, part, table, options, answers)
 
 

@@ -398,7 +398,7 @@ def _to_share_out(part: PartTable, case: Case) -> Outputs | None:
     if not isinstance(outputs, Outputs) or not wrong_samples(outputs, case.comparison).any():
         return None
     options = [find_check(table).parse(table) for table in part.check if not table.withheld]
-    shares = (isinstance(each, EquivalenceOptions) and each.partial == "steps" for each in options)
+    shares = (isinstance(each, EquivalenceOptions) and each.shares_points for each in options)
     return outputs if any(shares) else None
 
 

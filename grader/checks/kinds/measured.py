@@ -46,6 +46,11 @@ class EquivalenceOptions(Table, frozen=True):
     partial: Literal["none", "steps"] = "none"
     weights: tuple[float, ...] = ()
 
+    @property
+    def shares_points(self) -> bool:
+        """Whether layers earn points by themselves."""
+        return self.partial == "steps"
+
 
 @check("equivalence", options=EquivalenceOptions, needs=("outputs",))
 def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
@@ -67,9 +72,8 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
         problem = replace(problem, reason=reason)
         if case.evidence.layers:
             return _carried(case.evidence.layers, options.weights, problem)
-        if options.partial == "steps":
-            reason = join(problem.reason, _NO_LAYERS)
-            return failed(reason, problem.hint, code=problem.code)
+        if options.shares_points:
+            problem = replace(problem, reason=join(reason, _NO_LAYERS))
         return failed(problem.reason, problem.hint, code=problem.code)
     images = int(outputs.from_test_set.sum())
     hidden = len(wrong) + sum(len(each.desired) for each in outputs.others) - images

@@ -86,7 +86,7 @@ class _Prepared:
 
 
 _ahead: dict[bytes, _Prepared] = {}
-"""What was prepared ahead of its task, taken once."""
+"""Functions that were built ahead of their task; the task takes them out."""
 
 
 def build_steps_ahead(task: TimeSteps) -> None:

@@ -55,7 +55,7 @@ _NUMBERS: Mapping[Key, str] = {"canvas": "Canvas user ID", "moodle_user": "Moodl
 
 
 class Fetched(NamedTuple):
-    """What was collected, and from where; `due_dates` are students' own, by their ids."""
+    """The result of a fetch and its source; `due_dates` are students' own, by their ids."""
 
     outcome: CollectOutcome
     source: Source
@@ -127,7 +127,7 @@ class _Fetching:
         self.kept: set[str] = set()
 
     def download(self, folder: Path, before: Collected) -> FolderContents:
-        """Download what is new. What is here from the same time is not asked for again."""
+        """Download new submissions. Files that are here with the same time are skipped."""
         here = {
             (each.keys.get(self._platform.key, ""), moment_of(attempt.at)): each.folder
             for each in before.students

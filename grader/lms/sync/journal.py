@@ -1,4 +1,4 @@
-"""What was pushed, beside what was collected: it tells the grader's own grades from others.
+"""The journal of a push, beside the collected files: it tells the grader's own grades from others.
 
 A line before each change says what is about to be written, one after it that it was. Killed between
 them, the next push finds either the old or the new, and knows both for its own.
@@ -44,7 +44,7 @@ class Ours:
         self._ratings: list[Mapping[str, Decimal]] = [{}]
 
     def take(self, entry: Entry) -> None:
-        """Note an entry. What is done is all that may stand there."""
+        """Record an entry. A finished one replaces all before it."""
         if entry.done:
             self.last = entry
             self._points, self._ratings = set(), []

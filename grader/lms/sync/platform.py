@@ -97,7 +97,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class PushedGrade(msgspec.Struct, frozen=True):
-    """What is written for a student. `page` is the key of the feedback page, empty without one."""
+    """A grade to write for a student. `page` is the feedback page's key, empty without a page."""
 
     points: Decimal
     page: str = ""

@@ -46,7 +46,7 @@ NOT_MEASURED = say("they could not be measured")
 
 
 class StepsTask(NamedTuple):
-    """What is asked of a runner, and the beginnings that it is about."""
+    """A runner's task, and the prefixes that it times."""
 
     task: TimeSteps
     prefixes: tuple[Prefix, ...]
