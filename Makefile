@@ -38,7 +38,7 @@ TIMED = --durations=10 --junitxml=build/durations/$(1).xml
 
 # Two rings. The first is what a change can break: ten minutes on two processors.
 test: setup
-	$(PYTEST) $(PARALLEL) -m "not slow" $(call TIMED,first)
+	$(PYTEST) $(PARALLEL) --timeout 600 -m "not slow" $(call TIMED,first)
 	@echo "The first ring passed. make test-all runs everything else as well."
 
 # Everything: the second ring behind the first, in a leg of tests side by side and one of tests that
