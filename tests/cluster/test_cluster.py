@@ -196,8 +196,9 @@ def opens(family, address):
             probe.settimeout(2)
             probe.connect(address)
         except OSError:
-            return False
-        return True
+            return None
+        # Linux may connect a port that nobody listens on to itself.
+        return str(probe.getpeername()) if probe.getsockname() != probe.getpeername() else None
 def name(path):
     try:
         return open(path, "rb").read()
@@ -205,7 +206,7 @@ def name(path):
         return b""
 names = [name(path) for path in glob.glob("/proc/[0-9]*/cmdline")]
 print(json.dumps({{
-    "ports": sum(opens(socket.AF_INET, ("127.0.0.1", port)) for port in {ports}),
+    "ports": [*filter(None, (opens(socket.AF_INET, ("127.0.0.1", port)) for port in {ports}))],
     "socket": opens(socket.AF_UNIX, {socket!r}),
     "processes": sum(b"spawn_main" in each or b"cluster\\0local" in each for each in names),
     "folders": sum(os.path.exists(path) for path in {folders}),
@@ -213,7 +214,7 @@ print(json.dumps({{
     "variables": sum("DASK" in name for name in os.environ),
 }}))
 """
-"""Counts what of a cluster is in reach."""
+"""Names or counts what of a cluster is in reach."""
 
 
 def test_a_submission_on_a_worker_reaches_neither_worker_nor_scheduler(
@@ -243,9 +244,9 @@ def test_a_submission_on_a_worker_reaches_neither_worker_nor_scheduler(
             check=True,
         )
     (output,) = report.cells[0].outputs
-    assert {0} == set(map(int, json.loads(output.text).values())), output.text
+    assert not any(json.loads(output.text).values()), output.text
     found = json.loads(outside.stdout)
-    assert len(addresses) == found["ports"]
+    assert len(addresses) == len(found["ports"])
     assert all(found.values()), found
 
 
