@@ -6,9 +6,9 @@ The terminal's rows are made here as well; the page and Markdown make their own 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -16,8 +16,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grader.language import NOTHING, in_a_row, join, say
 from grader.language import Text as Words
-from grader.language import in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
 from grader.report import StepLine, StepSpeed, StepSpeeds
@@ -29,10 +29,20 @@ _WITH_BARS = 64
 _LINE_LENGTH = 48
 
 
+Measurable = Literal["faster", "slower", "regained"]
+"""The changes of speed that have a row."""
+
+_VERDICTS: Mapping[Measurable, Words] = {
+    "faster": NOTHING,
+    "slower": say("it costs you"),
+    "regained": say("later steps make up for it"),
+}
+
+
 class StepRow(NamedTuple):
     """Steps that made a difference: their names, where they were done and the line there.
 
-    `share` is the length of the bar, from 0 to 1 of the longest one. A loss `costs` something.
+    `share` is the length of the bar, from 0 to 1 of the longest one.
     """
 
     name: str
@@ -41,12 +51,15 @@ class StepRow(NamedTuple):
     factor: str
     interval: str
     share: float
-    change: Literal["faster", "slower"]
+    change: Measurable
 
     @property
     def verdict(self) -> str:
         """Say what to think of it: nothing of a gain."""
-        return tell("it costs you") if self.change == "slower" else ""
+        return tell(_VERDICTS[self.change])
+
+
+_STYLES: Mapping[Measurable, str] = {"faster": "green", "slower": "red", "regained": "yellow"}
 
 
 class StepsView(NamedTuple):
@@ -77,9 +90,9 @@ def steps_view(speeds: StepSpeeds) -> StepsView:
 
 
 def _rows(steps: Sequence[StepSpeed]) -> Iterator[StepRow]:
-    told = [each for each in steps if each.change in ("faster", "slower")]
-    most = max((_length(each) for each in told), default=1.0)
-    for each in told:
+    told = [(each, each.change) for each in steps if each.change in _VERDICTS]
+    most = max((_length(each) for each, _ in told), default=1.0)
+    for each, change in told:
         yield StepRow(
             name=_name(each.kinds),
             place=tell(_place(each.lines)) if each.lines else "",
@@ -89,7 +102,7 @@ def _rows(steps: Sequence[StepSpeed]) -> Iterator[StepRow]:
                 "{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)
             ),
             share=round(_length(each) / most, 3),
-            change="faster" if each.change == "faster" else "slower",
+            change=cast("Measurable", change),
         )
 
 
@@ -189,10 +202,10 @@ class _Bars:
             table.add_column("", no_wrap=True)
         table.add_column(tell("Where"), overflow="fold")
         for row in self._rows:
-            style = "green" if row.change == "faster" else "red"
+            style = _STYLES[row.change]
             length = max(1, round(_BAR_WIDTH * row.share))
             bar = [Text(mark * length, style)] if bars else []
-            told = Text.assemble((row.verdict, "red")) if row.verdict else Text()
+            told = Text.assemble((row.verdict, style)) if row.verdict else Text()
             place = Text(" ".join(filter(None, (row.place, row.line))), "dim")
             where = Text(": ").join(each for each in (told, place) if each)
             table.add_row(row.name, row.factor, *bar, where)

@@ -353,7 +353,7 @@ class StepLine(Frozen, frozen=True):
     text: str
 
 
-StepChange = Literal["faster", "slower", "equal", "wrong", "failed"]
+StepChange = Literal["faster", "slower", "regained", "equal", "wrong", "failed"]
 
 
 class StepSpeed(Frozen, frozen=True):
@@ -361,8 +361,10 @@ class StepSpeed(Frozen, frozen=True):
     `low` to `high` (95 %), all 1 where there is none. `kinds` are the steps as a notebook calls
     them, `lines` where they were done, as far as that is known.
 
-    "equal": the interval contains 1. "wrong": after them, values were not PyTorch's, and "failed":
-    the function could not be built or run; the steps are in the next factor, too.
+    "equal": the interval contains 1. "regained": slower, but a later step makes the function at
+    least as fast as it was before, as `vectorize` does after the `reorder` that prepares it.
+    "wrong": after them, values were not PyTorch's, and "failed": the function could not be built or
+    run; the steps are in the next factor, too.
     """
 
     kinds: tuple[str, ...]

@@ -162,6 +162,16 @@ class TestFactors:
         assert told.speedup == pytest.approx(1.6, rel=0.005)
         assert all(each.low < each.factor < each.high for each in told.steps)
 
+    def test_a_loss_that_a_later_step_makes_up_for_is_none(self) -> None:
+        times = answer(4.0, 16.0, 4.0, 5.0, fates=("timed", "timed", "timed"))
+        told = read(asked("reorder", "vectorize", "unroll"), times)
+        assert ["regained", "faster", "slower"] == [each.change for each in told.steps]
+        assert [("unroll",)] == [each.kinds for each in advice.costly(told)]
+
+    def test_a_loss_that_is_made_up_for_in_part_is_one(self) -> None:
+        told = read(asked("a", "b"), answer(4.0, 8.0, 5.0, fates=("timed", "timed")))
+        assert ["slower", "faster"] == [each.change for each in told.steps]
+
     def test_a_step_whose_interval_contains_one_is_no_gain_and_no_loss(self) -> None:
         told = read(asked("a"), answer(1.0, 0.997, fates=("timed",)))
         assert told.steps[0].change == "equal"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from grader.language import say
@@ -20,6 +21,12 @@ class TestView:
         assert ["vectorize (2)", "parallel", "decompose_reduction"] == [each.name for each in rows]
         assert ["1.30×", "0.87×", "1.03×"] == [each.factor for each in rows]
         assert ["", "it costs you", ""] == [each.verdict for each in rows]
+
+    def test_a_loss_that_is_made_up_for_is_no_reproach(self) -> None:
+        first, *others = sample_reports.STEPS.steps
+        made_up_for = msgspec.structs.replace(first, change="regained", factor=0.25)
+        steps = msgspec.structs.replace(sample_reports.STEPS, steps=(made_up_for, *others))
+        assert "later steps make up for it" == steps_view(steps).rows[0].verdict
 
     def test_a_row_has_the_students_line(self) -> None:
         row = steps_view(sample_reports.STEPS).rows[1]
