@@ -28,11 +28,15 @@ _SECONDS: Final = 120
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """Something that notebooks do: in words, its cell, and what mends a machine where it fails."""
+    """Something that notebooks do: in words, its cell, and what mends a machine where it fails.
+
+    The level `denied_at` never allows it.
+    """
 
     what: Text
     cell: str
     hint: Text
+    denied_at: Level | None = None
 
 
 class TrialFault(msgspec.Struct, frozen=True):
@@ -61,6 +65,7 @@ shared = SharedMemory(create=True, size=4096)
 shared.close(); shared.unlink()
 """,
         say("Mount it: {command}", command="mount -t tmpfs tmpfs /dev/shm"),
+        denied_at="basic",  # the machine's /dev/shm would lead from one submission to the next
     ),
     Trial(
         say("build a module and run it"),
@@ -126,8 +131,9 @@ def try_grading(level: Level) -> Iterator[TrialFault]:
 
 def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
     """Yield what a notebook cannot do. Raises SandboxError where none can be run."""
+    trials = [trial for trial in TRIALS if trial.denied_at != sandbox.level]
     execution = execute_notebook(
-        new_notebook(cells=[new_code_cell(trial.cell) for trial in TRIALS]),
+        new_notebook(cells=[new_code_cell(trial.cell) for trial in trials]),
         sandbox=sandbox,
         entries=(),
         files={},
@@ -135,7 +141,7 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
         progress=Silent(),
     )
     failed = {problem.cell: problem for problem in execution.problems}
-    for number, trial in enumerate(TRIALS, start=1):
+    for number, trial in enumerate(trials, start=1):
         if number in failed:
             problem = failed[number]
             why = foreign(f"{problem.error}: {problem.message}")

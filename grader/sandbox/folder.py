@@ -25,7 +25,10 @@ from grader.sandbox.layout import (
 from grader.sandbox.process import student_id
 
 _DETAILS: dict[Level, Text] = {
-    "basic": say("Landlock and a system call filter: no network, and no files but the system's."),
+    "basic": say(
+        "Landlock and a system call filter: no network, no shared memory, and no files but the"
+        " system's."
+    ),
     "minimal": say("A system call filter: no network, but all files that the user may read."),
     "none": say("Limits on resources only: the notebook can reach the network and files."),
 }
