@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from grader.language import Text, say
 from grader.progress import Progress
 from grader.reading.messages import (
     Began,
+    FolderSkipped,
     FolderTold,
     LeaveReason,
     NamesRead,
@@ -60,7 +62,7 @@ _RATIO = 24
 _BYTES_A_SECOND = 16 * 2**20
 
 CLASS_FILES = 50_000
-"""Files of a class's archive: of a zip with more, those are left out who have the most."""
+"""Files of a class's archive: of one with more, those are left out who have the most."""
 
 _STEP = 500
 
@@ -262,7 +264,7 @@ class _Writer:
         """Members that were not written."""
         return self._told.all
 
-    def take(self, message: Began | FolderTold | Piece | Skipped) -> bool:
+    def take(self, message: Began | FolderTold | Piece | Skipped | FolderSkipped) -> bool:
         """Write what is told. Returns whether that is still within the limits."""
         if isinstance(message, Piece):
             self.size += len(message.content)
@@ -274,6 +276,8 @@ class _Writer:
             # The open file is the member before, where this one was refused before it began.
             self._drop() if message.begun else self.close()
             self._told.add(message.name, message.reason)
+        elif isinstance(message, FolderSkipped):
+            self._leave_out(message)
         else:
             self._begin(message)
         return self.files <= self._limits.files * (_TELLINGS if self._limits.shared else 1)
@@ -300,6 +304,28 @@ class _Writer:
         except PathError as refusal:
             if isinstance(message, Began):  # of a folder, its members are told
                 self._told.add(message.name, refusal.reason)
+
+    def _leave_out(self, message: FolderSkipped) -> None:
+        """Remove what was written of a student, but the folder, by which there is a student."""
+        self.close()
+        self._told.add(message.name, "budget")
+        with contextlib.suppress(PathError), names_refused():
+            path = self._folder.joinpath(*path_parts(message.name, self._limits.depth))
+            self._remove(path)
+            if message.is_folder:
+                self._make(path)
+
+    def _remove(self, path: Path) -> None:
+        """Remove a file or a folder that was written here, if there is one."""
+        if path.is_file():
+            self.size -= path.stat().st_size
+            path.unlink()
+        for place, _, names in os.walk(path):
+            folder = Path(place)
+            self._made.discard(folder)
+            self.size -= sum((folder / name).stat().st_size for name in names)
+        if path.is_dir():
+            shutil.rmtree(path)
 
     def _make(self, folder: Path) -> None:
         """Make a folder and those around it; each counts as a file.

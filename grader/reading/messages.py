@@ -210,6 +210,13 @@ class Skipped(ReaderMessage, frozen=True):
     begun: bool = False
 
 
+class FolderSkipped(ReaderMessage, frozen=True):
+    """A student's folder or file that is left out: whatever was told of it does not count."""
+
+    name: _Told
+    is_folder: bool
+
+
 class NamesRead(ReaderMessage, frozen=True):
     """In which encoding names of a zip were read that do not say theirs."""
 
@@ -223,7 +230,7 @@ class Unpacked(ReaderMessage, frozen=True):
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
-FromUnpacker = Began | FolderTold | Piece | Skipped | NamesRead | Unpacked
+FromUnpacker = Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | Unpacked
 
 
 _HEADER = struct.Struct("<Q")

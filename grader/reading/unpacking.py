@@ -13,16 +13,17 @@ import stat
 import tarfile
 import time
 import zipfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 from grader.reading.member_names import read_names
 from grader.reading.messages import (
     ARCHIVE_NAME,
     PIECE,
     Began,
+    FolderSkipped,
     FolderTold,
     FromUnpacker,
     LeaveReason,
@@ -32,6 +33,7 @@ from grader.reading.messages import (
     UnpackEnd,
     UnpackLimits,
 )
+from grader.reading.shares import CrowdedError, Shares, Whose, path_of
 
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -71,9 +73,8 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
         if zipfile.is_zipfile(file):
             _unpack_zip(file, limits, out)
         else:
-            file.seek(0)
-            _unpack_tar(file, out)
-    except (_TooLargeError, MemoryError):
+            _unpack_tar(file, limits, out)
+    except (_TooLargeError, CrowdedError, MemoryError):
         return "large"
     except Exception:  # noqa: BLE001  parsers raise whatever they meet: OSError, ValueError, struct.error
         return "damaged"
@@ -96,7 +97,7 @@ class _Telling:
         """Skip a member, and go on with the next, where the body cannot tell it."""
         self._begun = False
         self.files += 1  # before anything else: an archive of refused members is no shorter
-        if self.files > self._limits.files:
+        if self.files > self._limits.files and not self._limits.shared:
             raise _TooLargeError
         try:
             self._check_time()
@@ -110,9 +111,7 @@ class _Telling:
 
     def leave_out(self, name: str, *, is_folder: bool) -> None:
         """Tell that nothing of a student is unpacked, whose folder shows that there is one."""
-        if is_folder:
-            self.folder(name)
-        self._tell(Skipped(_sent(name), "budget"))
+        self._tell(FolderSkipped(_sent(name), is_folder))
 
     def folder(self, name: str) -> None:
         """Tell a folder, which may be all that there is of a student."""
@@ -147,6 +146,20 @@ class _Telling:
         if size > most:
             raise _LeaveOutError("large")
         return size
+
+    def pass_over(self, content: IO[bytes] | None) -> None:
+        """Read a member of a tar to its end without telling it. Raises _TooLargeError.
+
+        Nobody knows who comes behind it: where there is no time for that, all is refused.
+        """
+        while content is not None and content.read(PIECE) and time.process_time() <= self._until:
+            pass
+        if time.process_time() > self._until:
+            raise _TooLargeError
+
+    def begin_again(self) -> None:
+        """Count bytes anew: those of members that are left out do not count."""
+        self.size = 0
 
     def _check_time(self) -> None:
         if time.process_time() > self._until:
@@ -196,11 +209,11 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
         names, encoding = read_names(entries, limits.encoding)
         if encoding:
             out.names_read(encoding)
-        groups = _fair(entries, names, limits)
-        crowded = _crowded(groups, limits.files)
-        for group, room, whose in groups:
-            if whose in crowded:
-                out.leave_out(whose, is_folder=any("/" in name[len(whose) :] for _, name in group))
+        shares = Shares(limits.files, limits.size)
+        for group, room, whose in _fair(entries, names, limits, shares):
+            if shares.is_left_out(whose):
+                longer = (len(path_of(name)) > len(whose) or e.is_dir() for e, name in group)
+                out.leave_out("/".join(whose), is_folder=any(longer))
                 continue
             left = room
             for entry, name in group:
@@ -217,41 +230,27 @@ _Member = tuple[zipfile.ZipInfo, str]
 
 
 def _fair(
-    entries: Sequence[zipfile.ZipInfo], names: Sequence[str], limits: UnpackLimits
-) -> list[tuple[list[_Member], int, str]]:
+    entries: Sequence[zipfile.ZipInfo], names: Sequence[str], limits: UnpackLimits, shares: Shares
+) -> list[tuple[list[_Member], int, Whose]]:
     """Return members and their names by the folder or file in the archive that they belong to.
 
     Each of these comes with its room and its name.
     Each has an equal share, or 12 times what it is packed to: a bomb takes nobody else's room.
     Those that claim to be small come first.
     """
-    groups: dict[str, list[_Member]] = defaultdict(list)
-    paths = [name.replace("\\", "/").strip("/").split("/") for name in names]
-    tops = Counter(path[0] for path in paths)
-    depth = 2 if len(tops) == 1 and limits.shared else 1
+    groups: dict[Whose, list[_Member]] = defaultdict(list)
+    paths = [path_of(name) if limits.shared else () for name in names]
+    for path in paths:
+        shares.count(path, 0)
+    shares.divide()
     for entry, name, path in zip(entries, names, paths, strict=True):
-        groups["/".join(path[:depth]) if limits.shared else ""].append((entry, name))
+        groups[shares.whose(path)].append((entry, name))
     share = limits.size // max(2 * len(groups), 1) if limits.shared else limits.size
     ordered = sorted(groups.items(), key=lambda named: sum(each.file_size for each, _ in named[1]))
     return [
         (group, max(share, _RATIO * sum(each.compress_size for each, _ in group)), whose)
         for whose, group in ordered
     ]
-
-
-def _crowded(groups: Sequence[tuple[list[_Member], int, str]], most: int) -> set[str]:
-    """Return the names of those who have so many files that there is no room for all.
-
-    Raises _TooLargeError where there are more of them than files.
-    """
-    if len(groups) > most:
-        raise _TooLargeError
-    found = set()
-    for group, _, whose in sorted(groups, key=lambda each: len(each[0])):
-        most -= len(group)
-        if most < 0:
-            found.add(whose)
-    return found
 
 
 def _check_zip_entry(entry: zipfile.ZipInfo, most: int) -> None:
@@ -322,31 +321,90 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 _BLOCK = 2**16
 
 
-def _unpack_tar(file: BinaryIO, out: _Telling) -> None:
-    """Read a tar archive, compressed by what its first bytes say.
+def _unpack_tar(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
+    """Tell the members of a tar archive. A class's is read twice where a share is exceeded.
+
+    Only its end shows who has the most, and its beginning may have been told by then.
+    """
+    shares, told = Shares(limits.files, limits.size), 0
+    for each in _tar_members(file):
+        if not limits.shared or shares.count(each.path, each.size_within(limits.file_size)):
+            each.tell(out)
+            told += 1
+        else:
+            out.pass_over(each.content)
+    if shares.is_exceeded:
+        shares.divide()
+        _tell_rest(file, shares, told, out)
+
+
+def _tell_rest(file: BinaryIO, shares: Shares, told: int, out: _Telling) -> None:
+    """Tell who is left out, and of all others the members after those that were told."""
+    out.begin_again()
+    left_out = set()
+    for at, each in enumerate(_tar_members(file)):
+        whose = shares.whose(each.path)
+        if at >= told and not shares.is_left_out(whose):
+            each.tell(out)
+            continue
+        if shares.is_left_out(whose) and whose not in left_out:
+            left_out.add(whose)
+            is_folder = len(each.path) > len(whose) or each.entry.isdir()
+            out.leave_out("/".join(whose), is_folder=is_folder)
+        out.pass_over(each.content)
+
+
+class _TarMember(NamedTuple):
+    """A member of a tar archive that is being read."""
+
+    opened: tarfile.TarFile
+    entry: tarfile.TarInfo
+    stream: _Stream
+
+    @property
+    def path(self) -> Whose:
+        return path_of(_sent(self.entry.name))
+
+    @property
+    def content(self) -> IO[bytes] | None:
+        """What is in it, None where it is no plain file."""
+        if not self.entry.isreg() or self.entry.issparse():
+            return None
+        content = self.opened.extractfile(self.entry)
+        return None if content is None else cast("IO[bytes]", _Content(content, self.stream))
+
+    def size_within(self, most: int) -> int:
+        """Return its size, 0 where it is larger than a file may be and will not be unpacked."""
+        return self.entry.size if self.entry.isreg() and self.entry.size <= most else 0
+
+    def tell(self, out: _Telling) -> None:
+        """Tell it, or why it is left out."""
+        entry = self.entry
+        with out.member(entry.name):
+            if entry.isdir():
+                out.folder(entry.name)
+                return
+            if entry.issym() or entry.islnk():
+                raise _LeaveOutError("link")
+            content = self.content
+            if content is None:
+                raise _LeaveOutError("special")
+            most = out.room(entry.size)
+            out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
+
+
+def _tar_members(file: BinaryIO) -> Iterator[_TarMember]:
+    """Yield the members of a tar archive, compressed by what its first bytes say.
 
     Each of these decompresses no more than is asked for: a bomb ends at its limit.
     """
+    file.seek(0)
     head = file.read(6)
     file.seek(0)
     opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), None)
     stream = _Stream(file if opener is None else opener(file))
     with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BLOCK) as opened:
-        for entry in opened:
+        while (entry := opened.next()) is not None:
+            cast("Any", opened).members.clear()  # 100,000 of them were more than a reader's memory
             stream.begin()
-            with out.member(entry.name):
-                if entry.isdir():
-                    out.folder(entry.name)
-                    continue
-                content = _tar_content(opened, entry, stream)
-                most = out.room(entry.size)
-                out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
-
-
-def _tar_content(opened: tarfile.TarFile, entry: tarfile.TarInfo, stream: _Stream) -> IO[bytes]:
-    if entry.issym() or entry.islnk():
-        raise _LeaveOutError("link")
-    content = opened.extractfile(entry) if entry.isreg() and not entry.issparse() else None
-    if content is None:
-        raise _LeaveOutError("special")
-    return cast("IO[bytes]", _Content(content, stream))
+            yield _TarMember(opened, entry, stream)

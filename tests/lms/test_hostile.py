@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from grader.lms import placing
+from grader.lms import archives, placing
 from grader.lms.collect import CollectRequest, collect_class
 from grader.reading.messages import ToReader
 from grader.reading.reader import SubmissionReader
@@ -254,6 +254,31 @@ def test_a_student_with_more_files_than_a_class_may_have_is_told_and_nobody_else
     found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
     assert {"bob": {"bob"}, "mallory": set()} == found
     assert {"mallory": "budget"} == reasons(outcome)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+@pytest.mark.parametrize("around", ["", "class/submitted/", "submitted/", "./"])
+def test_in_a_tar_a_flood_costs_the_student_who_made_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, around: str
+) -> None:
+    """Some files of the flood are written before its end is known, and removed then."""
+    monkeypatch.setattr(archives, "CLASS_FILES", 60)
+
+    def build(archive: tarfile.TarFile) -> None:
+        tar_member(archive, f"{around}ada/hw/hw.ipynb", b"ada")
+        for each in range(70):
+            tar_member(archive, f"{around}mallory/hw/{each}.ipynb", b"mallory")
+        tar_member(archive, f"{around}zoe/hw/hw.ipynb", b"zoe")
+
+    (tmp_path / "class.tar").write_bytes(tarred(build, mode))
+    outcome = collect(tmp_path / "class.tar", tmp_path / "class")
+    found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
+    assert ({"ada"}, {"zoe"}) == (found["ada"], found["zoe"])
+    assert not found.get("mallory")
+    told = reasons(outcome)
+    assert [("mallory", "budget")] == [
+        (Path(e).name, why) for e, why in told.items() if why == "budget"
+    ]
 
 
 def test_students_with_many_files_take_no_room_from_those_with_few(

@@ -1,0 +1,111 @@
+"""Shares of a class's archive: whose a member is, and whose members leave no room for others.
+
+The folders that lie beside one another in an archive are its students'. Those with the fewest
+members come first, so a flood of files costs only the student who made it.
+"""
+
+from __future__ import annotations
+
+_USUAL = 10
+"""A student with more than a tenth of all files is counted to the end before more is unpacked."""
+
+_SUBMITTED = "submitted"
+"""nbgrader's folder around the students'."""
+
+Whose = tuple[str, ...]
+
+
+class CrowdedError(Exception):
+    """Raised for an archive that holds more students than files may be."""
+
+
+def path_of(name: str) -> Whose:
+    """Return the names in a member's path, as the grader's end will read them."""
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+
+
+class _Groups:
+    """Files and bytes of students whose folders lie `depth` folders deep.
+
+    Names are kept as hashes: 50,000 names of a kilobyte are more than a reader's memory.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self.files: dict[int, int] = {}
+        self.sizes: dict[int, int] = {}
+
+    def whose(self, path: Whose) -> Whose:
+        """Return the folder or file of the student to whom a member belongs."""
+        around = path[self._depth - 1 : self._depth] == (_SUBMITTED,)
+        is_deeper = around and len(path) > self._depth + 1
+        return path[: self._depth + is_deeper]
+
+    def add(self, path: Whose, size: int, most: int) -> None:
+        """Count a member, unless there are more than `most` students."""
+        key = hash(self.whose(path))
+        if key in self.files or len(self.files) <= most:
+            self.files[key] = self.files.get(key, 0) + 1
+            self.sizes[key] = self.sizes.get(key, 0) + size
+
+
+class Shares:
+    """Counts all members of an archive, and then knows who has too many or too large ones."""
+
+    def __init__(self, files: int, size: int) -> None:
+        self._most_files = files
+        self._most_size = size
+        self._files = 0
+        self._size = 0
+        self._tops: set[str] = set()
+        self._flat, self._deep = _Groups(1), _Groups(2)
+        self._crowded: set[int] = set()
+        self.is_exceeded = False
+
+    def count(self, path: Whose, size: int) -> bool:
+        """Count a member. Returns whether all members have been within the shares until now."""
+        self._files += 1
+        self._size += size
+        if len(self._tops) < 2:
+            self._tops.update(path[:1])
+        for groups in (self._flat, self._deep):
+            groups.add(path, size, self._most_files)
+        own = self._groups.files.get(hash(self._groups.whose(path)), 0)
+        self.is_exceeded = self.is_exceeded or (
+            self._files > self._most_files
+            or self._size > self._most_size
+            or own > self._most_files // _USUAL
+        )
+        return not self.is_exceeded
+
+    def divide(self) -> None:
+        """Find the students who leave no room for others. Raises CrowdedError."""
+        groups = self._groups
+        if len(groups.files) > self._most_files:
+            raise CrowdedError
+        crowded = _largest(groups.files, self._most_files)
+        sizes = {key: size for key, size in groups.sizes.items() if key not in crowded}
+        self._crowded = crowded | _largest(sizes, self._most_size)
+
+    def whose(self, path: Whose) -> Whose:
+        """Return the folder or file of the student to whom a member belongs."""
+        return self._groups.whose(path)
+
+    def is_left_out(self, whose: Whose) -> bool:
+        """Say whether `divide` has found a student who leaves no room for others."""
+        return hash(whose) in self._crowded
+
+    @property
+    def _groups(self) -> _Groups:
+        """The students' folders; many programs pack one folder around all."""
+        return self._flat if len(self._tops) > 1 else self._deep
+
+
+def _largest(weights: dict[int, int], most: int) -> set[int]:
+    """Return those for whom nothing of `most` is left when the others come first."""
+    found = set()
+    for key, weight in sorted(weights.items(), key=lambda each: each[1]):
+        most -= weight
+        if most < 0:
+            found.add(key)
+    return found
