@@ -128,14 +128,18 @@ class ArgumentTable(TensorTable, frozen=True):
     """One argument of a computation. `name` is what messages call it.
 
     `range` are the least and the largest integer that is drawn for it: without one, all that the
-    dtype has where it is a short one, and -10 to 10 otherwise.
+    dtype has where it is a short one, and -10 to 10 otherwise. `positive` draws floats without
+    their sign, as variances are.
     """
 
     name: str = ""
     range: Integers | None = None
+    positive: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.positive and self.is_integer:
+            raise ValueError(f"{self.dtype} has no `positive`; give it a `range`")
         if self.range is None:
             return
         least, largest = self.widest if self.is_integer else (0, -1)
@@ -178,13 +182,13 @@ class Computation(Table, frozen=True):
     name (with `_` for `-`), which gets the parameters and the arguments, each with a leading axis
     over the cases, and returns the outputs likewise, in double precision or as integers. Instead of
     that, `model` may name a PyTorch model of the course's `models.py`, which is drawn from the seed
-    as well. Samples of each `case` come before those that are drawn.
+    as well. Samples of each `case` come before those that are drawn, of which there may be none.
     """
 
     id: Slug
     arguments: Annotated[tuple[ArgumentTable, ...], msgspec.Meta(min_length=1)]
     outputs: Annotated[tuple[TensorTable, ...], msgspec.Meta(min_length=1)]
-    cases: PositiveInt = 64
+    cases: Annotated[int, msgspec.Meta(ge=0)] = 64
     scale: Positive = 1.0
     rtol: NonNegative = _BY_TYPE
     atol: NonNegative = _BY_TYPE
@@ -195,6 +199,8 @@ class Computation(Table, frozen=True):
         names = [each.name for each in self.case]
         if len({*names}) < len(names):
             raise ValueError(f"computation {self.id} has two cases of the same name")
+        if not self.cases and self.model:
+            raise ValueError(f"computation {self.id} has no `cases`, and its model needs some")
         self._demand_axes()
         named = [each.name for each in self.arguments if each.name]
         if len({*named}) < len(named):

@@ -54,6 +54,14 @@ def cell_magic(source: str) -> str:
     return found.group(1) if found else ""
 
 
+_WRITTEN = re.compile(r"\s{0,200}%%(?:writefile|file)[ \t][^\n]{0,400}\.py[\"']?[ \t]*(?:\n|\Z)")
+
+
+def is_written(source: str) -> bool:
+    """Say whether a cell writes a file of Python: `%%writefile layers.py`."""
+    return _WRITTEN.match(source) is not None
+
+
 def is_foreign(source: str) -> bool:
     """Say whether a cell is in another language than Python, such as that of `%%bash`."""
     magic = cell_magic(source)

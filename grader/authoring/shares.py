@@ -45,7 +45,7 @@ def _in_check(
 ) -> Iterator[Mistake]:
     path = chosen.file("assignment.toml")
     layers = answers.of(part).groups[0].layers([0])
-    names = [layers[places[-1]].name for places in parts_of(layers)]
+    names = [layers[each.places[-1]].name for each in parts_of(layers)]
     line = line_of_check(path, part, table)
     if not names:
         told = say("`partial` of check {check} gives no points for layers.", check=table.id)

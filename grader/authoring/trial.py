@@ -69,7 +69,9 @@ def _few(chosen: CourseAssignment, environment: Mapping[str, str]) -> DataSet:
 
 def _on_few(chosen: CourseAssignment) -> Any:
     assignment = chosen.assignment
-    computation = tuple(replace(each, cases=CASES) for each in assignment.computation)
+    computation = tuple(
+        replace(each, cases=CASES if each.cases else 0) for each in assignment.computation
+    )
     oracle = assignment.oracle and replace(assignment.oracle, hidden_inputs=CASES)
     return replace(assignment, computation=computation, oracle=oracle)
 
@@ -247,8 +249,10 @@ def _in_variants(
     trial: _Trial, chosen: CourseAssignment, table: Computation, answers: Answers, data: DataSet
 ) -> Iterator[Mistake]:
     generator = np.random.default_rng(SEED)
+    drawn = (generator.standard_normal((2, *each.shape)) for each in table.arguments)
     first, *others = (
-        generator.standard_normal((2, *each.shape)).astype(np.float32) for each in table.arguments
+        (np.abs(array) if each.positive else array).astype(np.float32)
+        for each, array in zip(table.arguments, drawn, strict=True)
     )
     fixed = [each[0] for each in others]
     repeated = [np.broadcast_to(each, (2, *each.shape)).copy() for each in fixed]

@@ -30,7 +30,7 @@ from grader.diagnosis.tracing import (
     most_passes,
     trace_passes,
 )
-from grader.diagnosis.walk import LayerWalk, Lost, parts_of, walk
+from grader.diagnosis.walk import LayerWalk, Lost, judge, parts_of, walk
 from grader.errors import GraderError
 from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
@@ -257,12 +257,15 @@ def _judged(calls: _Calls, count: int) -> tuple[JudgedLayer, ...]:
     if len(known) < len(walks):
         return ()
     # A step that looks at the input to be right on some is right on one call only.
-    right = frozenset.intersection(*(each.earned for each in known))
+    # What had to be written is lost, though a step before may have had it.
+    right = frozenset.intersection(*(each.earned for each in known)) - {*lost.values()}
     layers = calls.layers[0]
     parts = parts_of(layers)
-    if all(right.issuperset(each) for each in parts) and not any(e.is_over for e in known):
+    verdicts = judge(parts, right)
+    if all(verdicts) and not any(each.is_over for each in known):
         return ()
-    return tuple(JudgedLayer(layers[each[-1]].name, right.issuperset(each)) for each in parts)
+    names = [layers[each.places[-1]].name for each in parts]
+    return tuple(map(JudgedLayer, names, verdicts))
 
 
 def _images(outputs: Outputs, diagnosed: Diagnosed) -> list[int]:

@@ -65,7 +65,10 @@ def walk(
             earned |= set(ahead) - set(behind)
             ahead = behind
         elif number not in lost and step.value is not None and matching.departs(number):
+            passed = places[: len(places) - len(ahead)]
             choices = _choices(number, steps, layers, ahead, lost)
+            if choices:
+                choices += _too_much(number, steps, layers, passed[-1:], lost)
             if choices:
                 return LayerWalk(frozenset(earned), number, choices)
         # Behind a correction nothing before it can be earned, by whatever name its values are
@@ -93,6 +96,27 @@ def _choices(
         for each in near
         for place in ahead
         if _shape(steps[each]) == layers[place].value.shape
+    )
+
+
+def _too_much(
+    number: int,
+    steps: Sequence[Observed],
+    layers: Sequence[Layer],
+    passed: Sequence[int],
+    lost: Lost,
+) -> tuple[tuple[int, int], ...]:
+    """Return the steps before one that may have changed the last layer that was passed.
+
+    A bias that is added behind a ReLU has no layer of its own to be corrected to: the pooling after
+    it would be lost for it.
+    """
+    return tuple(
+        (each, place)
+        for each in steps[number].takes
+        for place in passed
+        if each not in lost
+        and _shape(steps[each]) == layers[place].value.shape != _shape(steps[number])
     )
 
 
@@ -146,19 +170,50 @@ def _sources(layers: Sequence[Layer], place: int) -> tuple[set[int], set[int]]:
     return found, arguments
 
 
-def parts_of(layers: Sequence[Layer]) -> list[tuple[int, ...]]:
-    """Return the places of each layer of a chain: its parts, and itself as the last one.
+class Part(NamedTuple):
+    """One layer of a chain, as points are given for it.
 
-    What changes no number, such as flattening, is none: who leaves it out has the same numbers.
+    `places` are those of its parts and its own, the last one. `before` are those of layers before
+    it that change no number, such as flattening.
     """
-    found: list[tuple[int, ...]] = []
+
+    places: tuple[int, ...]
+    before: tuple[int, ...] = ()
+
+    def is_right(self, right: frozenset[int], *, is_next: bool) -> bool:
+        """Say whether it is among the places that are right.
+
+        Who leaves flattening out has the same numbers, so no points are given for it. Numbers in
+        another order are lost with this layer where the one before it is right (`is_next`), else
+        with that one.
+        """
+        return right.issuperset(self.places) and (not is_next or right.issuperset(self.before))
+
+
+def parts_of(layers: Sequence[Layer]) -> list[Part]:
+    """Return the layers of a chain that points are given for."""
+    found: list[Part] = []
     parts: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
     for place in chain(layers):
         parts = (*parts, place)
-        if not layers[place].is_partial:
-            found += [] if _is_idle(layers, parts) else [parts]
-            parts = ()
+        if layers[place].is_partial:
+            continue
+        if _is_idle(layers, parts):
+            before += parts
+        else:
+            found.append(Part(parts, before))
+            before = ()
+        parts = ()
     return found
+
+
+def judge(parts: Sequence[Part], right: frozenset[int]) -> list[bool]:
+    """Say of each layer of a chain whether it is right."""
+    return [
+        part.is_right(right, is_next=previous is None or right.issuperset(previous.places))
+        for previous, part in zip([None, *parts], parts, strict=False)
+    ]
 
 
 def _is_idle(layers: Sequence[Layer], parts: tuple[int, ...]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import libcst
 
+from grader.dialects.names import is_processor
 from grader.dialects.statement import Rewriting, Scope, attributes, dotted, not_reached
 from grader.dialects.table import DialectRow, by_id, of_kind
 from grader.language import foreign, say
@@ -250,6 +251,34 @@ def _target(page: Rewriting, call: libcst.Call, _: Scope) -> None:
         page.replace(page.start(value), page.end(value), text, by_id()["target-options"])
 
 
+def _device(page: Rewriting, call: libcst.Call, _: Scope) -> None:
+    """A target was a name of a device once: that of `llvm` is the processor."""
+    first = call.args[0].value if call.args else None
+    if isinstance(first, libcst.SimpleString):
+        is_target = is_processor(first.raw_value)
+    else:
+        is_target = isinstance(first, libcst.Name) and first.value in page.names.processors
+    if first is not None and is_target:
+        row = by_id()["device-of-a-target"]
+        page.replace(page.start(first), page.end(first), '"cpu"', row)
+
+
+def _program(page: Rewriting, call: libcst.Call, _: Scope) -> None:
+    """`from_source(text)`: the program is rewritten where it stands."""
+    if call.args and isinstance(call.args[0].value, libcst.SimpleString):
+        page.read(call.args[0].value)
+
+
+def _constant_of_a_tensor(page: Rewriting, call: libcst.Call, _: Scope) -> None:
+    """`relax.Constant(tensor)`: the class of today also takes a type, the function does not."""
+    make = page.names.spell("tvm.relax.const", dotted(call.func))
+    if make is None or len(call.args) != 1:
+        return
+    row = by_id()["constant-of-a-tensor"]
+    page.handled.add(call.func)
+    page.replace(page.start(call.func), page.end(call.func), make, row)
+
+
 def _options(text: str) -> str | None:
     """Return the table that a target's text stands for, as Python; None if it cannot be read."""
     kind, *options = text.split()
@@ -271,6 +300,11 @@ _RULES: dict[str, Callable[[Rewriting, libcst.Call, Scope], None]] = {
     "tvm.relax.Var": _variable,
     "tvm.relax.DataflowVar": _variable,
     "tvm.relax.const": _constant,
+    "tvm.relax.Constant": _constant_of_a_tensor,
+    "tvm.relax.expr.Constant": _constant_of_a_tensor,
+    "tvm.script.from_source": _program,
+    "tvm.device": _device,
+    "tvm.runtime.device": _device,
     "tvm.relax.DynTensorType": _ranked,
     "tvm.topi.nn.conv2d": _convolution,
     "tvm.target.Target": _target,

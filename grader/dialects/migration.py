@@ -25,6 +25,7 @@ from grader.python_cells import (
     cell_magic,
     escaped_comments,
     is_foreign,
+    is_written,
     mask,
     parse,
 )
@@ -103,7 +104,7 @@ class _Cell:
         self.module = ast.Module(body=[], type_ignores=[])
         self.masked = False
         self.problem = NOTHING
-        if is_foreign(source):
+        if is_foreign(source) and not is_written(source):
             return
         if not is_read:
             self.problem = _TOO_LONG
@@ -235,7 +236,7 @@ def _edits_of(cell: _Cell, names: ImportedNames, budget: _Budget) -> tuple[list[
         if not budget.take(text, statement):
             left.append(Left(cell.number, statement.first, say("the rest"), _TOO_LONG))
             break
-        found, notes = _rewrite(cell, statement, text, offsets, names)
+        found, notes = _rewrite(cell, statement, text, offsets, names, budget)
         edits.extend(found)
         left.extend(notes)
     if not cell_magic(cell.source):
@@ -244,22 +245,47 @@ def _edits_of(cell: _Cell, names: ImportedNames, budget: _Budget) -> tuple[list[
 
 
 def _rewrite(
-    cell: _Cell, statement: Statement, text: str, offsets: Offsets, names: ImportedNames
+    cell: _Cell,
+    statement: Statement,
+    text: str,
+    offsets: Offsets,
+    names: ImportedNames,
+    budget: _Budget,
 ) -> tuple[list[Edit], list[Left]]:
     try:
         tree = parse_exactly(text, statement.nodes)
         page = Rewriting(tree, cell.source, offsets, statement.first, names)
         page.tree.visit(Walk(page))
+        notes = list(_rewrite_programs(cell, page, names, budget))
     except NotParsedError as problem:
         return [], [Left(cell.number, statement.first, _STATEMENT, problem.reason)]
     except RecursionError:
         return [], [Left(cell.number, statement.first, _STATEMENT, say("it is nested too deeply"))]
     supplied = {each.name for each in names_gone() if each.supplied}
-    notes = [
+    notes += [
         Left(cell.number, line, what, why, what.english in supplied)
         for line, what, why in page.left
     ]
     return page.edits, notes
+
+
+def _rewrite_programs(
+    cell: _Cell, page: Rewriting, names: ImportedNames, budget: _Budget
+) -> Iterator[Left]:
+    """Rewrite the programs in texts that `from_source` is given; yield what is left of them."""
+    for program in page.programs:
+        inner = _Cell(program.text, cell.number, is_read=True)
+        edits, notes = _edits_of(inner, names, budget)
+        what, line = foreign("from_source"), program.line
+        if inner.problem:
+            yield Left(cell.number, line, what, inner.problem)
+        elif program.start is None:
+            if edits or notes:
+                yield Left(cell.number, line, what, say("its text has escapes"))
+        else:
+            page.edits.extend(each.moved(program.start) for each in edits)
+            for note in notes:
+                yield msgspec.structs.replace(note, line=note.line + line - 1)
 
 
 def _changes(cell: _Cell, edits: list[Edit]) -> list[AppliedRow]:

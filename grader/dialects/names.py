@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -32,8 +33,8 @@ class ImportedNames:
     """The names of a notebook's imports, in all its cells together.
 
     Cells may run in any order, so an import in one counts for all. `assigned` are names that cells
-    bind to anything else at top level, `defined` all functions and methods, and `types` all names
-    that are bound to a DynTensorType.
+    bind to anything else at top level, `defined` all functions and methods, `types` all names that
+    are bound to a DynTensorType, and `processors` those that are bound to targets of `llvm` alone.
     """
 
     def __init__(self, modules: Iterable[ast.Module]) -> None:
@@ -41,12 +42,18 @@ class ImportedNames:
         self.assigned: set[str] = set()
         self.defined: set[str] = set()
         self.types: set[str] = set()
+        self._bound: Counter[str] = Counter()
+        self._targets: Counter[str] = Counter()
         for module in modules:
             for node in ast.walk(module):
                 self._import(node)
                 self._define(node)
+                self._count(node)
             for statement in module.body:
                 self.assigned.update(_bound(statement))
+        self.processors = {
+            name for name, count in self._targets.items() if count == self._bound[name]
+        }
         free = CUSTOMARY.keys() - self.imported.keys() - self.assigned
         self.known = {name: CUSTOMARY[name] for name in free}
         self.known.update(
@@ -77,6 +84,15 @@ class ImportedNames:
             if last == "DynTensorType":
                 self.types.update(each.id for each in node.targets if isinstance(each, ast.Name))
 
+    def _count(self, node: ast.AST) -> None:
+        """Count how often each name is bound, and how often to a text that is a target."""
+        if isinstance(node, ast.arg):
+            self._bound[node.arg] += 1
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            self._bound[node.id] += 1
+        elif isinstance(node, ast.Assign) and is_processor(getattr(node.value, "value", None)):
+            self._targets.update(each.id for each in node.targets if isinstance(each, ast.Name))
+
     def target(self, name: str) -> str | None:
         """Return what of TVM a name stands for, as the notebook's own imports spell it."""
         return self.known.get(name)
@@ -103,6 +119,11 @@ class ImportedNames:
             if name is not None:
                 return ".".join([name, *parts[length:]])
         return None
+
+
+def is_processor(target: object) -> bool:
+    """Say whether a value is a target for the processor: `llvm`, with or without options."""
+    return isinstance(target, str) and target.split(" ")[0] == "llvm"
 
 
 def as_of_old(full: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import libcst
 import msgspec
@@ -25,6 +26,10 @@ class Edit(msgspec.Struct, frozen=True, order=True):
     order: int
     text: str
     row: str
+
+    def moved(self, by: int) -> Edit:
+        """Return the edit for a text that begins so many characters later."""
+        return msgspec.structs.replace(self, start=self.start + by, end=self.end + by)
 
 
 class Offsets:
@@ -127,6 +132,14 @@ class Scope:
         self.own: frozenset[str] = frozenset()
 
 
+class Program(NamedTuple):
+    """A program in a text: its line, and where it begins; None where escapes put places wrong."""
+
+    start: int | None
+    line: int
+    text: str
+
+
 class Rewriting:
     """Where the rules write down what they change.
 
@@ -148,6 +161,7 @@ class Rewriting:
         self.edits: list[Edit] = []
         self.left: list[tuple[int, Text, Text]] = []
         self.handled: set[libcst.CSTNode] = set()
+        self.programs: list[Program] = []
 
     def start(self, node: libcst.CSTNode) -> int:
         """Return the offset in the cell at which a node begins."""
@@ -177,6 +191,16 @@ class Rewriting:
     def insert(self, place: int, text: str, row: DialectRow) -> None:
         """Write down an insertion."""
         self.edits.append(Edit(place, place, len(self.edits), text, row.id))
+
+    def read(self, node: libcst.SimpleString) -> None:
+        """Write down that a text is a program of TVMScript."""
+        start = self.start(node) + len(node.prefix) + len(node.quote)
+        line = self._offsets.line(start)
+        value = node.evaluated_value
+        if value == node.raw_value:
+            self.programs.append(Program(start, line, value))
+        elif isinstance(value, str):
+            self.programs.append(Program(None, line, value))
 
     def leave(self, node: libcst.CSTNode, what: Text, why: Text) -> None:
         """Write down what stays as it is, although today's TVM has no such thing."""

@@ -268,6 +268,7 @@ def _draw(
     if table.is_integer:
         return generator.integers(*table.drawn, shape, endpoint=True).astype(table.dtype)
     drawn = computation.scale * generator.standard_normal(shape)
+    drawn = np.abs(drawn) if table.positive else drawn
     return drawn.astype(number_type(table.dtype))
 
 

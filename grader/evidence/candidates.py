@@ -80,6 +80,10 @@ RACE_HINT = say(
 )
 
 
+_NO_PYTHON = say(
+    "Leave out `(BasePyModule)`. Write functions under `@I.pyfunc` in TensorIR or Relax, or"
+    " register them by @tvm.register_global_func and call them by R.call_dps_packed."
+)
 _STAY_INSIDE = say("End each loop of this index where the buffer ends, or correct the index.")
 
 
@@ -102,6 +106,8 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             return _not_registered(first.subject)
         if first.code == "race":
             return Problem(first.message, RACE_HINT, code="refused")
+        if first.code == "python_module":
+            return Problem(first.message, _NO_PYTHON, code="refused")
         if first.code == "out_of_bounds":
             return Problem(first.message, _STAY_INSIDE, code="refused")
         return Problem(

@@ -6,6 +6,7 @@ permutations, denormals. `assignment.toml` names such cases, and reports tell ea
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -23,6 +24,10 @@ from grader.messages import number_type
 Values = npt.NDArray[np.generic]
 
 _SEEDS = 2**32
+
+
+_NONE = say("Computation {id} has no inputs: `cases` is 0, and there is no `[[computation.case]]`.")
+_SOME = say("Let `cases` be at least 1, or add a `[[computation.case]]`.")
 
 
 class NamedCase(NamedTuple):
@@ -81,6 +86,8 @@ def make_inputs(
     """
     drawn = Made(table.extents)
     if not table.case:
+        if not table.cases:
+            raise fault("inputs", path, None, say(_NONE, id=table.id), _SOME)
         return (drawn,)
     function = getattr(module, "inputs", None)
     if not callable(function):
@@ -98,6 +105,14 @@ def make_inputs(
             extents, arrays = _made(function, path, table, case, seed)
             key = tuple(extents[name] for name in table.extents)
             groups.setdefault(key, []).append(_Sample(number, arrays))
+    if not table.cases and not groups[tuple(table.extents.values())]:
+        raise fault(
+            "inputs",
+            path,
+            line_of(function),
+            say("`cases` is 0, and no case of computation {id} has its shapes.", id=table.id),
+            say("Let a case have the shapes that `assignment.toml` gives, or draw some inputs."),
+        )
     return tuple(
         _stacked(table, dict(zip(table.extents, key, strict=True)), samples)
         for key, samples in groups.items()
@@ -133,12 +148,13 @@ def _made(
     function: Callable[..., Any], path: Path, table: Computation, case: CaseTable, seed: int
 ) -> tuple[Mapping[str, int], list[Values]]:
     """Return the extents of one sample, and its arguments. Raises MistakeError."""
-    call = f"inputs({seed}, {case.name!r})"
+    given = (seed, case.name, table.id)[: _taken(function)]
+    call = f"inputs({', '.join(map(repr, given))})"
     line = line_of(function)
     with blaming(
         path, say("It was called as {call}. Make the same call to see why.", call=call), line
     ):
-        result = function(seed, case.name)
+        result = function(*given)
     wanted = {each.name for each in table.arguments}
     if not isinstance(result, Mapping) or set(result) != wanted:
         had = in_a_row(map(repr, result)) if isinstance(result, Mapping) else type(result).__name__
@@ -157,6 +173,15 @@ def _made(
             for each, array in zip(table.arguments, found, strict=True)
         ]
     return {name: extents.get(name, drawn) for name, drawn in table.extents.items()}, arrays
+
+
+def _taken(function: Callable[..., Any]) -> int:
+    """Return how many arguments a course's `inputs` takes: the computation's id may be a third."""
+    try:
+        inspect.signature(function).bind(0, "", "")
+    except (TypeError, ValueError):
+        return 2
+    return 3
 
 
 def _array(

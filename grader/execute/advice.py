@@ -83,6 +83,10 @@ _ELSEWHERE: Mapping[ErrorKind, Text] = {
         "The program asks for arguments on its command line, and is graded without any: give each"
         " one a default."
     ),
+    "type_parameters": say(
+        "Write a parenthesis behind the function's name. Symbols in brackets, `def main[n](x)`,"
+        ' need Python 3.12: write each as a text, R.Tensor(("n", 8), "float32").'
+    ),
     "exits": say("Remove sys.exit() here: what comes after it in this cell was not run."),
 }
 """What to do about what a notebook or a script has elsewhere, and not where it is graded."""

@@ -28,6 +28,7 @@ ErrorKind = Literal[
     "missing_script",
     "lacks_arguments",
     "exits",
+    "type_parameters",
     "not_found",
     # of the system, where a limit of the sandbox is met
     "memory",
@@ -132,6 +133,7 @@ _FORMS = (
     _form("missing_script", r"^Exception: File `'([\w./-]{1,100})'` not found"),  # %run
     _form("lacks_arguments", r"^SystemExit: 2\b"),  # argparse, click
     _form("exits", r"^SystemExit\b"),
+    _form("type_parameters", r"^SyntaxError: expected '\('"),  # `def main[n](x)` before 3.12
     _form("descriptors", r"Too many open files"),
     _form("network", r"Network is unreachable|Temporary failure in name resolution"),
     _form("network", r"Name or service not known|^(?:HTTP|URL)Error\b|^ConnectionError\b"),

@@ -54,6 +54,12 @@ def _module_findings(graph: Graph) -> Iterator[Finding]:
     table = graph.field(graph.field(graph.root, "attrs"), "__dict__")
     for key, _ in graph.pairs(table):
         subject = graph.text(key)
+        if subject == "base_py_module":
+            told = say(
+                "The module is a class of BasePyModule, and so may have functions of Python."
+            )
+            yield Finding(code="python_module", subject=subject, where="", message=told)
+            continue
         text = say(
             "The module has the attribute {name}, which is not allowed.", name=shown(subject)
         )
@@ -89,6 +95,11 @@ class _FunctionReader:
     def read(self, variable: int, root: int) -> Iterator[Finding]:
         """Return the findings of the function at node `root`, and of its variable's type."""
         if self.graph.type_of(root) == "relax.expr.ExternFunc":
+            table = self.graph.field(self.graph.field(root, "attrs"), "__dict__")
+            if any(self.graph.text(key) == "is_pyfunc" for key, _ in self.graph.pairs(table)):
+                written = say("The function {name} is one of Python.", name=shown(self.function))
+                yield self.finding("python_module", self.function, written)
+                return
             text = say(
                 "The function {name} is defined as an external function.",
                 name=shown(self.function),

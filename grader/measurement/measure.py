@@ -279,6 +279,7 @@ def make_task(
             drawn = generator.integers(*table.drawn, extents, endpoint=True)
             return pack_array(drawn.astype(table.dtype))
         normal = generator.standard_normal(extents, dtype=np.float32)
+        normal = np.abs(normal) if table.positive else normal
         return pack_array(normal.astype(table.dtype, copy=False))
 
     def inputs(shape: tuple[int, ...]) -> int:

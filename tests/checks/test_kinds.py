@@ -93,6 +93,14 @@ class TestCallTirGraph:
         given = call("tir", "matmul", argument("input", 4, 1), argument("constant", *shape))
         assert "passed" == call_tir_graph(case(module(given)), GRAPH).verdict
 
+    @pytest.mark.parametrize(("counts", "verdict"), [((8, 24), "passed"), ((8, 16), "failed")])
+    def test_a_weight_may_be_given_in_parts(self, counts, verdict):
+        given = [
+            call("tir", "conv2d", argument("input", 4, 1), argument("constant", count, 1, 3, 3))
+            for count in counts
+        ]
+        assert verdict == call_tir_graph(case(module(*given)), GRAPH).verdict
+
     @pytest.mark.parametrize("shape", [(32, 1, 3), ("n", 9), ()])
     def test_another_constant_is_not_the_weight(self, shape):
         given = call("tir", "matmul", argument("input", 4, 1), argument("constant", *shape))

@@ -102,6 +102,10 @@ def added(*tensors: Any) -> Any:
     return reduce(topi.add, tensors)
 
 
+def reversed_columns(builder: Any, x: Any) -> Any:
+    return builder.emit_te(topi.flip, x, 1)
+
+
 def doubled(builder: Any, x: Any) -> Any:
     return builder.emit_te(topi.add, x, x)
 
@@ -162,6 +166,19 @@ class TestMistakes:
     )
     def test_it_costs_itself(self, changed: dict[str, Emit | None], layers: str) -> None:
         assert layers == judged(made(**changed))
+
+    def test_another_order_costs_the_layer_that_takes_it(self) -> None:
+        given = made(flatten=reversed_columns)
+        assert "linear relu -linear relu linear softmax" == judged(given)
+
+    def test_a_wrong_layer_that_flattens_too_costs_itself_alone(self) -> None:
+        given = made(relu=doubled, flatten=None)
+        assert "linear -relu linear relu linear softmax" == judged(given)
+
+    def test_a_step_too_many_costs_the_layer_before_it_and_not_the_one_behind(self) -> None:
+        """A bias behind a ReLU, say: the pooling after it is right on what it should be given."""
+        given = made(relu1=lambda b, x: doubled(b, RIGHT["relu1"](b, x)))
+        assert "linear relu linear -relu linear softmax" == judged(given)
 
     def test_layers_in_one_function_are_lost_together(self) -> None:
         given = made(linear=doubled_weight_and_relu, bias=None, relu=None)

@@ -311,3 +311,65 @@ class TestLines:
         assert "x = 1\r\ny = tvm.runtime.tensor(x)\r\n" == migrated(
             "x = 1\r\ny = tvm.nd.array(x)\r\n"
         )
+
+
+OLD_PROGRAM = """\
+from tvm.script import tir as T
+@T.prim_func
+def f(A: T.Buffer[(4,), "float32"]):
+    with T.block("A"):
+        A[0] = 1.0
+"""
+
+NEW_PROGRAM = """\
+from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "float32")):
+    with T.sblock("A"):
+        A[0] = 1.0
+"""
+
+
+class TestProgramsElsewhere:
+    """Code in written files and in texts runs in today's TVM like the cells around it."""
+
+    @pytest.mark.parametrize("magic", ["%%writefile", "%%file", "%%writefile -a"])
+    def test_a_cell_that_writes_a_file_of_python_is_rewritten(self, magic: str) -> None:
+        head = f"{magic} layers.py\n"
+        assert head + NEW_PROGRAM == migrated(head + OLD_PROGRAM)
+
+    @pytest.mark.parametrize("head", ["%%writefile notes.md\n", "%%bash\n", "%%writefile\n"])
+    def test_a_cell_of_another_language_stays(self, head: str) -> None:
+        assert head + OLD_PROGRAM == migrated(head + OLD_PROGRAM)
+
+    def test_a_program_in_a_text_is_rewritten_where_it_stands(self) -> None:
+        old, new = (
+            f"import tvm\nmod = tvm.script.from_source('''\n{each}''')"
+            for each in (OLD_PROGRAM, NEW_PROGRAM)
+        )
+        migration = migrate_cells([old])
+        assert (new,) == migration.sources
+        assert {3, 4, 5, 6} == {change.line for change in migration.changes}
+
+    def test_what_is_left_of_a_text_has_the_line_in_the_cell(self) -> None:
+        text = "x = 1\ntvm.lower(f)\n"
+        source = f"import tvm\nmod = tvm.script.from_source('''\n{text}''')"
+        (left,) = migrate_cells([source]).left
+        assert (4, "tvm.lower") == (left.line, left.what.english)
+
+    def test_a_text_with_escapes_is_listed_if_it_would_change(self) -> None:
+        source = "m = tvm.script.from_source('@T.prim_func\\ndef f():\\n    T.block()\\n')"
+        migration = migrate_cells([source])
+        assert (source,) == migration.sources
+        assert ["from_source"] == [each.what.english for each in migration.left]
+        today = source.replace("T.prim_func", "T.prim_func(s_tir=True)")
+        assert () == migrate_cells([today.replace("T.block", "T.sblock")]).left
+
+
+class TestDevices:
+    @pytest.mark.parametrize(
+        "other", ["target = 'cuda'", "for target in names: pass", "def f(target): pass"]
+    )
+    def test_a_name_that_is_bound_to_anything_else_too_stays(self, other: str) -> None:
+        source = f"import tvm\ntarget = 'llvm'\n{other}\ntvm.device(target)"
+        assert source == migrated(source)

@@ -79,6 +79,25 @@ def test_they_are_of_the_dtypes_of_the_arguments_and_of_the_seed_alone() -> None
     assert 8 == len(np.unique(x[:8, 0])), "each sample has a seed of its own"
 
 
+def test_inputs_may_ask_which_computation_they_are_for() -> None:
+    asked: list[str] = []
+
+    def of_all(seed: int, name: str, computation: str) -> dict[str, Any]:
+        asked.append(computation)
+        return inputs(seed, name)
+
+    made(of_all)
+    assert {TABLE.id} == {*asked}
+
+
+def test_there_may_be_named_cases_alone() -> None:
+    table = msgspec.structs.replace(TABLE, cases=0)
+    found = CaseOracle(table, variance, np.random.default_rng(1), *made(table=table))
+    assert (11,) == found.desired.shape
+    with pytest.raises(MistakeError, match="has no inputs"):
+        made(table=msgspec.structs.replace(table, case=()))
+
+
 def test_they_come_before_what_is_drawn() -> None:
     found = oracle()
     assert (15,) == found.desired.shape

@@ -242,6 +242,7 @@ WORDED: list[tuple[str, str, ErrorKind]] = [
         "TVM found no C compiler: g++, gcc and clang are not in PATH.",
         "no_compiler",
     ),
+    ("SyntaxError", "expected '(' (1234.py, line 3)", "type_parameters"),  # Python 3.12 takes it
     # tests/broken/magics_that_fail.toml has it raised
     ("Exception", "File `'layers.py'` not found.", "missing_script"),
     ("HTTPError", "HTTP Error 404: Not Found", "network"),

@@ -354,9 +354,32 @@ def _foreign_calls(facts: ModuleFacts) -> list[Call]:
 def _is_used(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
     """Say whether a call is given the weight, or as many numbers in another order or shape.
 
-    `weight.T` with `topi.matmul` is the layer that `weight` with `topi.nn.dense` is.
+    `weight.T` with `topi.matmul` is the layer that `weight` with `topi.nn.dense` is. Parts of it
+    that are given one by one are the weight too.
     """
-    return any(takes_as_many(call, weight) for call in facts.calls)
+    return any(takes_as_many(call, weight) for call in facts.calls) or _in_parts(facts, weight)
+
+
+def _in_parts(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
+    """Say whether constants that differ from the weight along one axis make it up together."""
+    shapes = [
+        argument.tensor.shape
+        for call in facts.calls
+        for argument in call.arguments
+        if argument.kind == "constant" and argument.tensor is not None
+    ]
+    for axis, extent in enumerate(weight):
+        before, after = weight[:axis], weight[axis + 1 :]
+        parts = [
+            shape[axis]
+            for shape in shapes
+            if shape is not None and len(shape) == len(weight)
+            if (shape[:axis], shape[axis + 1 :]) == (before, after)
+        ]
+        known = [part for part in parts if isinstance(part, int) and part < extent]
+        if sum(known) >= extent:
+            return True
+    return False
 
 
 def _spell(shape: tuple[int, ...]) -> str:

@@ -6,6 +6,8 @@ They also say whether `main` is for shapes of any size.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Annotated
 
 import msgspec
@@ -15,12 +17,23 @@ from grader.checks.kinds.graph import used_calls
 from grader.checks.registry import Outcome, check, failed, partial, passed
 from grader.evidence.case import Case
 from grader.ir.facts import BufferFacts, Call, ModuleFacts
+from grader.ir.vocabulary import OPERATORS
 from grader.language import Text, in_a_row, say
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Place = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Group = tuple[str, ...]
 """Names of operators, in the order of the alphabet: which of them is called first is the pass's."""
+
+
+def _demand_operators(names: Iterable[str]) -> None:
+    """Raise ValueError for a name that is no operator of Relax: no module could have it."""
+    for name in names:
+        if name not in OPERATORS:
+            near = get_close_matches(name, OPERATORS, 1)
+            raise ValueError(
+                f"Relax has no operator {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
 
 
 class OperatorOptions(Table, frozen=True):
@@ -31,6 +44,9 @@ class OperatorOptions(Table, frozen=True):
 
     counts: dict[str, Count]
     lowered: bool = False
+
+    def __post_init__(self) -> None:
+        _demand_operators(self.counts)
 
 
 @check("operators", options=OperatorOptions)
@@ -130,6 +146,9 @@ class FusedOptions(Table, frozen=True):
 
     groups: tuple[tuple[str, ...], ...]
     primitive: bool = True
+
+    def __post_init__(self) -> None:
+        _demand_operators(name for group in self.groups for name in group)
 
 
 @check("fused", options=FusedOptions)

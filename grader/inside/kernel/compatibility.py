@@ -51,6 +51,7 @@ SUPPLIED = (
     Supplied("tvm.relax.vm.build", "tvm.relax.build", "`from tvm.relax import vm` without relax"),
     Supplied("tvm.relax.TensorStructInfo", "tvm.relax.TensorType", "classes are passed around"),
     Supplied("tvm.relax.DynTensorType", "tvm.relax.TensorType", "made with arguments in a list"),
+    Supplied("tvm.ir.Var.name_hint", "tvm.ir.Var.name", "other objects still have a name_hint"),
     Supplied("tvm.relax.op.relu", "tvm.relax.op.nn.relu", "operators stand in tables"),
     Supplied("tvm.relax.op.softmax", "tvm.relax.op.nn.softmax", "operators stand in tables"),
     Supplied("tvm.relax.op.dense", "tvm.relax.op.linear", "operators stand in tables"),
@@ -146,6 +147,7 @@ def install_behaviour() -> None:
     for owner in (tvm.relax, tvm.relax.expr):
         if not hasattr(owner, "Constant"):
             owner.Constant = _Constant
+    tvm.device = tvm.runtime.device = _also_of_targets(tvm.device)
     tvm.ir.assert_structural_equal = _equal_but_for_the_symbol(tvm.ir.assert_structural_equal)
     assign = dispatch.get("ir", "Assign")
     dispatch.register("ir", "Assign")(_with_constants(assign))
@@ -163,6 +165,20 @@ class _Constant(metaclass=_AnyConstant):
 
     def __new__(cls, data: Any) -> Any:
         return tvm.relax.const(data.numpy() if hasattr(data, "numpy") else data)
+
+
+def _also_of_targets(today: Callable[..., Any]) -> Callable[..., Any]:
+    """Take `llvm` for the processor, as `tvm.device(target, 0)` did."""
+
+    def device(device_type: Any, *index: Any, **named: Any) -> Any:
+        try:
+            return today(device_type, *index, **named)
+        except ValueError:
+            if str(device_type).split(" ")[0] != "llvm":
+                raise
+            return today("cpu", *index, **named)
+
+    return device
 
 
 def _type_of(value: Any) -> Any:

@@ -151,8 +151,10 @@ def module_of(value: Any, holds: Holds) -> Any:
 def module_within(value: Any, holds: Holds) -> Any:
     """Return the IRModule of what was asked for by name: whatever is in it, the referee tells.
 
-    A BlockBuilder and a Schedule stand for their module. None for what is or has no module.
+    A BlockBuilder, a Schedule and a class with functions of Python stand for their module. None for
+    what is or has no module.
     """
+    value = _behind_python(value)
     if is_alive(value, tvm.IRModule):
         return value
     if is_alive(value, tvm.relax.BlockBuilder):
@@ -160,6 +162,18 @@ def module_within(value: Any, holds: Holds) -> Any:
     if is_alive(value, tvm.s_tir.Schedule):
         return value.mod
     return module_of(value, holds)
+
+
+_PYTHON_MODULES = ("tvm.relax.base_py_module", "tvm.script.parser.ir.entry")
+"""Where TVM defines what a class of `BasePyModule` becomes, before and after it is called."""
+
+
+def _behind_python(value: Any) -> Any:
+    """Return the IRModule of a class of `BasePyModule`; any other value as it is."""
+    if type(value).__module__ not in _PYTHON_MODULES:
+        return value
+    held = object.__getattribute__(value, "__dict__")
+    return held.get("ir_module", held.get("ir_mod", value))
 
 
 def schedule_base(given: Any) -> Any:

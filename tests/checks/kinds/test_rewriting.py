@@ -123,6 +123,12 @@ class TestFused:
         assert 0 == self.judge(graphs, "a", (MATMUL, ADD)).fraction
         assert 1 == self.judge(graphs, "a", (MATMUL, ADD), primitive=False).fraction
 
+    def test_an_operator_that_relax_does_not_have_is_refused(self):
+        with pytest.raises(ValueError, match=r"no operator 'relax.matmull'.*'relax.matmul'"):
+            FusedOptions((("relax.matmull", ADD),))
+        with pytest.raises(ValueError, match="no operator"):
+            OperatorOptions({"relax.relu": 1})
+
     def test_a_function_that_calls_tensorir_is_another_group(self):
         graphs = {"a": GraphFacts((call("tir", "whole"),), primitive=True)}
         assert 0 == self.judge(graphs, "a", (MATMUL, ADD)).fraction

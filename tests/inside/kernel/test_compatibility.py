@@ -31,6 +31,16 @@ print(vm.build is tvm.relax.build, tvm.relax.DynTensorType(2, "float32").ndim)
     assert "3.0 3\nTrue 2" == output_of(INSTALL + program)
 
 
+def test_a_variable_has_a_hint_of_its_name(output_of: Output) -> None:
+    program = """
+import tvm
+from tvm import relax
+from tvm.script import relax as R
+print(relax.Var("x", R.Tensor((2,), "float32")).name_hint, tvm.tirx.Var("n", "int64").name_hint)
+"""
+    assert "x n" == output_of(INSTALL + program)
+
+
 def test_an_old_module_lacks_what_no_new_one_has(output_of: Output) -> None:
     program = """
 import tvm

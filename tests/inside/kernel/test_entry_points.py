@@ -9,6 +9,7 @@ import pytest
 import tvm
 import tvm_ffi
 
+from grader.ir.read import read_module
 from tests.inside.kernel.conftest import Notebook
 
 EMIT_TE = "emit_te"
@@ -303,6 +304,30 @@ class TestWhatComesBack:
         (failure,) = notebook.failures(EMIT_TE)
         assert failure.reason == "cannot_be_saved"
         assert "ffi.Function" in failure.message
+
+    @pytest.mark.parametrize("made", ["Mixed", "Mixed()"])
+    def test_a_class_with_functions_of_python_is_captured_and_refused_as_that(
+        self, notebook: Notebook, made: str
+    ) -> None:
+        notebook.run(MIXED)
+        notebook.run(entry(f"return {made}"))
+        (capture,) = notebook.captures(EMIT_TE)
+        (first, *_) = read_module(capture.module).findings
+        assert first.code == "python_module"
+
+
+MIXED = """
+from tvm.relax.base_py_module import BasePyModule
+from tvm.script import ir as I, relax as R
+@I.ir_module
+class Mixed(BasePyModule):
+    @I.pyfunc
+    def twice(self, x):
+        return 2 * x
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return x
+"""
 
 
 class TestErrors:

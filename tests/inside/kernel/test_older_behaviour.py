@@ -59,6 +59,18 @@ print(isinstance(made, relax.Constant), isinstance(x, relax.expr.Constant), made
     assert "True False 1" == output_of(INSTALL + program)
 
 
+def test_a_target_is_a_device_and_what_is_none_is_refused(output_of: Output) -> None:
+    program = """
+target = "llvm -mcpu=native"
+print(tvm.device(target, 0) == tvm.runtime.device("llvm") == tvm.cpu(0))
+try:
+    tvm.device("llvm2")
+except ValueError as error:
+    print(error)
+"""
+    assert "True\nUnknown device: llvm2" == output_of(INSTALL + program)
+
+
 def test_a_class_of_a_module_may_have_constants(output_of: Output, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(MODULE)
     program = f"""

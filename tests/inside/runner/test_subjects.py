@@ -13,6 +13,7 @@ import tvm
 from tvm import te, topi
 
 from grader.inside.common.failure import TaskError
+from grader.inside.common.machine import find_target
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import kernels, subjects
 from grader.inside.runner.arena import ArenaSlots
@@ -472,3 +473,32 @@ class TestOneThread:
 
     def test_with_several_threads_they_stay(self) -> None:
         assert "T.parallel" in str(kernels.as_timed(self.marked(), threads=2))
+
+
+class TestArraysApart:
+    """The promise that arrays do not overlap decides about machine code: all are timed with it."""
+
+    def with_it(self) -> tvm.tirx.PrimFunc:
+        return modules.timed_convolution()["conv2d"].with_attr("tirx.noalias", True)
+
+    def without_it(self) -> tvm.tirx.PrimFunc:
+        return modules.timed_convolution()["conv2d"].without_attr("tirx.noalias")
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_a_function_without_the_promise_is_timed_as_one_with_it(self, threads: int) -> None:
+        one, other = (
+            kernels.as_timed(each, threads) for each in (self.with_it(), self.without_it())
+        )
+        tvm.ir.assert_structural_equal(one, other)
+        assert one.attrs["tirx.noalias"]
+
+    def test_submission_baseline_and_reference_have_it_alike(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        compiled: list[Any] = []
+        monkeypatch.setattr(subjects, "compile_ahead", lambda _, each, *__: compiled.append(each))
+        task = timing_task(function(tvm.IRModule({"conv2d": self.without_it()})))
+        target, _ = find_target(task.target)
+        workload = load_workload(task.workload)
+        subjects.compile_shape_ahead(0, task.shapes[0], task, workload, target)
+        assert [True] * FUNCTIONS == [bool(each.attrs.get("tirx.noalias")) for each in compiled]
