@@ -33,6 +33,7 @@ from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.mistakes_layers import (
     convolution_mistakes,
     extra_mistakes,
+    moved_behind,
     order_mistakes,
     pooling_mistakes,
     swapped,
@@ -222,11 +223,19 @@ def swaps(
         # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
-        for one in swapped(program, at):
+        for one in chain(swapped(program, at), moved_behind(program, at)):
             for place, other in program.changed(one, value.size):
-                if place >= max(one.computes) and is_equal(value, known(other), tolerance):
+                stored = known(_as_stored(other, following.value.dtype))
+                if place >= max(one.computes) and is_equal(value, stored, tolerance):
                     return _mistake(one, program)
     return None
+
+
+def _as_stored(values: Doubles, dtype: np.dtype[Any]) -> Doubles:
+    """Return numbers as an integer type stores them: what has no room wraps round."""
+    if dtype.kind not in "iu":
+        return values
+    return np.rint(values).astype(np.int64).astype(dtype).astype(np.float64)
 
 
 def _seemingly_left_out(mistake: LikelyMistake, program: Program) -> tuple[int, ...]:
