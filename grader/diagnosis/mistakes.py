@@ -149,7 +149,7 @@ def explain(
         if place not in done and not program.is_side(place)
     ]
     nearly: Change | None = None
-    explaining: list[tuple[bool, bool, Change]] = []
+    explaining: list[tuple[bool, bool, bool, Change]] = []
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -160,13 +160,14 @@ def explain(
                 if not stands_the_trial(one, place, found, program, tolerance):
                     break
                 is_vague = _is_vague(one)
-                if not is_vague and is_borne_out(one, place, found, program, tolerance):
+                is_doubted = not is_borne_out(one, place, found, program, tolerance)
+                if not is_vague and not is_doubted:
                     return _mistake(one, program)
-                explaining.append((is_vague, place > max(one.computes), one))
+                explaining.append((is_doubted, is_vague, place > max(one.computes), one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
-    second = min(explaining, key=lambda each: each[:2])[2] if explaining else nearly
+    second = min(explaining, key=lambda each: each[:3])[3] if explaining else nearly
     return None if second is None else _mistake(second, program)
 
 

@@ -11,6 +11,7 @@ from grader.assignment import Comparison, Computation
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.execute.known_errors import recognise
+from grader.execute.python_errors import advice_on_python
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import (
@@ -177,9 +178,9 @@ def explain_failure(failure: FromRunner) -> Problem:
             code="extern_failed",
         )
     reason = say(_REASONS[failure.stage], detail=told_by(failure))
-    return Problem(
-        reason, _HINTS.get(failure.stage, NOTHING), quotes=True, code=_CODES[failure.stage]
-    )
+    cause = advice_on_python(recognise(failure.error_name, failure.message))
+    hint = cause or _HINTS.get(failure.stage, NOTHING)
+    return Problem(reason, hint, quotes=True, code=_CODES[failure.stage])
 
 
 def _ending(failure: TaskFailure) -> Text:
@@ -216,7 +217,8 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
         )
     return Problem(
         say("{name} raised {error}: {message}", name=name, error=failure.error, message=message),
-        say("Call it in a cell of its own, on arrays of the required shapes."),
+        advice_on_python(recognise(failure.error, message))
+        or say("Call it in a cell of its own, on arrays of the required shapes."),
         code="raised",
     )
 
