@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.layers import TOLERANCE
+from grader.diagnosis.layers import TOLERANCE, numbers
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
 from grader.errors import IRError, ProtocolError, SandboxError
@@ -207,7 +207,7 @@ def _trace(capture: Capture) -> Trace | None:
 
 def _is_base_right(answer: FoundStep, rows: Rows, diagnosed: Diagnosed) -> bool:
     """Say whether the unscheduled module gave the oracle's outputs."""
-    found = np.asarray(unpack_array(answer.outputs), np.float64).reshape(-1)
+    found = numbers(unpack_array(answer.outputs))
     wanted = np.asarray(diagnosed.oracle.desired[list(rows)], np.float64).reshape(-1)
     comparison = diagnosed.oracle.options
     if found.size < wanted.size:  # a batch may have been filled up
@@ -222,8 +222,8 @@ def _told_of_base(
 
     Nothing in the schedule is to be mended then, whatever the numbers look like.
     """
-    found = np.asarray(unpack_array(answer.outputs), np.float64).reshape(-1)
-    own = np.asarray(outputs.actual[list(rows)], np.float64).reshape(-1)
+    found = numbers(unpack_array(answer.outputs))
+    own = numbers(outputs.actual[list(rows)])
     comparison = diagnosed.oracle.options
     if found.size < own.size or _is_base_right(answer, rows, diagnosed):
         return None

@@ -33,6 +33,10 @@ DECIDES: Mapping[str, str] = {
     "not_written": "written_in",
     "operand_missing": "operand",
     "operand_twice": "operand",
+    "operands_swapped": "of",
+    "overflows": "of",
+    "added_to_columns": "of",
+    "relu_in_every_round": "of",
     "order_swapped": "part",
     "partly_right": "at",
     "pooling_kind": "found",
@@ -211,7 +215,29 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("the vector is added along the columns; it should be added along the rows"),
         say("Add item j of the vector to column j: it is read with the last index."),
     ),
+    "added_to_columns:vector": MistakeMessage(
+        say("the vector that it takes is read with the index of the row, not of the column"),
+        say("Read that vector with the last index: its item j belongs to column j."),
+    ),
     # --- elementwise ---
+    "overflows:exponential": MistakeMessage(
+        say("exponentials of large numbers overflow to infinity"),
+        say(
+            "Subtract the largest number of each row before you take the exponentials: the softmax"
+            " stays the same."
+        ),
+    ),
+    "overflows:square": MistakeMessage(
+        say("squares of large numbers overflow to infinity"),
+        say(
+            "Divide x by m, the largest size of a number of its row or 1, before you square it:"
+            " (x / m) / sqrt(mean((x / m)^2) + epsilon / m^2) is the same."
+        ),
+    ),
+    "operands_swapped:joined": MistakeMessage(
+        say("what it joins is in the reverse order"),
+        say("Exchange what is joined: the first comes last, and the last first."),
+    ),
     "result_transposed:argument": MistakeMessage(
         say("argument {argument} of the function is read with its last two indices exchanged"),
         say("Exchange the last two indices where argument {argument} is read."),
@@ -254,8 +280,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("it clamps to the range {found}; PyTorch's {layer} clamps to another"),
         say("Clamp to the range that the assignment gives."),
     ),
-    "clamp_range:before": MistakeMessage(
-        say("{shift} is added before {layer}"), say("Do not add {shift}.")
+    "clamp_range:moved": MistakeMessage(
+        say("it is what a clamp to the range {found} gives, with {shift} added"),
+        say("Clamp to the range that the assignment gives, and add nothing before or after."),
     ),
     "other_activation": MistakeMessage(
         say("it computes {found}; it should be {wanted}"),
@@ -271,6 +298,13 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "relu_in_every_round": MistakeMessage(
         say("the ReLU is applied in every round of the sum, not once"),
+        say(
+            "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
+            " the sum."
+        ),
+    ),
+    "relu_in_every_round:terms": MistakeMessage(
+        say("the ReLU is applied to every term of the sum, not to the sum"),
         say(
             "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
             " the sum."

@@ -33,6 +33,7 @@ from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.mistakes_layers import (
     convolution_mistakes,
     extra_mistakes,
+    moved_behind,
     order_mistakes,
     pooling_mistakes,
     swapped,
@@ -148,7 +149,7 @@ def explain(
         if place not in done and not program.is_side(place)
     ]
     nearly: Change | None = None
-    explaining: list[tuple[bool, bool, Change]] = []
+    explaining: list[tuple[bool, bool, bool, Change]] = []
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -159,13 +160,14 @@ def explain(
                 if not stands_the_trial(one, place, found, program, tolerance):
                     break
                 is_vague = _is_vague(one)
-                if not is_vague and is_borne_out(one, place, found, program, tolerance):
+                is_doubted = not is_borne_out(one, place, found, program, tolerance)
+                if not is_vague and not is_doubted:
                     return _mistake(one, program)
-                explaining.append((is_vague, place > max(one.computes), one))
+                explaining.append((is_doubted, is_vague, place > max(one.computes), one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
-    second = min(explaining, key=lambda each: each[:2])[2] if explaining else nearly
+    second = min(explaining, key=lambda each: each[:3])[3] if explaining else nearly
     return None if second is None else _mistake(second, program)
 
 
@@ -222,11 +224,19 @@ def swaps(
         # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
-        for one in swapped(program, at):
+        for one in chain(swapped(program, at), moved_behind(program, at)):
             for place, other in program.changed(one, value.size):
-                if place >= max(one.computes) and is_equal(value, known(other), tolerance):
+                stored = known(_as_stored(other, following.value.dtype))
+                if place >= max(one.computes) and is_equal(value, stored, tolerance):
                     return _mistake(one, program)
     return None
+
+
+def _as_stored(values: Doubles, dtype: np.dtype[Any]) -> Doubles:
+    """Return numbers as an integer type stores them: what has no room wraps round."""
+    if dtype.kind not in "iu":
+        return values
+    return np.rint(values).astype(np.int64).astype(dtype).astype(np.float64)
 
 
 def _seemingly_left_out(mistake: LikelyMistake, program: Program) -> tuple[int, ...]:

@@ -46,6 +46,14 @@ def elementwise_mistakes(program: Program, place: int) -> Iterator[Change]:
         return
     if not name:
         yield from _arguments(place, layer)
+    if name in ("cat", "concat", "concatenate") and len(layer.operation.operands) > 1:
+        yield change(
+            "operands_swapped",
+            place,
+            lambda *values: layer.operation.compute(*reversed(values)),
+            of="joined",
+        )
+    yield from _vectors(place, layer)
     if name in ("mean", "sum"):
         yield from _reductions(place, layer)
     elif name in ("sub", "__sub__", "rsub"):
@@ -56,6 +64,23 @@ def elementwise_mistakes(program: Program, place: int) -> Iterator[Change]:
         yield from _centred(place, layer)
     if name in ("sin", "cos", "sub", "mul", "div", "neg"):
         yield change("negated", place, after(layer.operation.compute, torch.neg))
+
+
+def _vectors(place: int, layer: Layer) -> Iterator[Change]:
+    """Read a vector that goes along the columns with the index of the row."""
+    operands, shape = layer.operation.operands, layer.operation.compute().shape
+    if len(operands) != 2 or len(shape) < 2:
+        return
+    for index, each in enumerate(operands):
+        is_row = each.value.numel() == shape[-1] == max(each.value.shape, default=0)
+        if is_row and shape[-2] <= shape[-1] and each.value.shape != shape:
+            column = each.value.reshape(-1)[: shape[-2]].reshape(-1, 1)
+            yield change(
+                "added_to_columns",
+                place,
+                lambda x, y, i=index, c=column: layer.operation.compute(*((c, y), (x, c))[i]),
+                of="vector",
+            )
 
 
 def _arguments(place: int, layer: Layer) -> Iterator[Change]:
@@ -190,7 +215,8 @@ def _clamps(place: int, layer: Layer) -> Iterator[Change]:
             "clamp_range",
             place,
             lambda x, s=shift: (x + s).clamp(low, high),
-            moved="before",
+            found=f"{low - shift:g} to {high - shift:g}",
+            moved="moved",
             shift=shift,
         )
     shift = (_BOUNDS[0][1] + 1) if low < 0 else -(_BOUNDS[0][1] + 1)

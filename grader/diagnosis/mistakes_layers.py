@@ -290,9 +290,13 @@ def _in_every_round(program: Program, place: int) -> Iterator[Change]:
     # steps as it has.
     if operation.kind in ("linear", "matmul") and 1 < _rounds(operation) <= _MANY_ROUNDS:
         is_linear = operation.kind == "linear"
-        yield change(
-            "relu_in_every_round", place, lambda x, w: _rectified_sum(x, w.T if is_linear else w)
-        )
+        for function, facts in ((_rectified_sum, {}), (_sum_of_rectified, {"of": "terms"})):
+            yield change(
+                "relu_in_every_round",
+                place,
+                lambda x, w, f=function: f(x, w.T if is_linear else w),
+                **facts,
+            )
 
 
 def _rounds(operation: Operation) -> int:
@@ -309,6 +313,12 @@ def _rectified_sum(x: Tensor, y: Tensor) -> Tensor:
     for term in range(1, x.shape[-1]):
         total = torch.relu(total + x[..., term : term + 1] @ y[..., term : term + 1, :])
     return total
+
+
+def _sum_of_rectified(x: Tensor, y: Tensor) -> Tensor:
+    """Add up a product of matrices, of whose terms the negative ones are 0."""
+    terms = range(x.shape[-1])
+    return sum(torch.relu(x[..., k : k + 1] @ y[..., k : k + 1, :]) for k in terms)
 
 
 def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
@@ -345,6 +355,33 @@ def swapped(program: Program, place: int) -> Iterator[Change]:
             first = _in_place_of(other, taken[0], index)
             second = _with_others(one, taken[0], index)
             yield Change("order_swapped", place, {place: first, following: second}, facts)
+
+
+_BEHIND = 8
+"""Layers behind which something may have been added that belongs before them."""
+
+
+def moved_behind(program: Program, place: int) -> Iterator[Change]:
+    """Add what a layer adds behind one of the layers that follow, not just behind the next one.
+
+    A bias that is added after a requantisation stands behind a product, a shift and a clamp.
+    """
+    layer, following = program.layers[place], program.next_of(place)
+    if layer.operation.kind not in ("add", "bias"):
+        return
+    added = layer.operation.compute(
+        torch.zeros_like(layer.operation.operands[0].value),
+        *(each.value for each in layer.operation.operands[1:]),
+    )
+    for _ in range(_BEHIND):
+        following = None if following is None else program.next_of(following)
+        if following is None:
+            return
+        last = program.layers[following]
+        if last.name and last.value.shape == layer.value.shape:
+            behind = after(last.operation.compute, lambda value: value + added)
+            computes = {place: same, following: behind}
+            yield Change("order_swapped", place, computes, exchanged(program, place, following))
 
 
 def exchanged(program: Program, place: int, following: int) -> dict[str, Any]:

@@ -72,6 +72,9 @@ def at_sight(found: WrongValue, program: Program, tolerance: float = TOLERANCE) 
         return Sight("not_written", right)
     if value.size == 0:
         return None
+    overflown = _overflown(value, program, right)
+    if overflown is not None:
+        return overflown
     if not value.any():
         return Sight("zeros", right)
     if value.dtype.kind in "biu":
@@ -80,6 +83,36 @@ def at_sight(found: WrongValue, program: Program, tolerance: float = TOLERANCE) 
     if np.isnan(flat).any():
         return _not_numbers(flat, program, right)
     return None if tolerance > TOLERANCE else _low_precision(found, flat, program)
+
+
+_SQUARED = frozenset({"rms_norm"})
+"""Layers of PyTorch's that divide by the root of a mean of squares."""
+
+
+def _overflown(value: Values, program: Program, place: int | None) -> Sight | None:
+    """Say whether a value is wrong only in the rows in which float32 has no room for an exponential
+    of a softmax, or for a square: 0 or not finite there, as what is divided by infinity."""
+    layer = None if place is None else program.layers[place]
+    if layer is None or value.dtype.kind != "f" or layer.value.size != value.size:
+        return None
+    x = np.asarray(layer.operation.operands[0].value, np.float32)
+    with np.errstate(over="ignore"):
+        if layer.operation.kind == "softmax":
+            of, large, axis = "exponential", np.exp(x), layer.operation.options["axis"]
+        elif layer.name in _SQUARED:
+            of, large, axis = "square", x * x, -1
+        else:
+            return None
+    rows = np.isinf(large).any(axis, keepdims=True)
+    if not rows.any() or x.size != value.size:
+        return None
+    found, bad = numbers(value), np.broadcast_to(rows, x.shape).reshape(-1)
+    if of == "exponential" and np.array_equal(found.astype(np.float32), large.reshape(-1)):
+        return Sight("overflows", place, {"of": of})
+    wanted, gone = known(layer.value), ~np.isfinite(found) | (found == 0)
+    rest = wanted._replace(numbers=np.where(bad, 0.0, wanted.numbers))
+    is_right = is_equal(np.where(bad, 0.0, found), rest)
+    return Sight("overflows", place, {"of": of}) if is_right and gone[bad].all() else None
 
 
 def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE) -> Sight | None:

@@ -55,11 +55,7 @@ def diagnose(
 
     `outputs` are what it returned for the oracle's inputs, or why it could not be run on them.
     """
-    rows = choose_rows(outputs, diagnosed)
-    found = _look(diagnosed, outputs, runners, rows) if rows else None
-    if found is not None and (_may_be_input(found) or _may_be_of_zeros(found, diagnosed)):
-        other = _look(diagnosed, outputs, runners, _telling_first(diagnosed, outputs, found))
-        found = other if other is not None and _says_more(other, found) else found
+    found = look(diagnosed, outputs, runners)
     if found is None:
         return None
     traced, layers, alignment = found
@@ -68,7 +64,17 @@ def diagnose(
     return _diagnosis(diagnosed, traced, layers, alignment)
 
 
-class _Look(NamedTuple):
+def look(diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool) -> Look | None:
+    """Return the call of a candidate that shows most of where it departs, None without any."""
+    rows = choose_rows(outputs, diagnosed)
+    found = _look(diagnosed, outputs, runners, rows) if rows else None
+    if found is not None and (_may_be_input(found) or _may_be_of_zeros(found, diagnosed)):
+        other = _look(diagnosed, outputs, runners, _telling_first(diagnosed, outputs, found))
+        found = other if other is not None and _says_more(other, found) else found
+    return found
+
+
+class Look(NamedTuple):
     """One call: its steps, PyTorch's layers on the same samples, and both side by side."""
 
     traced: Traced
@@ -78,7 +84,7 @@ class _Look(NamedTuple):
 
 def _look(
     diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool, rows: Sequence[int]
-) -> _Look | None:
+) -> Look | None:
     """Return one call on the samples at `rows`; None where nothing is seen of it."""
     candidate, part, oracle = diagnosed.candidate, diagnosed.part, diagnosed.oracle
     traced = gather_trace(candidate, part, oracle, runners, rows)
@@ -103,15 +109,15 @@ def _look(
         alignment = with_multiplied_sum(alignment, candidate.facts, step.callee, step.variable)
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
         alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
-    return _Look(traced, layers, alignment)
+    return Look(traced, layers, alignment)
 
 
-def _kind(found: _Look) -> MistakeKind | Literal[""]:
+def _kind(found: Look) -> MistakeKind | Literal[""]:
     mistake = found.alignment.mistake
     return "" if mistake is None else mistake.kind
 
 
-def _may_be_input(found: _Look) -> bool:
+def _may_be_input(found: Look) -> bool:
     """Say whether a value of zeros may be the beginning of an input: images have black edges."""
     wrong = found.alignment.wrong
     value = None if wrong is None else found.traced.steps[wrong].value
@@ -122,7 +128,7 @@ def _may_be_input(found: _Look) -> bool:
     return any(not np.resize(each, value.size).any() for each in found.traced.arguments)
 
 
-def _may_be_of_zeros(found: _Look, diagnosed: Diagnosed) -> bool:
+def _may_be_of_zeros(found: Look, diagnosed: Diagnosed) -> bool:
     """Say whether what was seen may come of zeros in the input, of an image's edge or of a ReLU.
 
     A sum of which the last term alone is left is 0 where that is 0, and what is done wrongly to
@@ -137,7 +143,7 @@ def _may_be_of_zeros(found: _Look, diagnosed: Diagnosed) -> bool:
     return is_bias or (mistake.kind == "partly_right" and "start" in mistake.facts)
 
 
-def _says_more(other: _Look, found: _Look) -> bool:
+def _says_more(other: Look, found: Look) -> bool:
     """Say whether a second look shows what the first one only seemed to be."""
     if _kind(found) == "zeros":
         return _kind(other) == "input_returned"
@@ -155,7 +161,7 @@ def _says_more(other: _Look, found: _Look) -> bool:
 
 
 def _telling_first(
-    diagnosed: Diagnosed, outputs: Outputs | Problem, found: _Look
+    diagnosed: Diagnosed, outputs: Outputs | Problem, found: Look
 ) -> tuple[int, ...]:
     """Return places of samples, first those of which a product's last term is nowhere 0.
 

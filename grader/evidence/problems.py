@@ -11,6 +11,7 @@ from grader.assignment import Comparison, Computation
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.execute.known_errors import recognise
+from grader.execute.python_errors import advice_on_python
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages import (
@@ -177,9 +178,9 @@ def explain_failure(failure: FromRunner) -> Problem:
             code="extern_failed",
         )
     reason = say(_REASONS[failure.stage], detail=told_by(failure))
-    return Problem(
-        reason, _HINTS.get(failure.stage, NOTHING), quotes=True, code=_CODES[failure.stage]
-    )
+    cause = advice_on_python(recognise(failure.error_name, failure.message))
+    hint = cause or _HINTS.get(failure.stage, NOTHING)
+    return Problem(reason, hint, quotes=True, code=_CODES[failure.stage])
 
 
 def _ending(failure: TaskFailure) -> Text:
@@ -216,7 +217,8 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
         )
     return Problem(
         say("{name} raised {error}: {message}", name=name, error=failure.error, message=message),
-        say("Call it in a cell of its own, on arrays of the required shapes."),
+        advice_on_python(recognise(failure.error, message))
+        or say("Call it in a cell of its own, on arrays of the required shapes."),
         code="raised",
     )
 
@@ -297,13 +299,14 @@ def explain(
     seen = _seen(outputs, wrong, comparison)
     if outputs.extents:
         seen = join(say("Where {extents}:", extents=outputs.extents), seen)
+    # The cause comes first: how many samples differ mends nothing.
     if isinstance(told, Problem):
-        return Problem(join(seen, told.reason), told.hint, code=told.code)
+        return Problem(join(told.reason, seen), told.hint, code=told.code)
     if told is not None:
-        return Problem(join(seen, told.message), told.advice, code=_code(outputs, comparison))
+        return Problem(join(told.message, seen), told.advice, code=_code(outputs, comparison))
     if outputs.unwritten:
         unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
-        return Problem(join(seen, unwritten), WRITE_THE_OUTPUT, code="unwritten")
+        return Problem(join(unwritten, seen), WRITE_THE_OUTPUT, code="unwritten")
     return Problem(seen, _hint(outputs, wrong, comparison), code=_code(outputs, comparison))
 
 
@@ -353,7 +356,7 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     """Return the next step for outputs that differ as `_seen` says it."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
-        return say("Check the last layers, and which variable goes into bb.emit_output(...).")
+        return say("Check the last steps, and which of them is returned.")
     if str(actual.dtype) != comparison.dtype and _is_mixed(comparison):
         return say(
             'Compute the output in "{wanted}", and cast what it is computed from before the first'
@@ -384,11 +387,11 @@ def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.f
     share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
     if share > 0:
         return say(
-            "{share:.0%} of the elements of these samples are right: look at the edges of the"
-            " loops, at which index belongs to which axis, and where a sum begins.",
+            "{share:.0%} of the elements of these samples are right: find what the others have in"
+            " common, such as position, sign or size.",
             share=share,
         )
     return say(
-        "No element of these samples is right: compare each layer's shape and parameters with"
-        " PyTorch's, one layer after the other."
+        "No element of these samples is right: compare with the right outputs on a small input,"
+        " one operation after the other."
     )

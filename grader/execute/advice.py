@@ -9,6 +9,7 @@ import msgspec
 from grader.assignment import Limits
 from grader.environment import missing_import
 from grader.execute.known_errors import ErrorKind, KnownError
+from grader.execute.python_errors import advice_on_python
 from grader.execute.schedule_errors import advice_on_step
 from grader.language import NOTHING, Text, in_a_row, say
 from grader.report import CellCode
@@ -123,9 +124,9 @@ def advice_for(
         return "missing_import", _advice_on_package(known.names[0])
     if known.kind in _ELSEWHERE:
         return "error", say(_ELSEWHERE[known.kind], name=known.names[0] if known.names else "")
-    step = advice_on_step(known)
-    if step:
-        return "error", step
+    cause = advice_on_step(known) or advice_on_python(known)
+    if cause:
+        return "error", cause
     missing = advice_on_import(known, given.preamble)
     if missing:
         return "missing_import", missing

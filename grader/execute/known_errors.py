@@ -23,6 +23,7 @@ ErrorKind = Literal[
     "interrupted",
     "undefined_name",
     "no_attribute",
+    "of_none",
     "missing_arguments",
     "missing_package",
     "missing_script",
@@ -39,6 +40,10 @@ ErrorKind = Literal[
     "network",
     # of the machine
     "no_compiler",
+    # of NumPy, PyTorch and TVMScript
+    "index_beyond",
+    "product_shapes",
+    "not_well_formed",
     # of TVM's constructors: lengths that do not fit
     "lengths",
     "broadcast",
@@ -83,7 +88,8 @@ class KnownError(msgspec.Struct, frozen=True):
     function of TOPI and its arguments as Python lists them. "missing_package" and "missing_script":
     its name. "lengths":
     the two lengths, found before wanted. "broadcast" and "dense_order": the length that is there,
-    and the one that is added to it.
+    and the one that is added to it. "index_beyond": the axis and its extent. "product_shapes": the
+    first matrix's columns, and the second's rows and columns.
     """
 
     kind: ErrorKind
@@ -149,6 +155,18 @@ _FORMS = (
         "no_attribute",
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
+    _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form(
+        "index_beyond",
+        r"^IndexError: (?:.{0,200}: )?index -?\d{1,9} is out of bounds for (?:axis|dimension)"
+        r" (\d{1,3}) with size (\d{1,9})",
+    ),
+    _form(
+        "product_shapes",
+        r"mat1 and mat2 shapes cannot be multiplied"
+        r" \(\d{1,9}x(\d{1,9}) and (\d{1,9})x(\d{1,9})\)",
+    ),
+    _form("not_well_formed", r"^DiagnosticError: (?:error: )?Program is not well-formed"),
     _form(
         "missing_arguments",
         r"^TypeError: .{0,100}?(conv2d|pool2d)\w{0,20}\(\)"
@@ -251,4 +269,8 @@ def recognise(error: str, message: str) -> KnownError:
 def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
     if kind in ("lengths", "broadcast", "dense_order"):
         return KnownError(kind, numbers=(int(found[1]), int(found[2])))
+    if kind in ("index_beyond", "product_shapes"):
+        return KnownError(kind, numbers=tuple(map(int, found.groups())))
+    if kind in ("of_none", "not_well_formed"):
+        return KnownError(kind)
     return KnownError(kind, names=found.groups())

@@ -13,6 +13,7 @@ from grader.evidence.case import Problem
 from grader.execute.advice import advice_on_import
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.loop_variables import advice_on_loop_variable
+from grader.execute.python_errors import advice_on_python
 from grader.execute.result import LostCell
 from grader.language import Text, in_a_row, say
 from grader.messages import CaptureFailure
@@ -190,7 +191,8 @@ def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> P
 
 def _cause(known: KnownError, preamble: str, layers: Layers) -> Text:
     """Return what mostly lies behind an error and what to do about it, or nothing."""
-    return advice_on_import(known, preamble) or usual_cause(known, layers)
+    cause = advice_on_import(known, preamble) or usual_cause(known, layers)
+    return cause or advice_on_python(known)
 
 
 def _explain_failure(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from grader.language import Sentence, Sentences, Text, in_a_row, join, say
 from grader.render import wording
@@ -325,6 +327,64 @@ def first_causes(report: Report, most: int = 3) -> tuple[Cause, ...]:
 
     ranked = sorted(causes.values(), key=order)
     return tuple(each for each in ranked if each.points > _LEAST)[:most]
+
+
+_ROOM: Final = 400
+"""Characters of a cause that stands in a list: of a longer one the list has the beginning."""
+
+
+def told_cause(cause: Cause, report: Report) -> str:
+    """Return why points were lost, on one line: of outputs that differ the mistake alone.
+
+    How many samples are wrong, and by how much, stands in the part.
+    """
+    said = _said(cause.check, report.parts[cause.part])
+    return wording.one_line(wording.plain(said or cause.check.hint, _ROOM))
+
+
+def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
+    """Return a report for whoever has read a list of these causes: nothing is said twice.
+
+    Of a reason that the list has, the number is left, and what the list leaves out.
+    """
+    numbers: dict[Text, int] = {}
+    for number, cause in enumerate(causes, start=1):
+        said = _said(cause.check, report.parts[cause.part])
+        if said and len(tell(said)) <= _ROOM:
+            numbers.setdefault(said, number)
+    return replace(report, parts=tuple(_listed(part, numbers) for part in report.parts))
+
+
+def _listed(part: Part, numbers: Mapping[Text, int]) -> Part:
+    checks = []
+    for check in part.checks:
+        said = _said(check, part)
+        number = numbers.get(said) if is_lost(check) and said else None
+        if number is not None:
+            seen = say("See {number} at the top.", number=number)
+            check = replace(check, reason=join(seen, _rest(check.reason, said)))
+        checks.append(check)
+    return replace(part, checks=tuple(checks))
+
+
+def _said(check: Check, part: Part) -> Text:
+    """Return the mistake that a diagnosis names where it explains a check, else its reason."""
+    diagnosis = part.diagnosis
+    is_told = check.tells_diagnosis and diagnosis is not None and bool(diagnosis.message)
+    return diagnosis.message if is_told and diagnosis is not None else check.reason
+
+
+def _rest(reason: Text, said: Text) -> Text:
+    """Return a reason without the sentences that were said."""
+    gone = said.parts if isinstance(said, Sentences) else (said,)
+    parts = reason.parts if isinstance(reason, Sentences) else (reason,)
+    return join(*(each for each in parts if each not in gone))
+
+
+def worth(cause: Cause) -> str:
+    """Return how many points mending it may bring."""
+    one, many = say("worth up to {points} point"), say("worth up to {points} points")
+    return tell(one if cause.points == 1 else many, points=wording.points(cause.points))
 
 
 def missing_parts(report: Report) -> frozenset[int]:

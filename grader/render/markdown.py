@@ -12,19 +12,24 @@ leaves outside of it is escaped like any other. In code nothing has a meaning, t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from grader.language import Text, counted, say
 from grader.render import wording
 from grader.render.findings import (
+    Cause,
+    as_listed,
     cells_run,
     circumstances,
+    first_causes,
     is_address,
     is_lost,
     left_to_people,
     place_of,
     reading,
+    told_cause,
+    worth,
 )
 from grader.render.speech import speaking, tell
 from grader.render.step_bars import StepRow, steps_view
@@ -129,11 +134,13 @@ def render_markdown(report: Report) -> bytes:
 def sections(report: Report) -> Iterator[str]:
     """Yield the report's sections in order, each ending in a newline."""
     with speaking(report.language):
+        causes = first_causes(report)
         said = [
             _score(report),
+            *_first(report, causes),
             *([_notes(report.notes)] if report.notes else []),
             *([_overview(report.parts)] if len(report.parts) > 1 else []),
-            *(_part(part, report) for part in report.parts),
+            *(_part(part, report) for part in as_listed(report, causes).parts),
             *([_problems(report)] if report.problems else []),
             *([_speed(report)] if report.timing is not None else []),
             _how(report),
@@ -157,6 +164,16 @@ def _score(report: Report) -> str:
         f"**{', '.join(filter(None, (reached, wording.not_marked(report.open))))}**",
         text(cells_run(report.submission)),
     )
+
+
+def _first(report: Report, causes: Sequence[Cause]) -> Iterator[str]:
+    """Yield what to mend first, an item each."""
+    rows = []
+    for number, cause in enumerate(causes, start=1):
+        title, said = report.parts[cause.part].title, told_cause(cause, report)
+        rows.append(f"{number}. **{text(title)}**: {text(said)} ({text(worth(cause))})")
+    if rows:
+        yield _section(f"## {tell('Fix this first')}", "\n".join(rows))
 
 
 def _notes(notes: tuple[Text, ...]) -> str:

@@ -7,7 +7,7 @@ markup.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from rich import box
@@ -22,7 +22,16 @@ from grader.language import Text as Words
 from grader.language import say
 from grader.render import wording
 from grader.render.diagnosis import diagnosis_section, sample_section
-from grader.render.findings import cells_run, circumstances, left_to_people
+from grader.render.findings import (
+    Cause,
+    as_listed,
+    cells_run,
+    circumstances,
+    first_causes,
+    left_to_people,
+    told_cause,
+    worth,
+)
 from grader.render.graph_text import GraphDrawing
 from grader.render.speech import speaking, tell
 from grader.render.timings import ShareBar, speed_section
@@ -58,10 +67,12 @@ def render(report: Report, console: Console) -> None:
 def _sections(report: Report) -> Iterator[RenderableType]:
     starts = report.submission.starts
     yield _score(report)
+    causes = first_causes(report)
+    yield from _first(report, causes)
     yield from _notes(report)
     if report.parts:
         yield points_table(report.parts)
-    for part in report.parts:
+    for part in as_listed(report, causes).parts:
         yield part_section(part, starts, left_to_people(part, report))
     yield from _problems(report.problems, starts)
     yield from _speed(report.timing)
@@ -148,6 +159,20 @@ def _score(report: Report) -> RenderableType:
 def _notes(report: Report) -> Iterator[RenderableType]:
     if report.notes:
         yield Group(*(Text(wording.plain(note), style="yellow") for note in report.notes))
+
+
+def _first(report: Report, causes: Sequence[Cause]) -> Iterator[RenderableType]:
+    """Yield what to mend first, a line each: three mistakes are seen at once."""
+    if not causes:
+        return
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(ratio=1, overflow="fold")
+    for number, cause in enumerate(causes, start=1):
+        title = wording.one_line(report.parts[cause.part].title)
+        line = Text.assemble((title, "bold"), f": {told_cause(cause, report)} ({worth(cause)})")
+        grid.add_row(f"{number}.", line)
+    yield Group(_Heading(tell("Fix this first")), grid)
 
 
 def points_table(parts: tuple[Part, ...]) -> RenderableType:

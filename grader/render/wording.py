@@ -266,6 +266,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "mean_taken_off": say("the mean is subtracted before it"),
     "added": say("the operands are added; they should be subtracted"),
     "exchanged": say("the operands are subtracted the other way round"),
+    "overflows": say("large numbers overflow to infinity"),
     "negated": say("a value has the opposite sign"),
     "reversed": say("its numbers are in the reverse order along its last axis"),
     "clamp_range": say("numbers are clamped to the wrong range"),

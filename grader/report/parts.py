@@ -136,6 +136,7 @@ MistakeKind = Literal[
     "negated",
     "reversed",
     "clamp_range",
+    "overflows",
     "schedule_step",
 ]
 """A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""

@@ -329,8 +329,8 @@ class TestEquivalence:
         evidence = {"outputs": actual, "diagnosis": DIAGNOSIS}
         outcome = equivalence(case(module(CONV), **evidence), EquivalenceOptions())
         assert ("failed", DIAGNOSIS.advice) == (outcome.verdict, outcome.hint)
-        assert outcome.reason.english.startswith("6 of 6 samples differ from the right outputs")
-        assert outcome.reason.english.endswith(DIAGNOSIS.message.english)
+        message, seen = DIAGNOSIS.message.english, "6 of 6 samples differ from the right outputs"
+        assert outcome.reason.english.startswith(f"{message} {seen}")
 
     def test_a_run_that_failed_is_diagnosed_too(self):
         evidence = {

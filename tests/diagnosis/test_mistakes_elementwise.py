@@ -116,7 +116,10 @@ def test_half_a_layer_norm(student: Compute) -> None:
     [
         (lambda x: x.clamp(-127, 127), {"found": "-127 to 127"}),
         (lambda x: (x + 128).clamp(0, 255), {"found": "0 to 255"}),
-        (lambda x: (x - 128).clamp(-128, 127), {"moved": "before", "shift": -128}),
+        (
+            lambda x: (x - 128).clamp(-128, 127),
+            {"found": "0 to 255", "moved": "moved", "shift": -128},
+        ),
     ],
 )
 def test_another_range(student: Compute, facts: dict[str, Any]) -> None:
@@ -175,3 +178,78 @@ def test_a_factor_that_is_left_out_comes_before_another_operand() -> None:
     mistake = mistake_of(lambda x, y: x - x.abs() * y, lambda x, _: x - x.abs(), X, Y)
     assert mistake is not None
     assert ("layer_left_out", "mul") == (mistake.kind, mistake.layer)
+
+
+def test_what_is_joined_in_the_reverse_order() -> None:
+    mistake = mistake_of(lambda x, y: torch.cat([x, y]), lambda x, y: torch.cat([y, x]), X, Y)
+    assert mistake is not None
+    assert ("operands_swapped", "joined") == (mistake.kind, mistake.facts["of"])
+
+
+def test_a_vector_that_is_read_with_the_index_of_the_row() -> None:
+    vector = Y[0]
+    mistake = mistake_of(lambda x, m: x * m, lambda x, m: x * m[:5, None], X, vector)
+    assert mistake is not None
+    assert ("added_to_columns", "vector") == (mistake.kind, mistake.facts["of"])
+
+
+def test_a_relu_of_every_term_of_a_product() -> None:
+    weight = torch.tensor(np.random.default_rng(7).normal(size=(7, 4)))
+    mistake = mistake_of(
+        lambda x: torch.relu(x @ weight),
+        lambda x: torch.relu(x[:, :, None] * weight).sum(1),
+        X,
+    )
+    assert mistake is not None
+    assert ("relu_in_every_round", "terms") == (mistake.kind, mistake.facts["of"])
+
+
+SCORES = X * np.array([1, 1, 300, 1, 1], np.float32)[:, None]
+
+
+@pytest.mark.parametrize(
+    "student",
+    [
+        lambda x: np.exp(x),
+        lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
+    ],
+)
+def test_exponentials_that_overflow(student: Compute) -> None:
+    layers = record(lambda: torch.softmax(torch.tensor(SCORES).double(), 1).numpy(), [SCORES])
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = student(SCORES)
+    mistake = align([Observed("y", "f", value, takes_input=True)], layers).mistake
+    assert mistake is not None
+    assert ("overflows", "exponential") == (mistake.kind, mistake.facts["of"])
+
+
+def test_squares_that_overflow() -> None:
+    large = X * np.array([1, 1, 1e25, 1, 1], np.float32)[:, None]
+    tensor = torch.tensor(large).double()
+    layers = record(lambda: functional.rms_norm(tensor, (7,)).numpy(), [large])
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = large / np.sqrt((large * large).mean(1, keepdims=True))
+    mistake = align([Observed("y", "f", value, takes_input=True)], layers).mistake
+    assert mistake is not None
+    assert ("overflows", "square") == (mistake.kind, mistake.facts["of"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+def test_a_bias_that_is_added_behind_all_that_follows(dtype: type) -> None:
+    """Its author was told that an operand is missing, and had it twice after adding it."""
+    bias = torch.tensor(np.round(Y[0] * 90)).double()
+    given = np.round(X * 100)
+    tensor = torch.tensor(given).double()
+
+    def scaled(x: Any) -> Any:
+        return (x * 2 - 3).clamp(-128, 127)
+
+    layers = record(lambda: scaled(tensor + bias).numpy(), [given])
+    first = scaled(tensor)
+    steps = [
+        Observed("a", "scaled", first.numpy().astype(dtype), takes_input=True),
+        Observed("b", "add", (first + bias).numpy().astype(np.int64).astype(dtype), takes=(0,)),
+    ]
+    mistake = align(steps, layers).mistake
+    assert mistake is not None
+    assert ("order_swapped", ("add", "clamp")) == (mistake.kind, mistake.facts["layers"])

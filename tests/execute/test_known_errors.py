@@ -16,11 +16,14 @@ import pytest
 import torch
 import tvm
 from tvm import relax, te, topi
-from tvm.script import tirx as T  # noqa: N812 - as courses write it
+from tvm.script import ir as I  # noqa: N812 - as courses write it
+from tvm.script import relax as R  # noqa: N812
+from tvm.script import tirx as T  # noqa: N812
 from tvm.te.tag import TagScope
 
 from grader.execute.known_errors import UNKNOWN, ErrorKind, KnownError, recognise
 from grader.execute.problems import telling_line
+from grader.execute.python_errors import advice_on_python
 from grader.execute.schedule_errors import advice_on_step, explain_step
 from grader.inside.kernel.faults import describe_error, error_name
 
@@ -88,6 +91,33 @@ def sum_and_double(  # type: ignore[no-untyped-def]
             d[vx, vy] = c[vx, vy] * T.float32(2)
 
 
+def exchanged_arguments() -> object:
+    """Write a module whose `main` gives a function its arguments in another order."""
+
+    @I.ir_module
+    class Exchanged:
+        @T.prim_func(s_tir=True)
+        def first(  # type: ignore[no-untyped-def]
+            a: T.Buffer((4,), "float32"),  # type: ignore[valid-type]  # noqa: N805
+            b: T.Buffer((2,), "float32"),  # type: ignore[valid-type]
+            c: T.Buffer((4,), "float32"),  # type: ignore[valid-type]
+        ):
+            for i in range(4):
+                with T.sblock("c"):
+                    vi = T.axis.spatial(4, i)
+                    c[vi] = a[vi] + b[0]
+
+        @R.function
+        def main(  # type: ignore[no-untyped-def]
+            x: R.Tensor((4,), "float32"),  # type: ignore[valid-type]  # noqa: N805
+            y: R.Tensor((2,), "float32"),  # type: ignore[valid-type]
+        ):
+            cls = Exchanged  # type: ignore[name-defined]
+            return R.call_tir(cls.first, (y, x), R.Tensor((4,), "float32"))
+
+    return Exchanged
+
+
 class Blocks(NamedTuple):
     """A schedule of a sum and what follows it, with its blocks and their loops."""
 
@@ -122,6 +152,14 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     (stubbed, KnownError("not_implemented")),
     (lambda: eval("relaxed", {}), KnownError("undefined_name", ("relaxed",))),
     (lambda: topi.linear, KnownError("no_attribute", ("tvm.topi", "linear"))),
+    (lambda: None.detach(), KnownError("of_none")),  # type: ignore[attr-defined]
+    (lambda: np.zeros((3, 5))[1, 5], KnownError("index_beyond", numbers=(1, 5))),
+    (lambda: torch.zeros(3, 5)[1, 5], KnownError("index_beyond", numbers=(1, 5))),
+    (
+        lambda: torch.zeros(1, 4) @ torch.zeros(3, 4),
+        KnownError("product_shapes", numbers=(4, 3, 4)),
+    ),
+    (exchanged_arguments, KnownError("not_well_formed")),
     (
         lambda: topi.nn.conv2d(1, 2),
         KnownError("missing_arguments", ("conv2d", "'strides', 'padding', and 'dilation'")),
@@ -292,6 +330,19 @@ def test_it_is_read_by_its_words(error: str, message: str, kind: ErrorKind) -> N
 def test_every_kind_is_raised_here() -> None:
     raised = {known.kind for _, known in REAL} | {kind for _, _, kind in WORDED}
     assert {*get_args(ErrorKind)} == raised | {"unknown"}
+
+
+def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
+    kinds = ("of_none", "index_beyond", "product_shapes", "not_well_formed")
+    known = [each for _, each in REAL if each.kind in kinds]
+    assert all(advice_on_python(each) for each in known)
+    assert 5 == len(known)
+
+
+def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:
+    transposed = advice_on_python(KnownError("product_shapes", numbers=(784, 128, 784)))
+    other = advice_on_python(KnownError("product_shapes", numbers=(784, 128, 10)))
+    assert [True, False] == ["Transpose" in each.english for each in (transposed, other)]
 
 
 def test_what_tvm_refuses_in_a_schedule_is_explained() -> None:

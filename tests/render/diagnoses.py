@@ -6,6 +6,7 @@ import base64
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from grader.data.drawing import CLASS_NAMES
 from grader.diagnosis.explain import encode_png
@@ -69,3 +70,28 @@ def with_diagnosis(
         "emit_te", foreign("The model"), 0.0, 30.0, (check,), diagnosis=diagnosis, sample=sample
     )
     return msgspec.structs.replace(sample_reports.typical(), parts=(part,))
+
+
+def three_mistakes() -> Report:
+    """Return a report whose parts have a mistake each, of which two are known from PyTorch."""
+    wrong = [replace(_mistaken(number), id=f"part{number}") for number in (1, 2, 3)]
+    return replace(sample_reports.typical(), parts=tuple(wrong), timing=None)
+
+
+def _mistaken(number: int) -> Part:
+    part = sample_reports.typical().parts[1]
+    diagnosis = replace(
+        DIAGNOSIS, message=foreign(f"Mistake {number}."), advice=foreign(f"Mend {number}.")
+    )
+    reason = join(diagnosis.message, foreign("9 of 9 samples differ."))
+    check = replace(
+        part.checks[0],
+        verdict="failed",
+        score=0.0,
+        max_score=float(10 - number),
+        code="values",
+        reason=reason,
+        hint=diagnosis.advice,
+        tells_diagnosis=True,
+    )
+    return replace(part, title=foreign(f"Part {number}"), checks=(check,), diagnosis=diagnosis)

@@ -15,6 +15,7 @@ from grader.render.markdown import MOST_PROBLEMS, block, code, lines, render_mar
 from grader.render.wording import one_line, plain, spans
 from grader.report import CellProblem, Diagnosis, Report, Step
 from tests import sample_reports
+from tests.render.diagnoses import three_mistakes
 from tests.render.foreign import CONTROLS, HARMFUL, everywhere, with_cells
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -51,6 +52,13 @@ class TestContent:
         assert "**77.5 of 100 points**" in top
         assert "15 of 17 code cells ran to the end." in top
         assert "- The convolution, scheduled: 22.5 of 30" in top
+
+    def test_what_comes_first_is_a_list_before_the_parts_and_not_said_again(self) -> None:
+        said = rendered(three_mistakes())
+        top = said[said.index("## Fix this first") :].split("\n##")[0].splitlines()
+        assert "1. **Part 1**: Mistake 1. (worth up to 9 points)" == top[2]
+        assert 3 == sum(line[:1].isdigit() for line in top)
+        assert [1, 1, 1] == [said.count(f"Mistake {n}.") for n in (1, 2, 3)]
 
     def test_a_lost_point_has_its_reason_and_its_next_step(self) -> None:
         assert (

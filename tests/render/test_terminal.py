@@ -13,9 +13,30 @@ from grader.language import foreign
 from grader.render.terminal import WIDEST
 from grader.report import Check, Report, texts, ungraded_report
 from tests import sample_reports
+from tests.render.diagnoses import three_mistakes
 from tests.render.pages import flat, page
 
 WIDTHS = [40, 80, 120]
+
+
+class TestWhatComesFirst:
+    """Three mistakes are seen on one screen, before anything else is told of them."""
+
+    def test_three_mistakes_are_three_lines_before_the_parts(self) -> None:
+        lines = page(three_mistakes()).splitlines()
+        place = lines.index("Fix this first") + 2
+        assert [
+            f"{n}. Part {n}: Mistake {n}. (worth up to {10 - n} points)" for n in (1, 2, 3)
+        ] == lines[place : place + 3]
+        assert place + 3 < 24
+
+    def test_what_they_say_is_not_said_again(self) -> None:
+        text = flat(page(three_mistakes()))
+        assert [1, 1, 1] == [text.count(f"Mistake {n}.") for n in (1, 2, 3)]
+        assert "See 2 at the top. 9 of 9 samples differ. What to do: Mend 2." in text
+
+    def test_with_full_marks_there_is_nothing_to_mend(self) -> None:
+        assert "Fix this first" not in page(sample_reports.full_marks())
 
 
 class TestContent:

@@ -16,7 +16,14 @@ from markupsafe import Markup, escape
 from grader.language import say
 from grader.render import wording
 from grader.render.final_grade import DecidedPart, FinalGrade, as_decided
-from grader.render.findings import cells_run, circumstances, first_causes, missing_parts, place_of
+from grader.render.findings import (
+    as_listed,
+    cells_run,
+    circumstances,
+    first_causes,
+    missing_parts,
+    place_of,
+)
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.decisions import with_decisions
@@ -263,16 +270,16 @@ class _Page:
         if final is not None:
             self._decided = {each.id: each for each in final.told}
             report = as_decided(report, final.told)
-        self._report = cleaned(report)
         self._whose = whose
         self._final = final
         self._cell_count = len(report.cells)
         self._shown, self._is_full = 0, False
         self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
         self._words = words()
-        self._notebook = Notebook(self._report)
         # Of texts as they were said: a clean one is words alone.
         causes = [each for each in first_causes(report) if each.part < PARTS]
+        self._report = cleaned(as_listed(report, causes))
+        self._notebook = Notebook(self._report)
         self._first = tuple(first_view(each, report) for each in causes)
         self._missing = missing_parts(report) - {each.part for each in causes[:1]}
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.findings import Cause, is_lost, left_to_people
+from grader.render.findings import Cause, is_lost, left_to_people, told_cause, worth
 from grader.render.html.graph_drawing import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
@@ -60,8 +60,8 @@ _ENLARGED = 112
 
 _SCORE_DIGITS = 4
 
-_REASON, _TITLE = 4_000, 500
-"""Characters of the reason, or the advice, and of the titles of what comes first."""
+_TITLE = 500
+"""Characters of the titles of what comes first."""
 
 
 class CheckView(NamedTuple):
@@ -129,9 +129,7 @@ class FirstView(NamedTuple):
 
     anchor: str
     title: str
-    check: str
-    reason: str
-    hint: str
+    said: str
     brings: str
 
 
@@ -157,15 +155,11 @@ class PartView(NamedTuple):
 
 def first_view(cause: Cause, report: Report) -> FirstView:
     """Return what is said of the first thing to mend."""
-    reason, hint = (wording.plain(each, _REASON) for each in (cause.check.reason, cause.check.hint))
-    brings = say("Worth up to {points} point."), say("Worth up to {points} points.")
     return FirstView(
         anchor=part_anchor(cause.part + 1),
         title=wording.one_line(wording.plain(report.parts[cause.part].title, _TITLE)),
-        check=wording.one_line(wording.plain(cause.check.title, _TITLE)),
-        reason=reason,
-        hint=hint,
-        brings=tell(brings[cause.points != 1], points=wording.points(cause.points)),
+        said=told_cause(cause, report),
+        brings=worth(cause),
     )
 
 

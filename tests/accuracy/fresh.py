@@ -1,0 +1,257 @@
+"""What is said of mistakes that nobody chose: random edits of solved notebooks, run and explained.
+
+Each edit is a cell at the end of the notebook, which does once more what the part needs. Those that
+change the result are explained as submissions are, and what is said is held against the notebook
+without the edit: the first step that gives another value than there is the wrong one. An advice
+that names a change is applied to PyTorch: with the mistake, PyTorch gives the submission's outputs.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import msgspec
+import nbformat
+import numpy as np
+
+from grader.assignment import PartTable
+from grader.authoring.subject import Notebooks, bound_names
+from grader.course import load_course
+from grader.diagnosis.align import _LEFT_OUT
+from grader.diagnosis.explain import explain_case
+from grader.diagnosis.layers import Program, is_equal, known, numbers
+from grader.diagnosis.matching import Observed
+from grader.diagnosis.mistakes import LikelyMistake, last_output
+from grader.diagnosis.report import Diagnosed, Look, choose_rows, look
+from grader.diagnosis.tracing import gather_trace
+from grader.evidence.candidates import gather_outputs
+from grader.evidence.case import Candidate, Case, Evidence, Problem
+from grader.evidence.operations import one_thread
+from grader.evidence.problems import wrong_samples
+from grader.grading.pipeline import run_notebook
+from grader.grading.preparation import Preparation, Settings
+from grader.messages import Capture
+from grader.progress import Silent
+from grader.report import Diagnosis
+from grader.sandbox.interface import Sandbox
+from tests.accuracy.accuracy import ROOT, SAMPLES, SEED, Runners, _of
+from tests.accuracy.edits import Edit, edits
+from tests.diagnosis.test_advice import AT_SIGHT, changes, is_same, is_told, values_of
+
+SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch", "quantized", "graph-passes")
+
+VAGUE = frozenset({"", "partly_right", "other_operand"})
+"""Mistakes that say where to look, and not what is wrong."""
+
+_BESIDE = frozenset({*_LEFT_OUT, "order_swapped", "other_step_returned", "outputs_swapped"})
+"""Mistakes of which the step before the first wrong value may be named: it lacks what follows."""
+
+
+class Fresh(NamedTuple):
+    """An edit of a part that runs, and the candidates with and without it."""
+
+    part: PartTable
+    edit: Edit
+    candidate: Candidate
+    right: Candidate
+
+
+class Said(NamedTuple):
+    """What is said of an edit, and whether it holds.
+
+    `first` is whether the first wrong step is named, `advice` whether the change that is advised
+    leads to the right outputs; each is None where that cannot be judged, or none is advised.
+    `wrong` are sentences that do not hold, and why.
+    """
+
+    fresh: Fresh
+    diagnosis: Diagnosis | None
+    first: bool | None
+    advice: bool | None
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def is_named(self) -> bool:
+        """Say whether it is told what is wrong, and not only where."""
+        return self.diagnosis is not None and self.diagnosis.mistake not in VAGUE
+
+    @property
+    def is_bad(self) -> bool:
+        """Say whether something is wrong, or missing."""
+        return bool(self.wrong) or self.first is False or self.advice is False or not self.is_named
+
+    def __str__(self) -> str:
+        edit, found = self.fresh.edit, self.diagnosis
+        told = (
+            "nothing"
+            if found is None
+            else f"[{found.mistake}] {found.message.english} {found.advice.english}"
+        )
+        marks = [*self.wrong]
+        marks += ["another step"] * (self.first is False) + ["advice"] * (self.advice is False)
+        return f"{self.fresh.part.id}, {edit.about}: {told} ({'; '.join(marks) or 'unnamed'})"
+
+
+class FreshTrial:
+    """Random edits of an assignment's reference: `count` that change the result, or fewer."""
+
+    def __init__(self, slug: str, sandbox: Sandbox, jobs: int, count: int, seed: int) -> None:
+        self.chosen = load_course(ROOT).get(slug)
+        self.prepared = Preparation(self.chosen, Settings(sandbox, seed=SEED))
+        self.jobs, self.count = jobs, count
+        self._generator = random.Random(f"{slug} {seed}")
+        self._notebooks = Notebooks(ROOT, self.chosen)
+
+    def said(self) -> list[Said]:
+        """Return what is said of the edits that change the result."""
+        found: list[Said] = []
+        with Runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
+            for made in self._made():
+                told = executor.map(lambda each: self._told(each, runners), made)
+                found += [each for each in told if each is not None]
+                if len(found) >= self.count:
+                    return found[: self.count]
+        return found
+
+    def _made(self) -> Iterator[list[Fresh]]:
+        """Yield what edits make, a run of the notebook at a time."""
+        reference = self._notebooks.reference
+        right = self._right(run_notebook(copy.deepcopy(reference), self.prepared, Silent()))
+        sources = [c.source for c in reference.cells if c.cell_type == "code" and c.source.strip()]
+        written = {part.id: self._written(sources, one.capture.cell) for part, one in right}
+        endless = {part.id: edits(written[part.id], self._generator) for part, _ in right}
+        while endless:
+            drawn = []
+            for part, one in right:
+                edit = next(endless.get(part.id, iter(())), None)
+                if edit is None:
+                    endless.pop(part.id, None)
+                else:
+                    drawn.append((part, one, edit))
+            yield self._run(drawn, len(sources)) if drawn else []
+
+    def _right(self, execution: Any) -> list[tuple[PartTable, Candidate]]:
+        """Return the reference's own candidate of each part."""
+        captures = execution.captures
+        found = []
+        for part in self.chosen.assignment.part:
+            own = [] if part.entry_kind == "space" else _of(part, captures)
+            found += [(part, each) for each in own[-1:]]
+        return found
+
+    def _written(self, sources: Sequence[str], cell: int) -> str:
+        """Return the text of a cell, behind those of the solution's cells that it needs."""
+        given = {each.source for each in self._notebooks.template.cells}
+        own = [each for each in sources[:cell] if each not in given and _tree(each) is not None]
+        needed, waiting = list[str](), {*_names(sources[cell - 1])}
+        for source in reversed(own):
+            if source == sources[cell - 1] or bound_names(source) & waiting:
+                needed.insert(0, source)
+                waiting |= _names(source)
+        return "\n\n".join(needed)
+
+    def _run(self, drawn: Sequence[tuple[PartTable, Candidate, Edit]], before: int) -> list[Fresh]:
+        notebook = copy.deepcopy(self._notebooks.reference)
+        notebook.cells += [nbformat.v4.new_code_cell(edit.source) for _, _, edit in drawn]
+        captures = run_notebook(notebook, self.prepared, Silent()).captures
+        found = []
+        for number, (part, right, edit) in enumerate(drawn, start=before + 1):
+            own = [e for e in captures if isinstance(e, Capture) and e.cell == number]
+            found += [Fresh(part, edit, each, right) for each in _of(part, own)[-1:]]
+        return found
+
+    def _told(self, fresh: Fresh, runners: Any) -> Said | None:
+        """Return what is said of an edit; None where its outputs are right, or there are none."""
+        oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(fresh.part)
+        part = msgspec.structs.replace(fresh.part, samples=SAMPLES)
+        comparison = self.chosen.assignment.comparison(part)
+        outputs = gather_outputs(fresh.candidate, part, oracle, runners, comparison)
+        if isinstance(outputs, Problem) or not wrong_samples(outputs, comparison).any():
+            return None
+        oracle = oracle.groups[outputs.group]
+        candidate = fresh.candidate.taking(oracle.shapes(part))
+        diagnosed = Diagnosed(candidate, part, self.chosen.assignment, oracle)
+        case = Case(candidate, Evidence(outputs=outputs), comparison)
+        evidence = explain_case(case, diagnosed, runners).evidence
+        found = look(diagnosed, outputs, runners)
+        told = evidence.diagnosis
+        if evidence.schedule is not None or found is None or told is None:
+            return Said(fresh, told, None, None)
+        rows = choose_rows(outputs, diagnosed)
+        right = diagnosed._replace(candidate=fresh.right.taking(oracle.shapes(part)))
+        return _judged(fresh, told, found, _values(right, found.traced.rows or rows, runners))
+
+
+def _values(diagnosed: Diagnosed, rows: Sequence[int], runners: Any) -> dict[str, Any]:
+    """Return the values of a right candidate's steps on the same samples, by their variables."""
+    traced = gather_trace(diagnosed.candidate, diagnosed.part, diagnosed.oracle, runners, rows)
+    if isinstance(traced, Problem):
+        return {}
+    return {each.variable: each.value for each in traced.steps if each.value is not None}
+
+
+def _judged(fresh: Fresh, told: Diagnosis, found: Look, right: dict[str, Any]) -> Said:
+    steps, alignment = found.traced.steps, found.alignment
+    wrong = _first_wrong(found, right)
+    first = None
+    if wrong is not None:
+        is_beside = told.mistake in _BESIDE and told.wrong < wrong
+        first = told.wrong == wrong or is_beside
+    advice = None if alignment.mistake is None else _leads(alignment.mistake, found)
+    said, message = [], told.message.english
+    if "the shape is" in message and _has_right_shape(steps[told.wrong], right):
+        said.append("the shape is right")
+    if wrong is not None and told.wrong > wrong and "Up to" in message:
+        said.append("what comes before is not right")
+    return Said(fresh, told, first, advice, tuple(said))
+
+
+def _has_right_shape(step: Observed, right: dict[str, Any]) -> bool:
+    wanted = right.get(step.variable)
+    return wanted is not None and step.value is not None and wanted.shape == step.value.shape
+
+
+def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
+    """Return the first step whose value no step of the right module has; None without any."""
+    for place, step in enumerate(found.traced.steps):
+        if step.value is None:
+            return place
+        if not any(_is_same(step.value, each) for each in right.values()):
+            return place
+    return None
+
+
+def _is_same(found: Any, wanted: Any) -> bool:
+    return np.array_equal(found, wanted) or is_equal(numbers(found), known(wanted))
+
+
+def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
+    """Say whether the mistake that is told gives what was returned; None where it is no change."""
+    if mistake.kind in AT_SIGHT or mistake.kind in VAGUE:
+        return None
+    actual = found.traced.steps[-1].value
+    with one_thread():
+        program = Program(found.layers)
+        last = last_output(program)
+        alike = [each for each in changes(program) if is_told(each, mistake, program)]
+        if not alike or last is None or actual is None:
+            return None
+        outputs = [values_of(each, program).get(last) for each in alike]
+    return any(each is not None and is_same(each, actual) for each in outputs)
+
+
+def _names(source: str) -> set[str]:
+    tree = _tree(source)
+    return set() if tree is None else {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+
+def _tree(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return None
