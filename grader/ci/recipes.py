@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from grader.ci.wheel import Checkout, Installed, Wheel, lock_files
+from grader.ci.wheel import Checkout, Installed, lock_files
 from grader.course import Course, CourseAssignment, load_course
 from grader.errors import CourseError, UsageError
 from grader.files import write_whole
@@ -281,12 +281,8 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     """Return the archive. Raises GraderError for choices that cannot be."""
     root = choices.directory if choices.course is None else choices.directory / choices.course
-    chosen = _choose(load_course(root), choices.assignment)
-    if not isinstance(choices.install, Wheel):
-        raise UsageError(
-            say("Gradescope cannot install the folder {folder}.", folder=choices.install.folder),
-            say("Leave out --install, or name a wheel: `make wheel` builds one."),
-        )
+    chosen = _choose(load_course(root), choices.assignment, "Gradescope")
+    _wheel_of(choices.install, "Gradescope")
     slug = chosen.assignment.slug
     seconds = {"SECONDS": str(choices.minutes * 60 - _SPARE_SECONDS)}
     grading = fill("run_autograder", {"ASSIGNMENT": slug}, shlex.quote, seconds)
@@ -301,20 +297,34 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     return {ARCHIVE: _pack(scripts, files)}
 
 
-def _choose(course: Course, slug: str | None) -> CourseAssignment:
-    """Return the assignment: Gradescope has one for each of its own. Raises GraderError."""
+def _wheel_of(install: Installed, service: str) -> None:
+    """Raise UsageError for what a service cannot install: it has no checkout of this project."""
+    if isinstance(install, Checkout):
+        raise UsageError(
+            say(
+                "{service} cannot install the folder {folder}.",
+                service=service,
+                folder=install.folder,
+            ),
+            say("Leave out --install, or name a wheel: `make wheel` builds one."),
+        )
+
+
+def _choose(course: Course, slug: str | None, service: str) -> CourseAssignment:
+    """Return the assignment: a service has one for each of its own. Raises GraderError."""
     if slug is None and len(course.assignments) > 1:
         known = ", ".join(sorted(course.assignments))
         raise UsageError(
-            say("A Gradescope autograder is for one assignment."),
+            say("An autograder of {service} is for one assignment.", service=service),
             say("Name it with --assignment SLUG: {known}.", known=known),
         )
     chosen = course.get(slug or next(iter(course.assignments)))
     if chosen.assignment.sandbox.minimum == "none":
         raise CourseError(
             say(
-                "Gradescope grades as root, and this assignment may be graded without "
-                "isolation: a submission could read the oracle and write its own points."
+                "{service} writes points where submissions run, and this assignment may be graded "
+                "without isolation: a submission could read the oracle and write its own points.",
+                service=service,
             ),
             say('Let `minimum` under [sandbox] in assignment.toml be "basic" or "minimal".'),
         )
@@ -345,3 +355,34 @@ def _entry(name: str, mode: int) -> zipfile.ZipInfo:
     entry.create_system = 3  # Unix: only then are the permissions read
     entry.external_attr = (_REGULAR_FILE | mode) << 16
     return entry
+
+
+AUTOGRADER = Path("autograder.py")
+RELEASE = "release.json"
+"""What `grader release` leaves in the folder that it writes."""
+
+
+def classroom50_files(choices: Choices) -> dict[Path, bytes]:
+    """Return the bundle of an assignment in Classroom 50. Raises GraderError for what cannot be.
+
+    Classroom 50 publishes bundles, so it takes a release: of a course it would publish the
+    reference and hidden parts.
+    """
+    root = choices.directory if choices.course is None else choices.directory / choices.course
+    if not (root / RELEASE).is_file():
+        raise UsageError(
+            say("{course} is no release, and Classroom 50 publishes bundles.", course=str(root)),
+            say("Make a release, and name its folder: grader release DIR, then --course DIR."),
+        )
+    chosen = _choose(load_course(root), choices.assignment, "Classroom 50")
+    _wheel_of(choices.install, "Classroom 50")
+    plain = {"SECONDS": str(choices.minutes * 60), "DIGEST": json.dumps(_digest(choices.install))}
+    words = {"ASSIGNMENT": chosen.assignment.slug}
+    script = fill("classroom50_autograder", words, json.dumps, plain)
+    inside = PurePosixPath("course/assignments", chosen.folder.name)
+    files = {
+        **lock_files(choices.install),
+        **_assignment_files(chosen.folder, inside),
+        f"course/{RELEASE}": (root / RELEASE).read_bytes(),
+    }
+    return {AUTOGRADER: script.encode(), **{Path(name): each for name, each in files.items()}}

@@ -26,7 +26,7 @@ FOUND = 1
 ci = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Grade on push: GitHub, GitLab or Gradescope.",
+    help="Grade on push: GitHub, GitLab, Gradescope or Classroom 50.",
     no_args_is_help=True,
 )
 init = typer.Typer(
@@ -145,6 +145,44 @@ def gradescope(
         say(
             "Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the"
             " same\ntime limit there, and test it with the reference and with the empty template."
+        ),
+    )
+
+
+@init.command(
+    cls=CommandWithExamples,
+    epilog="grader ci init classroom50 --course public --assignment e2e-conv --directory bundle",
+)
+def classroom50(
+    course: Annotated[
+        Path, typer.Option(metavar="DIR", help="Release of the course: the bundle is public.")
+    ],
+    directory: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the bundle (default: this folder).")
+    ] = Path(),
+    assignment: AssignmentOption = None,
+    install: InstallOption = None,
+    minutes: MinutesOption = 8,
+    force: ForceOption = False,
+) -> None:
+    """Write an autograder for Classroom 50: autograder.py and its bundle."""
+    from grader.ci.recipes import Choices, classroom50_files
+    from grader.ci.wheel import find_installed
+
+    choices = Choices(
+        directory=directory,
+        assignment=assignment,
+        course=course.absolute(),
+        install=find_installed(install, directory),
+        minutes=minutes,
+        force=force,
+    )
+    _write(classroom50_files, choices)
+    tell(
+        Console(emoji=False),
+        say(
+            "Next: commit them to your classroom50 repository, as "
+            "CLASSROOM/autograders/ASSIGNMENT/."
         ),
     )
 

@@ -186,8 +186,11 @@ _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "section": ("section", "sections", "group", "groups"),
     "github": ("github", "github username", "github login"),
 }
-"""What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom and Brightspace. Of
-several that would do, the first in this list is taken."""
+"""What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom, Classroom 50 and
+Brightspace. Of several that would do, the first in this list is taken."""
+
+_OF_CLASSROOM50 = frozenset({"username", "github id"})
+"""Columns of students.csv of Classroom 50: the name of a user there is the login on GitHub."""
 
 _OTHER_IDS = ("canvas id", "canvas user id")
 """Columns that identify students elsewhere, and by which nobody is called here."""
@@ -337,11 +340,14 @@ def _named(header: Sequence[str]) -> dict[str, int]:
         folded(name.replace("_", " ").replace("-", " ")): at for at, name in enumerate(header)
     }
     places = {name.replace("e mail", "email"): at for name, at in places.items()}
-    return {
+    found = {
         field: next(places[name] for name in names if name in places)
         for field, names in _HEADERS.items()
         if any(name in places for name in names)
     }
+    if places.keys() >= _OF_CLASSROOM50:
+        found.setdefault("github", places["username"])
+    return found
 
 
 def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@
 | moodle | `Ada Lovelace_12_assignsubmission_file_/hw.ipynb`: name, participant; or no folders |
 | gradescope | `submission_1234/hw.ipynb`, and `submission_metadata.yml`, which says whose it is |
 | brightspace | `12-34 - Ada Lovelace - Nov 3, 2026 1205 PM/hw.ipynb`, or the same before a file |
-| classroom | clones of repositories of GitHub Classroom: `hw-adalovelace/.git` |
+| classroom | clones of repositories of Classroom 50: `mlc-hw-adalovelace/.git` |
 | nbgrader | `submitted/ada/hw/hw.ipynb`, with `timestamp.txt` |
 | folders | a folder for each student, or a notebook |
 
@@ -363,7 +363,7 @@ def _brightspace(folder: Path, _: str | None) -> FolderContents:
     return FolderContents("brightspace", handed_in, tuple(strangers), tuple(unclear))
 
 
-# --- GitHub Classroom -----------------------------------------------------------------------------
+# --- Classroom 50, and GitHub Classroom before it -------------------------------------------------
 
 
 def _classroom(folder: Path, assignment: str | None) -> FolderContents:

@@ -147,7 +147,7 @@ def _is_another(person: RosterPerson, handed_in: Delivery) -> bool:
 
 
 def with_logins(handed_in: Sequence[Delivery], logins: Container[str]) -> tuple[Delivery, ...]:
-    """Return clones of GitHub Classroom's with the logins that their names end in."""
+    """Return clones of repositories with the logins that their names end in."""
     prefix = clone_prefix([each.keys.get("folder", "") for each in handed_in], logins)
     return tuple(
         replace(each, keys={**each.keys, "login": name.removeprefix(prefix)})

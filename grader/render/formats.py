@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from grader.render.audience import Audience, shown
+from grader.render.classroom50 import render_classroom50
 from grader.render.github import render_annotations, render_classroom, render_github
 from grader.render.junit import render_junit
 from grader.render.markdown import render_markdown
+from grader.render.prairielearn import render_prairielearn
 from grader.render.terminal import WIDEST, render
 from grader.report import Report, encode_report
 
@@ -56,6 +58,8 @@ FORMATS: Mapping[str, Renderer] = MappingProxyType(
         "github": render_github,
         "annotations": render_annotations,
         "classroom": render_classroom,
+        "classroom50": render_classroom50,
+        "prairielearn": render_prairielearn,
         "markdown": render_markdown,
     }
 )

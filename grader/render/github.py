@@ -1,12 +1,13 @@
-"""The report for GitHub: summary and annotations for Actions, a result for Classroom.
+"""The report for GitHub: summary and annotations for Actions, a result for Classroom's reporter.
 
 A summary is Markdown of at most 1 MiB, appended to the file that $GITHUB_STEP_SUMMARY names. Lines
 such as `::error file=hw.ipynb,line=7::message` on a step's output are annotations; of each kind ten
 are shown. Both are described on
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 
-The reporter (classroom-resources/autograding-grading-reporter) decodes what the variable
-NAME_RESULTS holds for each NAME of its input `runners`, prints the tests, and adds up their points.
+GitHub Classroom has ended, and its reporter is still in workflows that were made for it. The
+reporter (classroom-resources/autograding-grading-reporter) decodes what the variable NAME_RESULTS
+holds for each NAME of its input `runners`, prints the tests, and adds up their points.
 What it prints reaches the log of the job, where a line of a student's text must be no command.
 """
 
@@ -75,7 +76,7 @@ def _cut(report: Report) -> bytes:
 def render_annotations(report: Report) -> bytes:
     """Return a report as workflow commands, one a line: for the output of a step, not a file.
 
-    The two notices at the end are what GitHub Classroom reads.
+    The two notices at the end are what GitHub Classroom read.
     """
     with speaking(report.language):
         findings = list(_findings(report))
@@ -133,7 +134,7 @@ def _joined(said: Iterable[str]) -> str:
 
 
 def _notices(report: Report) -> Iterator[Annotation]:
-    """Yield the notices by which the reporter of GitHub Classroom hands over the points."""
+    """Yield the notices by which GitHub Classroom's reporter hands over the points."""
     if not report.max_score:
         return
     reached, most = wording.points(report.score), wording.points(report.max_score)
@@ -217,12 +218,12 @@ def _case(
     title: str, status: Status, score: float, said: str, report: Report, line: int | None = None
 ) -> ClassroomCase:
     return ClassroomCase(
-        name=_inert(title),
+        name=inert(title),
         status=status,
         score=score,
-        message=_inert(said) or None,
+        message=inert(said) or None,
         test_code="",
-        filename=_inert(wording.one_line(report.submission.name)),
+        filename=inert(wording.one_line(report.submission.name)),
         line_no=line or 0,
         duration=0.0,
     )
@@ -234,6 +235,6 @@ def _status(check: Check) -> Status:
     return "error" if check.verdict == "not_graded" else "fail"
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Return text that is no workflow command wherever it is printed."""
     return _COMMAND.sub(_BREAK, text)

@@ -75,6 +75,13 @@ class TestCommand:
         assert following in said
         assert (here / file).stat().st_size > 1000
 
+    def test_a_bundle_for_classroom50_is_made_of_a_release(self, here: Path, wheel: str) -> None:
+        (here / "release.json").write_text("{}")
+        code, said = init("classroom50", "--course", ".", "--directory", "b", "--install", wheel)
+        assert 0 == code, said
+        assert "CLASSROOM/autograders/ASSIGNMENT/" in said
+        assert (here / "b/autograder.py").exists() and (here / "b/course/release.json").exists()
+
     def test_what_is_there_is_overwritten_only_by_force(self, here: Path, wheel: str) -> None:
         path = here / ".gitlab-ci.yml"
         path.write_text("mine")

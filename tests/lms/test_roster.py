@@ -26,6 +26,10 @@ Identifier,"Full name","Email address",Grade
 """
 GRADESCOPE = "First Name,Last Name,SID,Email,Section\nAda,Lovelace,0012,ada@example.org,A\n"
 CLASSROOM = '"identifier","github_username","github_id","name"\n"ada","adal","1",""\n'
+CLASSROOM50 = (
+    "username,first_name,last_name,email,section,github_id,role\n"
+    "Ada-Ob,Ada,O'Brien,ada@example.org,Mon,101,student\nmin-kim,Min,Kim,,,102,\n"
+)
 BRIGHTSPACE = "OrgDefinedId,Username,Last Name,First Name,Email\n#12,ada,Lovelace,Ada,a@e.org\n"
 OWN = "id;name;email;github\nada;Ada Lovelace;ada@example.org;lovelace\nmin;김 민;;min-kim\n"
 
@@ -49,13 +53,25 @@ def whose(roster: Roster, name: str = "", **keys: str) -> str | None:
         (MOODLE, ["ada@example.org", "min@example.org"]),
         (GRADESCOPE, ["ada@example.org"]),
         (CLASSROOM, ["ada"]),
+        (CLASSROOM50, ["Ada-Ob", "min-kim"]),
         (BRIGHTSPACE, ["ada"]),
         (OWN, ["ada", "min"]),
     ],
-    ids=["canvas", "moodle", "gradescope", "classroom", "brightspace", "own"],
+    ids=["canvas", "moodle", "gradescope", "classroom", "classroom50", "brightspace", "own"],
 )
 def test_every_systems_roster_is_read(tmp_path: Path, text: str, ids: list[str]) -> None:
     assert ids == [person.id for person in roster_of(tmp_path, text).people]
+
+
+def test_a_user_of_classroom50_is_called_as_on_github(tmp_path: Path) -> None:
+    roster = roster_of(tmp_path, CLASSROOM50)
+    assert {"ada-ob", "min-kim"} == roster.logins
+    assert "Ada-Ob" == whose(roster, login="ada-ob")
+    assert ("Ada O'Brien", "Mon") == (roster.people[0].name, roster.people[0].section)
+
+
+def test_a_user_name_beside_no_number_of_github_is_no_login_of_github(tmp_path: Path) -> None:
+    assert frozenset() == roster_of(tmp_path, BRIGHTSPACE).logins
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

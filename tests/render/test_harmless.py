@@ -190,6 +190,8 @@ HARMLESS: dict[str, Callable[[str], None]] = {
     "github": markdown_document,
     "annotations": workflow_commands,
     "classroom": base64_document,
+    "classroom50": json_document,
+    "prairielearn": json_document,
     "markdown": markdown_document,
 }
 
