@@ -70,15 +70,37 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
     """
     out = _Telling(tell, limits, time.process_time() + seconds - _SPARE_SECONDS)
     try:
-        if zipfile.is_zipfile(file):
-            _unpack_zip(file, limits, out)
-        else:
+        if _begins_as_tar(file) or not zipfile.is_zipfile(file):
             _unpack_tar(file, limits, out)
+        else:
+            _unpack_zip(file, limits, out)
     except (_TooLargeError, CrowdedError, MemoryError):
         return "large"
     except Exception:  # noqa: BLE001  parsers raise whatever they meet: OSError, ValueError, struct.error
         return "damaged"
     return "all" if out.files else "damaged"  # a block of zeros is a tar archive, and so is a bomb
+
+
+_PACKED_TARS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
+"""How gzip, bzip2 and xz begin."""
+
+
+def _begins_as_tar(file: BinaryIO) -> bool:
+    """Say whether a file begins as a tar, packed or not.
+
+    A zip is known by its end. The end of a class's tar is a file that a student handed in: where
+    that is a zip, the whole class would be taken for what is in it.
+    """
+    file.seek(0)
+    begin = file.read(tarfile.BLOCKSIZE)
+    file.seek(0)
+    if begin.startswith(_PACKED_TARS):
+        return True
+    try:
+        tarfile.TarInfo.frombuf(begin, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 class _Telling:

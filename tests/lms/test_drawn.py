@@ -6,8 +6,11 @@ student who handed in has one folder, or a reason with the system's own name for
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import json
+import lzma
 import re
 import tarfile
 import tempfile
@@ -21,11 +24,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.roster import Roster, RosterPerson
 from tests.lms.archives import tar_member
 from tests.lms.collecting import collect, contents, reasons
 
-ENDS = ("ipynb", "zip", "tar", "tgz", "txt")
+ENDS = ("ipynb", "zip", "tar", "tgz", "tar.bz2", "tar.xz", "txt")
 FORGED = (
     "Bob Byron",
     "bob",
@@ -68,13 +72,28 @@ def zipped(files: dict[str, bytes], method: int) -> bytes:
     return buffer.getvalue()
 
 
-def tarred(files: dict[str, bytes], *, compressed: bool) -> bytes:
+def tarred(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():
             tar_member(archive, name, content)
+    return buffer.getvalue()
+
+
+Packer = Callable[[dict[str, bytes]], bytes]
+TARS: dict[str, Packer] = {
+    "tar": tarred,
     # gzip's header holds the time, and what is drawn may depend on nothing but the draws
-    return gzip.compress(buffer.getvalue(), mtime=0) if compressed else buffer.getvalue()
+    "tgz": lambda files: gzip.compress(tarred(files), mtime=0),
+    "tar.bz2": lambda files: bz2.compress(tarred(files)),
+    "tar.xz": lambda files: lzma.compress(tarred(files)),
+}
+CONTAINERS: dict[str, Packer] = {
+    "zip": lambda files: zipped(files, zipfile.ZIP_DEFLATED),
+    "stored.zip": lambda files: zipped(files, zipfile.ZIP_STORED),
+    **TARS,
+}
+"""What a class is packed in, by the end of the archive's name."""
 
 
 PATHS = st.lists(
@@ -97,10 +116,7 @@ def contents_of(draw: st.DrawFn, marker: bytes, depth: int = 0) -> tuple[str, by
     for _ in range(draw(st.integers(0, 3))):
         below, content = draw(contents_of(marker, depth + 1))
         inner["/".join([*draw(PATHS), below])] = content
-    if end == "zip":
-        packed = zipped(inner, draw(st.sampled_from(METHODS)))
-    else:
-        packed = tarred(inner, compressed=end == "tgz")
+    packed = zipped(inner, draw(st.sampled_from(METHODS))) if end == "zip" else TARS[end](inner)
     if draw(st.booleans()) and draw(st.booleans()):
         at = draw(st.integers(0, len(packed) - 1))
         packed = packed[:at] + bytes([packed[at] ^ draw(st.integers(1, 255))]) + packed[at + 1 :]
@@ -114,6 +130,10 @@ def classes(draw: st.DrawFn) -> list[Drawn]:
     for number in draw(st.permutations(numbers))[: draw(st.integers(1, len(numbers)))]:
         marker = f"whose:{number}:".encode()
         files = dict(draw(st.lists(contents_of(marker), min_size=1, max_size=3)))
+        files = {
+            name: marker + f"file:{at}:".encode() if content == marker else content
+            for at, (name, content) in enumerate(files.items())
+        }
         name = draw(WORDS) if number not in (77, 99) else "Bob Byron"
         login = draw(st.sampled_from(["x-adalove", "adalove", "bob-x"])) + str(number)
         found.append(Drawn(number, name, files, login))
@@ -158,24 +178,47 @@ def by_classroom(each: Drawn) -> dict[str, bytes]:
     return {f"hw-{each.login}/.git/HEAD": b"", **own}
 
 
+def by_gradescope(each: Drawn) -> dict[str, bytes]:
+    return {f"submission_{each.number}/{name}": content for name, content in each.files.items()}
+
+
+def metadata_of_gradescope(handed_in: list[Drawn]) -> dict[str, bytes]:
+    """Say whose each submission is, in the YAML that JSON is."""
+    told = {
+        f"submission_{each.number}": {
+            ":submitters": [{":name": each.name, ":sid": str(each.number)}]
+        }
+        for each in handed_in
+    }
+    return {"submission_metadata.yml": json.dumps(told).encode()}
+
+
 Namer = Callable[[Drawn], dict[str, bytes]]
-NAMERS: tuple[Namer, ...] = (
-    by_canvas,
-    by_moodle,
-    by_moodle_without_folders,
-    by_brightspace,
-    by_folders,
-    by_nbgrader,
-    by_classroom,
-)
+NAMERS: dict[Namer, Layout] = {
+    by_canvas: "canvas",
+    by_moodle: "moodle",
+    by_moodle_without_folders: "moodle",
+    by_gradescope: "gradescope",
+    by_brightspace: "brightspace",
+    by_classroom: "classroom",
+    by_nbgrader: "nbgrader",
+    by_folders: "folders",
+}
+
+
+def test_every_layout_is_drawn() -> None:
+    assert {*LAYOUTS} == {*NAMERS.values()}
 
 
 def person(each: Drawn) -> RosterPerson:
-    keys = {"canvas": str(each.number), "moodle": str(each.number), "brightspace": str(each.number)}
-    return RosterPerson(f"id{each.number}", each.name, {**keys, "login": each.login})  # type: ignore[arg-type]
+    systems: tuple[Key, ...] = ("canvas", "moodle", "brightspace", "sid")
+    keys: dict[Key, str] = dict.fromkeys(systems, str(each.number))
+    return RosterPerson(f"id{each.number}", each.name, {**keys, "login": each.login})
 
 
-def holds(handed_in: list[Drawn], namer: Namer, known: set[int], *, by_name: bool) -> None:
+def holds(
+    handed_in: list[Drawn], namer: Namer, container: str, known: set[int], *, by_name: bool
+) -> None:
     """Collect a class, and look where everybody's files are."""
     people = [person(each) for each in handed_in if each.number in known]
     if by_name:
@@ -183,12 +226,15 @@ def holds(handed_in: list[Drawn], namer: Namer, known: set[int], *, by_name: boo
     roster = Roster([*people, RosterPerson("idle", "Ida Lee", {"canvas": "5", "moodle": "5"})])
     named = {each.number: namer(each) for each in handed_in}
     with tempfile.TemporaryDirectory() as place:
-        archive, output = Path(place, "a.zip"), Path(place, "class")
+        archive, output = Path(place, f"a.{container}"), Path(place, "class")
         files = {name: content for each in named.values() for name, content in each.items()}
-        archive.write_bytes(zipped(files, zipfile.ZIP_DEFLATED))
+        if namer is by_gradescope:
+            files |= metadata_of_gradescope(handed_in)
+        archive.write_bytes(CONTAINERS[container](files))
         outcome = collect(archive, output, roster)
-        rows: dict[int, list[str]] = {}
         students = outcome.collected.students
+        told = reasons(outcome)
+        rows: dict[int, list[str]] = {}
         for student in students:
             text = "".join(contents(output, student))
             markers = {int(each) for each in re.findall(r"whose:(\d+):", text)}
@@ -196,8 +242,10 @@ def holds(handed_in: list[Drawn], namer: Namer, known: set[int], *, by_name: boo
             for number in markers:
                 rows.setdefault(number, []).append(student.folder)
                 assert student.id in ("", f"id{number}"), (student, markers)
+                files_of = next(each.files for each in handed_in if each.number == number)
+                lost = lost_files(files_of, text)
+                assert lost <= len(told), (student.folder, lost, told)
         assert all(len(each) == 1 for each in rows.values()), rows
-        told = reasons(outcome)
         for each in handed_in:
             if each.number not in rows:  # nothing of it could be unpacked, or it is nobody's
                 tops = {name.replace("\\", "/").split("/")[0] for name in named[each.number]}
@@ -206,20 +254,29 @@ def holds(handed_in: list[Drawn], namer: Namer, known: set[int], *, by_name: boo
                 assert has_row or has_reason, (each, told)
 
 
-@given(classes(), st.sampled_from(NAMERS), st.data())
+def lost_files(files: dict[str, bytes], text: str) -> int:
+    """Return how many of a student's own files, of which no two are alike, are not in the text."""
+    wanted = re.findall(r"whose:\d+:file:\d+:", b"".join(files.values()).decode(errors="ignore"))
+    return sum(each not in text for each in wanted)
+
+
+DRAWN = (classes(), st.sampled_from([*NAMERS]), st.sampled_from([*CONTAINERS]), st.data())
+
+
+@given(*DRAWN)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_file_reaches_another_and_everybody_has_a_row_or_a_reason(
-    handed_in: list[Drawn], namer: Namer, data: st.DataObject
+    handed_in: list[Drawn], namer: Namer, container: str, data: st.DataObject
 ) -> None:
     known = data.draw(st.sets(st.sampled_from([each.number for each in handed_in])))
-    holds(handed_in, namer, known, by_name=data.draw(st.booleans()))
+    holds(handed_in, namer, container, known, by_name=data.draw(st.booleans()))
 
 
 @pytest.mark.slow
-@given(classes(), st.sampled_from(NAMERS), st.data())
+@given(*DRAWN)
 @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
 def test_so_it_is_in_many_classes(
-    handed_in: list[Drawn], namer: Namer, data: st.DataObject
+    handed_in: list[Drawn], namer: Namer, container: str, data: st.DataObject
 ) -> None:
     known = data.draw(st.sets(st.sampled_from([each.number for each in handed_in])))
-    holds(handed_in, namer, known, by_name=data.draw(st.booleans()))
+    holds(handed_in, namer, container, known, by_name=data.draw(st.booleans()))

@@ -256,6 +256,17 @@ def test_a_student_with_more_files_than_a_class_may_have_is_told_and_nobody_else
     assert {"mallory": "budget"} == reasons(outcome)
 
 
+def test_a_zip_at_the_end_of_a_tar_does_not_stand_for_the_class(tmp_path: Path) -> None:
+    """A zip is looked for from the end of a file, where the last student's file is."""
+    path = tmp_path / "class.tar"
+    with tarfile.open(path, "w") as archive:
+        tar_member(archive, "ada/hw.ipynb", b"ada")
+        tar_member(archive, "mallory/hw.zip", zipped({"ada/hw.ipynb": b"mallory"}))
+    outcome = collect(path, tmp_path / "class")
+    found = {each.folder: contents(tmp_path / "class", each) for each in outcome.collected.students}
+    assert {"ada": {"ada"}, "mallory": {"mallory"}} == found
+
+
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 @pytest.mark.parametrize("around", ["", "class/submitted/", "submitted/", "./"])
 def test_in_a_tar_a_flood_costs_the_student_who_made_it_alone(
