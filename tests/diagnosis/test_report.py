@@ -277,7 +277,7 @@ class TestExplainCase:
         assert before.score == after.score
         assert after.diagnosis.advice == after.checks[0].hint
         seen = before.checks[0].reason
-        assert join(seen, after.diagnosis.message) == after.checks[0].reason
+        assert join(after.diagnosis.message, seen) == after.checks[0].reason
         assert after.checks[0].tells_diagnosis and not before.checks[0].tells_diagnosis
         assert "values" == after.checks[0].code == before.checks[0].code
 
