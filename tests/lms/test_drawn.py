@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import json
 import lzma
 import re
 import tarfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -183,14 +183,14 @@ def by_gradescope(each: Drawn) -> dict[str, bytes]:
 
 
 def metadata_of_gradescope(handed_in: list[Drawn]) -> dict[str, bytes]:
-    """Say whose each submission is, in the YAML that JSON is."""
+    """Say whose each submission is."""
     told = {
         f"submission_{each.number}": {
             ":submitters": [{":name": each.name, ":sid": str(each.number)}]
         }
         for each in handed_in
     }
-    return {"submission_metadata.yml": json.dumps(told).encode()}
+    return {"submission_metadata.yml": yaml.safe_dump(told, allow_unicode=True).encode()}
 
 
 Namer = Callable[[Drawn], dict[str, bytes]]
