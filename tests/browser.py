@@ -33,8 +33,10 @@ WIDE, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=375, heig
 
 Scheme = Literal["light", "dark"]
 
-# Beside other work a page took more than Playwright's five seconds to save and go on.
-expect.set_options(timeout=60_000)
+# Milliseconds. Beside other work a page took more than Playwright's five seconds to save and go on,
+# and once, beside tests of programs that use up the machine, more than its thirty to open.
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +91,18 @@ class Visit:
         return width
 
 
+def new_page(browser: Browser, size: ViewportSize = WIDE, scheme: Scheme = "light") -> Page:
+    """Open an empty page in a context of its own."""
+    page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+    page.set_default_timeout(PATIENCE)
+    return page
+
+
 def visit(
     browser: Browser, path: Path, size: ViewportSize = WIDE, scheme: Scheme = "light"
 ) -> Visit:
     """Open a file, and write down what it does from the first moment on."""
-    page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+    page = new_page(browser, size, scheme)
     done = Visit(page)
     own = path.resolve().as_uri()
     page.on("request", lambda request: done.requests.append(request.url))

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
-from tests.browser import WIDE, Scheme, Visit, browser, chromium
+from tests.browser import WIDE, Scheme, Visit, browser, chromium, new_page
 from tests.endtoend.command import GRADER, heed_interrupts
 from tests.marking.factory import COURSE, grade_of, make_class
 
@@ -65,7 +65,7 @@ def enter(
     browser: Browser, served: Served, size: ViewportSize = WIDE, scheme: Scheme = "light"
 ) -> Visit:
     """Open the address that was printed, and write down what the page does besides."""
-    page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+    page = new_page(browser, size, scheme)
     visit = Visit(page)
     root = served.address.partition("/open")[0]
 

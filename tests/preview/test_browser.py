@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser import WIDE, Visit, browser, chromium
+from tests.browser import Visit, browser, chromium, new_page
 from tests.endtoend.command import GRADER, heed_interrupts
 
 __all__ = ["browser", "chromium"]
@@ -27,7 +27,7 @@ def test_a_file_that_is_saved_is_shown(browser: Browser, course: Path) -> None:
     )
     assert process.stdout is not None
     try:
-        visit = Visit(browser.new_context(viewport=WIDE).new_page())
+        visit = Visit(new_page(browser))
         page = visit.page
         page.on("console", lambda message: visit.messages.append(message.text))
         page.on("pageerror", lambda error: visit.messages.append(str(error)))

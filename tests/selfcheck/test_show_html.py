@@ -12,7 +12,7 @@ from grader.language import foreign
 from grader.report import Part
 from grader.selfcheck import show
 from grader.selfcheck.show import render_checked, render_message
-from tests.browser import AXE, CHECK, UNFOLD, WIDE, Scheme
+from tests.browser import AXE, CHECK, UNFOLD, WIDE, Scheme, new_page
 from tests.render.html.samples import everything
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
 
@@ -42,7 +42,7 @@ def opened(
     """Show answers in a page that has things of its own."""
     path = folder / "host.html"
     path.write_text(HOST.format(attributes=attributes, answers="".join(answers)))
-    page = browser.new_context(viewport=WIDE, color_scheme=scheme).new_page()
+    page = new_page(browser, WIDE, scheme)
     page.goto(path.as_uri())
     return page
 
