@@ -98,6 +98,12 @@ class Unsteady(Told):
         self.problem = problem
 
 
+UNSETTLED = say(
+    "The quickest times did not repeat, as where another program uses the same core all the time."
+    " On a quieter machine the speed-up may be higher or lower than the interval says."
+)
+
+
 def put_off(reason: Text, hint: Text | None = None) -> Problem:
     """Return why nothing was measured, which is the machine's: it is tried again later."""
     quieter = say("This is not your fault. Ask for a regrade on a less busy machine.")
@@ -140,6 +146,7 @@ def read_measurement(
         ),
         peak_gflops=round(setting.limits.flops * setting.work[0].lanes * GIGA, 1),
         bandwidth_gbs=round(setting.limits.bytes * GIGA, 1),
+        notes=() if verdict.is_settled else (UNSETTLED,),
     )
 
 

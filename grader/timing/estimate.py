@@ -23,6 +23,7 @@ from grader.timing.slices import (
 
 RESAMPLES = 200
 CONFIDENCE = 0.95
+_TAILS = (50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE))
 
 LOWEST = 0.01
 """This part of a function's times at a place of the stack counts, the quickest, and one at least.
@@ -131,13 +132,20 @@ class Verdict(NamedTuple):
     """What slices say: logarithms of speed-ups, and the share of the reference's that the
     submission has. 0 is the baseline's time, 1 the reference's.
 
-    `control` is the baseline's own copy at the first shape, whose logarithm should be 0.
+    `control` is the baseline's own copy at the first shape, whose logarithm should be 0. `unrest`
+    is the widest interval of the logarithm of a function's own time.
     """
 
     submission: Estimate
     reference: float
     share: Estimate
     control: Estimate
+    unrest: float
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether each function's quickest times repeat."""
+        return self.unrest <= SETTLED
 
 
 def estimate(times: Times, generator: np.random.Generator) -> Verdict:
@@ -162,7 +170,14 @@ def estimate(times: Times, generator: np.random.Generator) -> Verdict:
             float(submission) / scale, drawn_submission / _positive(drawn_reference), error / scale
         ),
         control=control,
+        unrest=unrest_of(drawn),
     )
+
+
+def unrest_of(drawn: FloatArray) -> float:
+    """Return the width of the widest interval of what `Times.drawn_lows` returns."""
+    low, high = np.percentile(drawn, _TAILS, axis=0)
+    return float(np.max(high - low))
 
 
 def _positive(values: FloatArray) -> FloatArray:
@@ -172,8 +187,7 @@ def _positive(values: FloatArray) -> FloatArray:
 def _interval(value: float, drawn: FloatArray, error: float = 0.0) -> Estimate:
     """Return the percentile interval, wider by an error on both sides. The quickest slice is not in
     every draw, so the value itself may lie at its end."""
-    tail = 50 * (1 - CONFIDENCE)
-    low, high = np.percentile(drawn, [tail, 100 - tail])
+    low, high = np.percentile(drawn, _TAILS)
     return Estimate(value, min(value, float(low)) - error, max(value, float(high)) + error)
 
 
@@ -194,6 +208,43 @@ STEADY = 0.005
 """Largest logarithm of the ratio of a function to its copy at which measuring may end early; with
 twice as much the budget is doubled."""
 
+SETTLED = 0.005
+"""Widest interval of the logarithm of a function's own time at which its quickest times are those
+of a core that nobody else used. On a host where strangers' programs ran on the same core for
+seconds at a time, widths were 0.001 to 0.004 in measurements that had seen it free, 0.007 to 0.024
+in those that had not. The latter found a schedule 1.21 to 1.28 times as fast as the baseline
+instead of 1.40 to 1.42, while the baseline was off its copy by 0.1 %."""
+
+PAUSE = 0.12
+"""Seconds between two placements while times have not settled: three times as long as they take, so
+that a program on the same core may end within the budget."""
+
+MOST_PAUSES = 60
+
+
+class Settling:
+    """Waits between placements while the quickest times of functions do not repeat."""
+
+    def __init__(self) -> None:
+        self._is_settled = True
+        self._pauses = 0
+
+    def look(self, unrest: float) -> None:
+        """Take the width of the widest interval of a function's own time."""
+        self._is_settled = unrest <= SETTLED
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether times have settled, or there was enough waiting."""
+        return self._is_settled or self._pauses == MOST_PAUSES
+
+    def pause(self) -> float:
+        """Return how many seconds to wait before slices are taken."""
+        if self.is_over:
+            return 0.0
+        self._pauses += 1
+        return PAUSE
+
 
 class Stopping:
     """Decides after each slice whether to go on. `generator` draws for its intervals."""
@@ -201,6 +252,7 @@ class Stopping:
     def __init__(self, rules: TimingRules, generator: np.random.Generator) -> None:
         self._rules = rules
         self._generator = generator
+        self.settling = Settling()
 
     def is_enough(self, slices: Sequence[TimedSlice], spent: float) -> bool:
         """Say whether slices of all places are enough; `spent` are seconds of the processor."""
@@ -209,14 +261,16 @@ class Stopping:
         budget = self._rules.budget_seconds
         if spent >= 2 * budget:
             return True
-        if spent < budget and (len(slices) < FEWEST_SLICES or len(slices) % LOOK_EVERY):
+        is_over = spent >= budget
+        if not is_over and (len(slices) < FEWEST_SLICES or len(slices) % LOOK_EVERY):
             return False
-        times = Times(slices)
-        error = abs(control_of(times.lows()))
-        if spent >= budget:
-            return error <= 2 * STEADY
-        verdict = estimate(times, self._generator)
-        return error <= STEADY and verdict.share.map(self._worth).width <= self._rules.resolution
+        verdict = estimate(Times(slices), self._generator)
+        self.settling.look(verdict.unrest)
+        error = abs(verdict.control.value)
+        if is_over:
+            return error <= 2 * STEADY and self.settling.is_over
+        is_narrow = verdict.share.map(self._worth).width <= self._rules.resolution
+        return error <= STEADY and self.settling.is_over and is_narrow
 
     def _worth(self, share: float) -> float:
         """Return a share without what nothing depends on: 0.96 and 1.03 may be worth the same."""

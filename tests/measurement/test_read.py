@@ -14,7 +14,7 @@ from grader.measurement.read import Setting, Unsteady, Work, function_work, read
 from grader.messages import MachineLimits
 from grader.report import Timing
 from grader.timing.estimate import TimedSlice
-from tests.timing.machine import Noise, steady
+from tests.timing.machine import Noise, shared_core, steady
 
 BATCH_4 = Work(batch=4, flops=3_000_000, bytes=400_000)
 BATCH_8 = Work(batch=8, flops=6_000_000, bytes=800_000)
@@ -68,6 +68,11 @@ class TestTiming:
         assert (2, (0, 1), 160) == (timing.threads, timing.cpus, timing.pairs)
         assert (1.0, 1.0, 1.0, 160) == msgspec.structs.astuple(timing.self_test)
         assert (100.0, 20.0) == (timing.peak_gflops, timing.bandwidth_gbs)
+
+    def test_it_says_where_the_quickest_times_do_not_repeat(self) -> None:
+        assert () == read().notes
+        (note,) = read(shared_core(1, 64)).notes
+        assert note.english.startswith("The quickest times did not repeat")
 
     def test_times_are_in_microseconds(self) -> None:
         (shape,) = read().shapes

@@ -10,6 +10,8 @@ import pytest
 from grader.timing.estimate import (
     FEWEST_SLICES,
     LEAST_SLICES,
+    MOST_PAUSES,
+    PAUSE,
     PLACES,
     RESAMPLES,
     Stopping,
@@ -20,7 +22,7 @@ from grader.timing.estimate import (
     estimate,
     is_plausible,
 )
-from tests.timing.machine import Noise, rules, steady
+from tests.timing.machine import Noise, rules, shared_core, steady
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -116,6 +118,19 @@ class TestInterval:
         assert np.allclose(np.mean(plain, axis=0), drawn)
 
 
+class TestSettled:
+    @pytest.mark.parametrize("seed", range(10))
+    def test_times_repeat_where_the_core_was_free_now_and_then(self, seed: int) -> None:
+        """The speed-up is that of a free core then; else nothing in it says that it is not."""
+        shared, free = shared_core(seed, 64), steady(count=16)
+        lone, mixed = verdict(shared), verdict(shared + free)
+        assert mixed.is_settled
+        assert math.log(2) == pytest.approx(mixed.submission.value)
+        assert not lone.is_settled
+        assert abs(lone.control.value) < 1e-9
+        assert lone.submission.high < 0.99 * math.log(2)
+
+
 class TestStopping:
     def stop(self, slices: list[TimedSlice], spent: float = 0.1, **changes: float) -> bool:
         return Stopping(rules(**changes), generator()).is_enough(slices, spent)
@@ -142,10 +157,27 @@ class TestStopping:
     ) -> None:
         assert ends == self.stop(steady(control=4.0 * off, count=20), spent=spent)
 
+    def test_it_waits_while_the_quickest_times_do_not_repeat(self) -> None:
+        """The baseline equals its copy, and the interval of the share is as wide as may be."""
+        stopping = Stopping(rules(resolution=1.0), generator())
+        shared = shared_core(1, 32)
+        assert not stopping.is_enough(shared, 0.4)
+        assert stopping.settling.pause() == PAUSE
+        assert stopping.is_enough(shared + steady(count=32), 0.8)
+        assert stopping.settling.pause() == 0.0
+
+    def test_it_does_not_wait_for_ever(self) -> None:
+        stopping = Stopping(rules(resolution=1.0), generator())
+        shared = shared_core(1, 64)
+        assert not stopping.is_enough(shared, 1.6)
+        assert MOST_PAUSES == sum(stopping.settling.pause() > 0 for _ in range(MOST_PAUSES + 5))
+        assert stopping.is_enough(shared, 1.6)
+        assert Stopping(rules(), generator()).is_enough(shared, 3.0)
+
     def test_where_nothing_depends_on_it_an_interval_may_be_wide(self) -> None:
-        wide = Noise(1, 0.2).slices(16, 1.5)
-        assert not self.stop(wide, full=(2.0, 2.0))
-        assert self.stop(wide, full=(0.9, 2.0))
+        wide = Noise(1).slices(128, 1.5)
+        assert not self.stop(wide, full=(2.0, 2.0), resolution=1e-6)
+        assert self.stop(wide, full=(0.9, 2.0), resolution=1e-6)
 
 
 class TestPlausible:

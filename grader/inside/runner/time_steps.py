@@ -39,6 +39,7 @@ from grader.inside.runner.signature import (
 from grader.inside.runner.subjects import TimedOutputs, one_call, take_function
 from grader.inside.runner.timing import settle, without_collector
 from grader.messages import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps, pack_array
+from grader.timing.estimate import LOOK_EVERY, Settling, TimedSlice, Times, unrest_of
 from grader.timing.slices import (
     CALLS_OF_A_SLICE,
     FUNCTIONS,
@@ -275,8 +276,8 @@ class _Bench:
         return tuple(each.result(self.calls) for each in self._outputs)
 
 
-def _measure(bench: _Bench, task: TimeSteps, generator: np.random.Generator) -> Iterator[StepSlice]:
-    """Yield slices until the budget is spent: four in turn have each place of the stack once."""
+def _measure(bench: _Bench, task: TimeSteps, generator: np.random.Generator) -> list[StepSlice]:
+    """Take slices until the budget is spent: four in turn have each place of the stack once."""
     plan = choose_plan(bench, task.block_seconds)
     bench.calls = plan.calls
     seconds = _round_seconds(bench, plan)
@@ -284,15 +285,20 @@ def _measure(bench: _Bench, task: TimeSteps, generator: np.random.Generator) -> 
         raise TaskError("time", "TooLong", "So many functions take too long to be measured.")
     most = min(_BLOCKS_OF_A_SLICE, CALLS_OF_A_SLICE // sum(plan)) // bench.count
     rounds = max(1, min(math.floor(SLICE_SECONDS / seconds), most))
-    taken, spending = 0, Spending()
-    while taken < FEWEST_SLICES or spending.seconds() * len(task.cpus) < task.budget_seconds:
-        placement = taken // PLACES
-        for place in generator.permutation(PLACES).tolist():
-            taken += 1
-            bench.begin(taken, placement)
-            found = call_at(place, lambda: _take_slice(bench, plan, rounds, generator))
+    slices: list[TimedSlice] = []
+    spending, settling = Spending(), Settling()
+    for_slices, for_looks = generator.spawn(2)
+    while len(slices) < FEWEST_SLICES or spending.seconds() * len(task.cpus) < task.budget_seconds:
+        if slices and len(slices) % LOOK_EVERY == 0:
+            settling.look(unrest_of(Times(slices).drawn_lows(for_looks)))
+        time.sleep(settling.pause())
+        placement = len(slices) // PLACES
+        for place in for_slices.permutation(PLACES).tolist():
+            bench.begin(len(slices) + 1, placement)
+            found = call_at(place, lambda: _take_slice(bench, plan, rounds, for_slices))
             bench.finish()
-            yield StepSlice(place, pack_array(found))
+            slices.append(TimedSlice(place, (found,)))
+    return [StepSlice(place, pack_array(seconds)) for place, (seconds,) in slices]
 
 
 def _round_seconds(bench: _Bench, plan: Plan) -> float:

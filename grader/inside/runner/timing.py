@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -113,6 +114,7 @@ def _measure(
     slices: list[TimedSlice] = []
     spending = Spending()
     while not stopping.is_enough(slices, spending.seconds()):
+        time.sleep(stopping.settling.pause())
         placement = len(slices) // PLACES
         for place in for_slices.permutation(PLACES).tolist():
             for shape in shapes:
