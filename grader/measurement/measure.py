@@ -46,7 +46,8 @@ from grader.messages import (
 )
 from grader.report import Timing
 from grader.timing.estimate import TimedSlice, is_plausible
-from grader.timing.slices import PLACES, FloatArray
+from grader.timing.slices import FloatArray
+from grader.timing.stack import PLACES
 
 RING = 4
 """Inputs that the calls of one slice take in turn."""

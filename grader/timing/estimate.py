@@ -11,15 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.messages import TimingRules
-from grader.timing.slices import (
-    BASELINE,
-    CONTROL,
-    FUNCTIONS,
-    PLACES,
-    REFERENCE,
-    SUBMISSION,
-    FloatArray,
-)
+from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION, FloatArray
+from grader.timing.stack import PLACES
 
 RESAMPLES = 200
 CONFIDENCE = 0.95

@@ -35,7 +35,7 @@ from grader.messages import (
     TimeSteps,
     pack_array,
 )
-from grader.timing.slices import PLACES
+from grader.timing.stack import PLACES
 from tests import sample_reports
 
 BLOCK = ["GetSBlock", [], ["sum", "main"], ["b0"]]

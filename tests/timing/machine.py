@@ -9,7 +9,8 @@ import numpy as np
 
 from grader.messages import Slots, TimingRules, pack_array
 from grader.timing.estimate import TimedSlice
-from grader.timing.slices import FUNCTIONS, PLACES
+from grader.timing.slices import FUNCTIONS
+from grader.timing.stack import PLACES
 
 CALLS = 7
 

@@ -44,13 +44,12 @@ from grader.timing.slices import (
     CALLS_OF_A_SLICE,
     FUNCTIONS,
     MOST_ROUNDS,
-    PLACES,
     SLICE_SECONDS,
     Plan,
     Spending,
-    call_at,
     choose_plan,
 )
+from grader.timing.stack import PLACES, call_at
 
 FEWEST_SLICES = 4 * PLACES
 """So many slices are taken in any case: the budget has room for them, or nothing is measured."""
@@ -295,7 +294,7 @@ def _measure(bench: _Bench, task: TimeSteps, generator: np.random.Generator) -> 
         placement = len(slices) // PLACES
         for place in for_slices.permutation(PLACES).tolist():
             bench.begin(len(slices) + 1, placement)
-            found = call_at(place, lambda: _take_slice(bench, plan, rounds, for_slices))
+            found = call_at(place, placement, lambda: _take_slice(bench, plan, rounds, for_slices))
             bench.finish()
             slices.append(TimedSlice(place, (found,)))
     return [StepSlice(place, pack_array(seconds)) for place, (seconds,) in slices]

@@ -23,15 +23,8 @@ from grader.inside.runner.hot_loops import read_hot_loops
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
 from grader.messages import Slice, TimeSchedule, TimingResult, TimingRules, pack_array
 from grader.timing.estimate import Stopping, TimedSlice, Times
-from grader.timing.slices import (
-    PLACES,
-    Plan,
-    Spending,
-    call_at,
-    choose_plan,
-    choose_rounds,
-    take_slice,
-)
+from grader.timing.slices import Plan, Spending, choose_plan, choose_rounds, take_slice
+from grader.timing.stack import PLACES, call_at
 
 
 def time_schedule(task: TimeSchedule) -> TimingResult:
@@ -120,7 +113,7 @@ def _measure(
             for shape in shapes:
                 shape.begin(len(slices) + 1, placement)
             take = partial(take_slice, shapes, plans, rounds, for_slices)
-            slices.append(TimedSlice(place, call_at(place, take)))
+            slices.append(TimedSlice(place, call_at(place, placement, take)))
             for shape in shapes:
                 shape.finish()
     return slices

@@ -30,7 +30,7 @@ from grader.messages import (
     view_array,
 )
 from grader.timing.estimate import TimedSlice
-from grader.timing.slices import PLACES
+from grader.timing.stack import PLACES
 
 BUILD_SECONDS = 3.0
 MEASURE_SECONDS = 0.9

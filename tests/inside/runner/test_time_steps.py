@@ -19,7 +19,7 @@ from grader.inside.runner.time_steps import build_steps_ahead, time_steps
 from grader.ir.trace import read_trace
 from grader.measurement.steps import choose_prefixes
 from grader.messages import StepTimes, TimeSteps, pack_array, unpack_array, view_array
-from grader.timing.slices import PLACES
+from grader.timing.stack import PLACES
 from tests.inside.runner import modules
 from tests.inside.runner.timed import draw
 
