@@ -522,7 +522,21 @@ def errors_among(lines: List[str]) -> str:
     """Return the errors in pip's output, or its last lines, for a person to read."""
     first = next((i for i, line in enumerate(lines) if line.startswith("ERROR")), None)
     shown = lines[-15:] if first is None else lines[first:][:40]
-    return "".join("{}\n".format(line) for line in shown)
+    return "".join("{}\n".format(line) for line in [*broken_connections(lines), *shown])
+
+
+def broken_connections(lines: List[str]) -> List[str]:
+    """Return a sentence where an index did not answer. pip goes on without it, and blames versions
+    that the remaining sources do not have."""
+    found = (re.search(r"connection broken by '(.*)': /", line) for line in lines)
+    reasons = sorted({match.group(1) for match in found if match})
+    if not reasons:
+        return []
+    return [
+        "A package index could not be reached, so what follows may name the wrong cause:",
+        *("  " + reason for reason in reasons[:3]),
+        "Behind a proxy that checks connections, PIP_CERT names the file with its certificate.",
+    ]
 
 
 def install_all(installer: Installer, index: str) -> None:

@@ -304,6 +304,19 @@ class TestProgress:
         lines = ["Collecting torch", "ERROR: No matching distribution found", "more"]
         assert "ERROR: No matching distribution found\nmore\n" == setup.errors_among(lines)
 
+    def test_an_index_that_does_not_answer_is_the_cause(self) -> None:
+        """pip goes on with other sources, and blames the versions that these do not have."""
+        reason = "SSLError(SSLCertVerificationError(1, 'certificate verify failed'))"
+        retry = (
+            f"WARNING: Retrying (Retry(total=4)) after connection broken by '{reason}': /simple/"
+        )
+        lines = [retry, retry, "ERROR: Cannot install torch because of conflicting dependencies."]
+        first, named, proxy, error = setup.errors_among(lines).splitlines()
+        assert "could not be reached" in first
+        assert reason == named.strip()
+        assert "PIP_CERT" in proxy
+        assert lines[2] == error
+
 
 class TestWatch:
     def test_lines_are_handed_on_and_the_status_is_returned(self) -> None:
