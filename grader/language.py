@@ -184,6 +184,14 @@ class Sentences(Joined):
 
     __slots__ = ()
 
+    def holds(self, other: Text) -> bool:
+        """Say whether it is another text, or that is a part of it, or some sentences in a row."""
+        if not isinstance(other, Sentences):
+            return super().holds(other)
+        length = len(other.parts)
+        starts = range(len(self.parts) - length + 1)
+        return any(self.parts[start : start + length] == other.parts for start in starts)
+
     def _between(self, language: str) -> str:
         return "" if language in _UNSPACED else " "
 

@@ -160,6 +160,13 @@ class TestValues:
             assert whole.holds(inner)
         assert not foreign(inner.english).holds(inner)
 
+    def test_sentences_hold_sentences_in_a_row(self) -> None:
+        one, two, three = (foreign(each) for each in ("A.", "B.", "C."))
+        whole = join(one, two, three)
+        assert whole.holds(join(one, two)) and whole.holds(join(two, three)) and whole.holds(whole)
+        assert not whole.holds(join(one, three))
+        assert not join(one, two).holds(whole)
+
 
 class TestForeign:
     """Words that no catalogue has."""
