@@ -1,0 +1,156 @@
+"""A wrong statement is named with the edit that makes it right, which was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import tvm
+from tvm.script import from_source
+from tvm.script import ir as I  # noqa: N812
+from tvm.script import tirx as T  # noqa: N812
+
+from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.mended import with_mended_statement
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.tracing import Traced
+from grader.evidence.recorder import record
+from grader.ir.read import read_module
+from tests.ir.modules import save
+
+A = np.random.default_rng(1).standard_normal((5, 6)).astype(np.float32)
+B = np.random.default_rng(2).standard_normal((6, 5)).astype(np.float32)
+V = np.random.default_rng(3).standard_normal((5,)).astype(np.float32)
+"""Each axis along which two of them are read has another extent than the sum."""
+
+MATMUL = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vj]
+"""
+
+
+SQUARE = MATMUL.replace("6", "5").replace(" * V[vj]", "")
+
+
+def pytorch(a: Any, b: Any, v: Any) -> Any:
+    return a @ (b * v)
+
+
+def told(
+    old: str,
+    new: str,
+    source: str = MATMUL,
+    compute: Callable[..., Any] = pytorch,
+    kind: Any = None,
+) -> LikelyMistake | None:
+    """Return what is told of a module in which a piece of the text is another one."""
+    assert old in source
+    module = from_source(source.replace(old, new), extra_vars={"I": I, "T": T})
+    given = (A[:, :5], B[:5], V) if source is SQUARE else (A, B, V)
+    value = run(module, given)
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: compute(*tensors).numpy(), given)
+    steps = [Observed("C", "f", value, (), takes_input=True)]
+    seen = None if kind is None else LikelyMistake(kind, "matmul", {}, len(layers) - 1)
+    alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
+    assert align(steps, layers).wrong == 0
+    traced = Traced(tuple(steps), given)
+    return with_mended_statement(alignment, read_module(save(module)), traced, layers).mistake
+
+
+def run(module: Any, given: tuple[Any, ...]) -> Any:
+    output = tvm.runtime.tensor(np.full((5, 5), np.nan, "float32"))
+    tvm.compile(module, "llvm")["f"](*(tvm.runtime.tensor(each.copy()) for each in given), output)
+    return output.numpy()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "found", "wanted"),
+    [
+        ("V[vj]", "V[vi]", "wrong_index", "V[vi]", "V[vj]"),
+        ("A[vi, vk]", "A[vi, vj]", "wrong_index", "A[vi, vj]", "A[vi, vk]"),
+        ("A[vi, vk]", "A[vi, 0]", "wrong_index", "A[vi, 0]", "A[vi, vk]"),
+        (
+            "A[vi, vk] * B[vk, vj]",
+            "(A[vi, vk] + B[vk, vj])",
+            "wrong_operator",
+            "A[vi, vk] + B[vk, vj]",
+            "A[vi, vk] * B[vk, vj]",
+        ),
+        (
+            "+ A[vi, vk] * B[vk, vj] * V[vj]",
+            "- A[vi, vk] * B[vk, vj] * V[vj]",
+            "wrong_operator",
+            "C[vi, vj] - ((A[vi, vk] * B[vk, vj]) * V[vj])",
+            "C[vi, vj] + ((A[vi, vk] * B[vk, vj]) * V[vj])",
+        ),
+        (
+            " * V[vj]",
+            "",
+            "operand_left_out",
+            "V",
+            "(A[vi, vk] * B[vk, vj]) * V[vj]",
+        ),
+        ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
+        ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
+    ],
+)
+def test_an_edit_that_makes_a_statement_right_is_named(
+    old: str, new: str, kind: str, found: str, wanted: str
+) -> None:
+    mistake = told(old, new)
+    assert mistake is not None
+    assert (kind, "C", found, wanted) == (
+        mistake.kind,
+        *(mistake.facts[name] for name in ("block", "found", "wanted")),
+    )
+
+
+def test_two_mistakes_are_not_mended_by_one_edit() -> None:
+    assert told("A[vi, vk] * B[vk, vj] * V[vj]", "A[vi, vk] + B[vk, vj] * V[vi]") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("= C[vi, vj] + A", "= C[vj, vi] + A", "C[vj, vi]"),
+        ("C[vi, vj] = T.float32(0)", "C[vj, vi] = T.float32(0)", "C[vj, vi]"),
+        ("C[vi, vj] = C[vi, vj] + A", "C[vj, vi] = C[vi, vj] + A", "C[vj, vi]"),
+    ],
+)
+def test_a_sum_that_is_begun_read_or_stored_elsewhere_is_named(
+    old: str, new: str, found: str
+) -> None:
+    """What it gives hangs on the order of the loops: the memory's own numbers are in it."""
+    mistake = told(old, new, kind="sum_not_initialised")
+    assert mistake is not None
+    assert ("wrong_index", found, "C[vi, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
+    """The statement is right, and its second axis has the loop of the third."""
+    mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)
+    assert mistake is not None
+    assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
+
+
+def test_a_mistake_that_is_named_already_stays() -> None:
+    mistake = told("V[vj]", "V[vi]", kind="bias_missing")
+    assert mistake is not None
+    assert "bias_missing" == mistake.kind
