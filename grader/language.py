@@ -184,6 +184,15 @@ class Sentences(Joined):
 
     __slots__ = ()
 
+    def holds(self, other: Text) -> bool:
+        """Say whether another text is a part of it, or several of its sentences in a row."""
+        if isinstance(other, Sentences):
+            count = len(other.parts)
+            starts = range(len(self.parts) - count + 1)
+            if any(self.parts[at : at + count] == other.parts for at in starts):
+                return True
+        return super().holds(other)
+
     def _between(self, language: str) -> str:
         return "" if language in _UNSPACED else " "
 
