@@ -464,8 +464,8 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     # --- statements ---
     "wrong_index": MistakeMessage(
-        say("the block `{block}` reads `{found}`; it should read `{wanted}`"),
-        say("Read `{wanted}` in place of `{found}`."),
+        say("the block `{block}` accesses `{found}`; it should access `{wanted}`"),
+        say("Use `{wanted}` in place of `{found}`."),
     ),
     "wrong_operator": MistakeMessage(
         say("the block `{block}` computes `{found}`; it should be `{wanted}`"),

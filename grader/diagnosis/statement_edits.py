@@ -59,9 +59,13 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
 _ORDERED = frozenset(
     {"sub", "div", "floordiv", "floormod", "lshift", "rshift", "shift_left", "shift_right"}
 )
+_SUMS = frozenset({"add", "sub"})
+_BINDING: Mapping[str, int] = {"+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, "<<": 3, ">>": 3}
+"""How tightly a sign binds in Python; comparisons bind least."""
+
 _LONGEST = 60
 _LONGEST_PART = 24
-_MOST_INDICES = 12
+_MOST_INDICES = 24
 _MOST_SPOTS = 40
 
 
@@ -237,8 +241,22 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Made:
         others = [replace(one, name=name) for name in _OTHERS.get(one.name, ())]
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
+        others += _grouped(one)
         for other in others:
             yield "wrong_operator", spelled(one), spelled(other), rebuild(other)
+
+
+def _grouped(one: Expression) -> list[Expression]:
+    """Return `x + a * b` for `x + a + b`, in which nobody meant to add `a` to `x` first."""
+    first, last = one.arguments
+    if first.kind != "operation" or len(first.arguments) != 2 or first.name not in _SUMS:
+        return []
+    start, middle = first.arguments
+    return [
+        replace(first, arguments=(start, replace(one, name=name, arguments=(middle, last))))
+        for name in ("mul", "div")
+        if name in _OTHERS.get(one.name, ()) or one.name in _SUMS
+    ]
 
 
 def _starts(_function: FunctionFacts, block: Block, store: Store) -> Made:
@@ -311,14 +329,29 @@ def _readings(
         dtype = buffer.tensor.dtype
         if like is not None and like.kind == "load" and len(like.arguments) == len(shape):
             yield _as(replace(like, name=buffer.name, dtype=dtype), like.dtype)
-        choices = [
-            [Expression("variable", name, dtype="int32") for name, n in block.extents if n == each]
-            or [Expression("constant", "", value=0, dtype="int32")] * (each == 1)
-            for each in shape
-        ]
+        choices = [list(_along(each, block)) for each in shape]
         for index in islice(product(*choices), _MOST_INDICES):
             one = Expression("load", buffer.name, index, dtype=dtype)
             yield _as(one, dtype if like is None else like.dtype)
+
+
+def _along(extent: int | str, block: Block) -> Iterator[Expression]:
+    """Yield what may go along an axis: an iterator of its extent, or two that make a window."""
+    named = [(name, n) for name, n in block.extents if n is not None]
+    alike = [Expression("variable", name, dtype="int32") for name, n in named if n == extent]
+    if extent == 1:
+        yield next(iter(alike), Expression("constant", "", value=0, dtype="int32"))
+        return
+    yield from alike
+    pairs = [
+        (one, other)
+        for (one, n), kind in zip(block.extents, block.iterators, strict=False)
+        for (other, m), other_kind in zip(block.extents, block.iterators, strict=False)
+        if kind + other_kind == "SR" and n is not None and m is not None and n + m - 1 == extent
+    ]
+    for pair in pairs if not alike else ():
+        first, second = (Expression("variable", name, dtype="int32") for name in pair)
+        yield Expression("operation", "add", (first, second), dtype="int32")
 
 
 def _as(one: Expression, dtype: str) -> Expression:
@@ -348,24 +381,25 @@ def _spelled(one: Expression) -> str:
         return one.name
     if one.kind == "operation" and one.name == "cast" and one.arguments:
         return _spelled(one.arguments[0])
-    return _joined(one, [_inner(each) for each in one.arguments])
+    parts = [_inner(each, one, at) for at, each in enumerate(one.arguments)]
+    return _joined(one, parts)
 
 
-def _inner(one: Expression) -> str:
-    text = _spelled(one)
-    while one.kind == "operation" and one.name == "cast" and one.arguments:
-        one = one.arguments[0]
-    return f"({text})" if one.kind == "operation" and one.name in SIGNS else text
+def _inner(part: Expression, whole: Expression, place: int) -> str:
+    """Return an operand as it is written in an operation, in parentheses where it needs them."""
+    text = _spelled(part)
+    while part.kind == "operation" and part.name == "cast" and part.arguments:
+        part = part.arguments[0]
+    sign, around = SIGNS.get(part.name), SIGNS.get(whole.name)
+    if part.kind != "operation" or sign is None or around is None:
+        return text
+    inner, outer = _BINDING.get(sign, 0), _BINDING.get(around, 0)
+    return text if inner > outer or (inner == outer and place == 0) else f"({text})"
 
 
 def _joined(one: Expression, parts: Sequence[str]) -> str:
     if one.kind == "load":
-        return f"{one.name}[{', '.join(map(_bare, parts))}]"
+        return f"{one.name}[{', '.join(parts)}]"
     if one.name in SIGNS and len(parts) == 2:
         return f"{parts[0]} {SIGNS[one.name]} {parts[1]}"
-    return f"{one.name}({', '.join(map(_bare, parts))})"
-
-
-def _bare(text: str) -> str:
-    is_whole = text.startswith("(") and text.endswith(")") and text.count("(") == 1
-    return text[1:-1] if is_whole else text
+    return f"{one.name}({', '.join(parts)})"

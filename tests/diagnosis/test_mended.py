@@ -44,6 +44,26 @@ class Module:
 SQUARE = MATMUL.replace("6", "5").replace(" * V[vj]", "")
 
 
+WINDOW = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((3, 6), "float32")):
+        for i, j, k in T.grid(3, 6, 3):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + B[vk, vi] * A[vi + vk, vj]
+"""
+"""Three rows at a time: the axis of 5 has no iterator of its own."""
+
+
+def windows(a: Any, b: Any, _v: Any) -> Any:
+    return sum(b[k, :3, None] * a[k : k + 3] for k in range(3))
+
+
 def pytorch(a: Any, b: Any, v: Any) -> Any:
     return a @ (b * v)
 
@@ -59,9 +79,9 @@ def told(
     assert old in source
     module = from_source(source.replace(old, new), extra_vars={"I": I, "T": T})
     given = (A[:, :5], B[:5], V) if source is SQUARE else (A, B, V)
-    value = run(module, given)
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
+    value = run(module, given, layers[-1].value.shape)
     steps = [Observed("C", "f", value, (), takes_input=True)]
     seen = None if kind is None else LikelyMistake(kind, "matmul", {}, len(layers) - 1)
     alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
@@ -70,8 +90,8 @@ def told(
     return with_mended_statement(alignment, read_module(save(module)), traced, layers).mistake
 
 
-def run(module: Any, given: tuple[Any, ...]) -> Any:
-    output = tvm.runtime.tensor(np.full((5, 5), np.nan, "float32"))
+def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    output = tvm.runtime.tensor(np.full(shape, np.nan, "float32"))
     tvm.compile(module, "llvm")["f"](*(tvm.runtime.tensor(each.copy()) for each in given), output)
     return output.numpy()
 
@@ -93,15 +113,22 @@ def run(module: Any, given: tuple[Any, ...]) -> Any:
             "+ A[vi, vk] * B[vk, vj] * V[vj]",
             "- A[vi, vk] * B[vk, vj] * V[vj]",
             "wrong_operator",
-            "C[vi, vj] - ((A[vi, vk] * B[vk, vj]) * V[vj])",
-            "C[vi, vj] + ((A[vi, vk] * B[vk, vj]) * V[vj])",
+            "C[vi, vj] - A[vi, vk] * B[vk, vj] * V[vj]",
+            "C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vj]",
+        ),
+        (
+            "A[vi, vk] * B[vk, vj] * V[vj]",
+            "A[vi, vk] * V[vj] + B[vk, vj]",
+            "wrong_operator",
+            "C[vi, vj] + A[vi, vk] * V[vj] + B[vk, vj]",
+            "C[vi, vj] + A[vi, vk] * V[vj] * B[vk, vj]",
         ),
         (
             " * V[vj]",
             "",
             "operand_left_out",
             "V",
-            "(A[vi, vk] * B[vk, vj]) * V[vj]",
+            "A[vi, vk] * B[vk, vj] * V[vj]",
         ),
         ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
         ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
@@ -115,6 +142,16 @@ def test_an_edit_that_makes_a_statement_right_is_named(
     assert (kind, "C", found, wanted) == (
         mistake.kind,
         *(mistake.facts[name] for name in ("block", "found", "wanted")),
+    )
+
+
+def test_a_window_that_is_not_read_is_named_with_its_index() -> None:
+    mistake = told(" * A[vi + vk, vj]", "", source=WINDOW, compute=windows)
+    assert mistake is not None
+    assert ("operand_left_out", "A", "B[vk, vi] * A[vi + vk, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
     )
 
 
