@@ -113,6 +113,7 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
     """
     if not all(map(_is_spelled, function.blocks)):
         return
+    yield from _too_early(function)
     for place, block in enumerate(function.blocks):
         for at, store in enumerate(block.statements):
             for index in (store.index, *_stored_at(store, block)):
@@ -125,6 +126,22 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
                         edited = _with(edited, place, "initial", 0, start)
                 if found:
                     yield Edit(edited, "wrong_index", block.name, found, wanted)
+
+
+def _too_early(function: FunctionFacts) -> Iterator[Edit]:
+    """Yield what may be read in place of a buffer that nothing has been stored in yet."""
+    waiting = {store.buffer for store in function.stores}
+    for place, block in enumerate(function.blocks):
+        waiting -= {store.buffer for store in (*block.initial, *block.statements)}
+        for at, store in enumerate(block.statements):
+            for one, rebuild in _loads(store):
+                for buffer in function.parameters if one.name in waiting else ():
+                    if buffer.name not in waiting | {store.buffer}:
+                        other = replace(one, name=buffer.name)
+                        changed = replace(store, value=rebuild(other))
+                        edited = _with(function, place, "statements", at, changed)
+                        told = spelled(one), spelled(other)
+                        yield Edit(edited, "wrong_operand", block.name, *told)
 
 
 def _at_its_own(store: Store, index: tuple[Expression, ...]) -> tuple[Store, str, str]:
@@ -221,6 +238,20 @@ def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expr
                 if name != variable.name:
                     new = Expression("variable", name, dtype=variable.dtype)
                     yield (*index[:at], rebuild(new), *index[at + 1 :])
+        for other in _longer_or_shorter(each, block):
+            yield (*index[:at], other, *index[at + 1 :])
+
+
+def _longer_or_shorter(one: Expression, block: Block) -> Iterator[Expression]:
+    """Yield an index with one iterator of a sum added, or with one of its own summands alone."""
+    kinds = {name: kind for (name, _), kind in zip(block.extents, block.iterators, strict=False)}
+    for name, kind in kinds.items() if one.kind == "variable" else ():
+        if {kind, kinds.get(one.name)} == {"S", "R"}:
+            other = Expression("variable", name, dtype=one.dtype)
+            pair = (other, one) if kind == "S" else (one, other)
+            yield Expression("operation", "add", pair, dtype=one.dtype)
+    if one.kind == "operation" and len(one.arguments) == 2:
+        yield from one.arguments
 
 
 def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:

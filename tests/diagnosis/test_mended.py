@@ -60,6 +60,24 @@ class Module:
 """Three rows at a time: the axis of 5 has no iterator of its own."""
 
 
+TWO = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 6), "float32")):
+        Y = T.sblock_alloc_buffer((5, 6), "float32")
+        for i, j in T.grid(5, 6):
+            with T.sblock("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = C[vi, vj] * T.float32(2)
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(Y[vi, vj], A[vi, vj])
+"""
+
+
 def windows(a: Any, b: Any, _v: Any) -> Any:
     return sum(b[k, :3, None] * a[k : k + 3] for k in range(3))
 
@@ -149,6 +167,36 @@ def test_a_window_that_is_not_read_is_named_with_its_index() -> None:
     mistake = told(" * A[vi + vk, vj]", "", source=WINDOW, compute=windows)
     assert mistake is not None
     assert ("operand_left_out", "A", "B[vk, vi] * A[vi + vk, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("A[vi + vk, vj]", "A[vi, vj]", "A[vi, vj]"),
+        ("A[vi + vk, vj]", "A[vk, vj]", "A[vk, vj]"),
+        ("B[vk, vi]", "B[vk + 1, vi]", "B[vk + 1, vi]"),
+    ],
+)
+def test_an_index_with_a_summand_too_few_or_too_many_is_named(
+    old: str, new: str, found: str
+) -> None:
+    mistake = told(old, new, source=WINDOW, compute=windows)
+    assert mistake is not None
+    assert ("wrong_index", found, old) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_buffer_that_is_read_before_it_is_written_is_named_with_another() -> None:
+    mistake = told("A[vi, vj])", "T.float32(0))", source=TWO, compute=lambda a, *_: (2 * a).relu())
+    assert mistake is not None
+    assert ("wrong_operand", "C[vi, vj]", "A[vi, vj]") == (
         mistake.kind,
         mistake.facts["found"],
         mistake.facts["wanted"],
