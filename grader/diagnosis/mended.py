@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,9 @@ VAGUE = frozenset(
 _PLACES = 48
 _MORE_PLACES = 256
 _MOST_EDITS = 1500
+_WORK = 20_000_000
+"""Terms of sums that are computed at most for one layer that a value may be: a few seconds."""
+
 _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
@@ -118,6 +121,8 @@ def _mended(
     trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
     tried = edits if trial.gives(function, few, found) else own_edits
     for edit in islice(tried(function), _MOST_EDITS):
+        if trial.computed > _WORK:
+            break
         if all(trial.gives(edit.function, each, wanted.numbers) for each in (few, many)):
             return edit
     # Where every statement is right, what is not is where its axes go.
@@ -141,14 +146,23 @@ def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
     return np.concatenate(chosen)
 
 
-class _Trial(NamedTuple):
-    """A buffer of a function, what the function is given, and how near its numbers must come."""
+class _Trial:
+    """A buffer of a function, what the function is given, and how near its numbers must come.
 
-    buffer: str
-    given: Mapping[str, Values]
-    shape: tuple[int, ...]
-    scale: float
-    tolerance: float
+    `computed` counts the terms of all sums.
+    """
+
+    def __init__(
+        self,
+        buffer: str,
+        given: Mapping[str, Values],
+        shape: tuple[int, ...],
+        scale: float,
+        tolerance: float,
+    ) -> None:
+        self._buffer, self._given, self._shape = buffer, given, shape
+        self._scale, self._tolerance = scale, tolerance
+        self.computed = 0
 
     def gives(
         self,
@@ -157,14 +171,17 @@ class _Trial(NamedTuple):
         goal: npt.NDArray[np.float64],
     ) -> bool:
         """Say whether a function computes these numbers at some places of the buffer."""
+        statements = Statements(function, self._given)
         try:
-            index = np.unravel_index(places, self.shape)
-            have = Statements(function, self.given).at(self.buffer, tuple(index))
+            index = np.unravel_index(places, self._shape)
+            have = statements.at(self._buffer, tuple(index))
         except UnknownValueError:
             return False
-        wanted = KnownValue((len(places),), goal[places], self.scale, False)
+        finally:
+            self.computed += statements.computed
+        wanted = KnownValue((len(places),), goal[places], self._scale, False)
         found = np.broadcast_to(np.asarray(have, np.float64), (len(places),))
-        return is_equal(found, wanted, self.tolerance)
+        return is_equal(found, wanted, self._tolerance)
 
 
 # --- what a function is given ---------------------------------------------------------------------

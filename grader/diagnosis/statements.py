@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from grader.ir.facts import Block, Expression, FunctionFacts, Store
 
@@ -96,12 +97,16 @@ _FOLDS: Mapping[str, Callable[[Values, Values], Values]] = {
 
 
 class Statements:
-    """The statements of one function, and the values of buffers that are known."""
+    """The statements of one function, and the values of buffers that are known.
+
+    `computed` counts the terms of sums, for those who want to know when to stop.
+    """
 
     def __init__(self, function: FunctionFacts, given: Mapping[str, Values]) -> None:
         self._function = function
         self._given = given
         self._open = 0
+        self.computed = 0
 
     def at(self, buffer: str, index: tuple[Values, ...]) -> Values:
         """Return the numbers of a buffer at some places, one array of indices for each axis.
@@ -158,6 +163,7 @@ class Statements:
         value = store.value
         if value is None or total * count > MOST_NUMBERS:
             raise UnknownValueError("a store that is too large")
+        self.computed += total * count
         if store.buffer not in value.loaded:
             last = {name: np.asarray(extent - 1) for name, extent in rounds.items()}
             return self._value(value, {**names, **last}, None)
@@ -202,11 +208,7 @@ class Statements:
         is_chosen: bool = False,
     ) -> Values:
         """Return what an expression is. `own` is the buffer's own number before the store."""
-        if own is not None and (one.kind, one.name, one.arguments) == (
-            "load",
-            own[0].name,
-            own[0].arguments,
-        ):
+        if own is not None and _is(one, own[0]):
             return own[1]
         if one.kind == "constant" and one.value is not None:
             return np.asarray(one.value)
@@ -290,12 +292,37 @@ def _term(
     value: Expression, own: Expression
 ) -> tuple[Callable[[Values, Values], Values] | None, Expression | None]:
     """Return how a round changes a total, and by what; None where it is no such round."""
+    term = _added(value, own)
+    if term is not None:
+        return _FOLDS["add"], term
     fold = _FOLDS.get(value.name) if value.kind == "operation" else None
     if fold is None or len(value.arguments) != 2:
         return None, None
     first, second = value.arguments
-    for total, term in ((first, second), (second, first)):
-        is_own = (total.kind, total.name, total.arguments) == ("load", own.name, own.arguments)
-        if is_own and own.name not in term.loaded and (value.name != "sub" or total is first):
-            return fold, term
+    for total, other in ((first, second), (second, first)):
+        is_first = total is first
+        if _is(total, own) and own.name not in other.loaded and (value.name != "sub" or is_first):
+            return fold, other
     return None, None
+
+
+def _added(value: Expression, own: Expression) -> Expression | None:
+    """Return what a round adds to a total, as `a + b` of `(total + a) + b`; None for another one.
+
+    A round that takes something from it, or multiplies it, is another one.
+    """
+    if value.kind != "operation" or value.name not in ("add", "sub") or len(value.arguments) != 2:
+        return None
+    first, second = value.arguments
+    if value.name == "add" and _is(second, own):
+        first, second = second, first
+    if own.name in second.loaded:
+        return None
+    if _is(first, own):
+        return second if value.name == "add" else None
+    before = _added(first, own)
+    return None if before is None else replace(value, arguments=(before, second))
+
+
+def _is(one: Expression, own: Expression) -> bool:
+    return (one.kind, one.name, one.arguments) == ("load", own.name, own.arguments)

@@ -13,6 +13,7 @@ from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
+from grader.diagnosis import mended
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.mended import with_mended_statement
 from grader.diagnosis.mistakes import LikelyMistake
@@ -239,3 +240,8 @@ def test_a_mistake_that_is_named_already_stays() -> None:
     mistake = told("V[vj]", "V[vi]", kind="bias_missing")
     assert mistake is not None
     assert "bias_missing" == mistake.kind
+
+
+def test_the_search_ends_by_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mended, "_WORK", 0)
+    assert told("V[vj]", "V[vi]") is None
