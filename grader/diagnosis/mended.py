@@ -41,6 +41,7 @@ _MOST_EDITS = 1500
 _WORK = 20_000_000
 """Terms of sums that are computed at most for one layer that a value may be: a few seconds."""
 
+_WORK_OF_ONE = 100_000
 _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
@@ -120,6 +121,7 @@ def _mended(
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
     tried = edits if trial.gives(function, few, found) else own_edits
+    few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     for edit in islice(tried(function), _MOST_EDITS):
         if trial.computed > _WORK:
             break

@@ -486,6 +486,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
             " extent."
         ),
     ),
+    "arguments_exchanged": MistakeMessage(
+        say("the block `{block}` reads `{found}` and `{wanted}` for each other"),
+        say("Exchange `{found}` and `{wanted}`, there or where the function is called."),
+    ),
     "sum_start": MistakeMessage(
         say("the sum of the block `{block}` begins with {found}; it should begin with {wanted}"),
         say("Let the sum begin with {wanted}."),

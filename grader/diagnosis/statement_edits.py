@@ -6,7 +6,7 @@ Every edit is a whole function with one expression replaced, and what is told of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import combinations, islice, product
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -65,6 +65,9 @@ _BINDING: Mapping[str, int] = {"+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, 
 
 _LONGEST = 60
 _LONGEST_PART = 24
+_BYTES = (-128, 127, 255)
+"""Ends of the types of eight bits."""
+
 _MOST_INDICES = 24
 _MOST_SPOTS = 40
 
@@ -89,7 +92,7 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
     """
     if not all(map(_is_spelled, function.blocks)):
         return
-    for make in (_indices, _operators, _starts, _operands, _constants, _factors):
+    for make in (_indices, _operators, _starts, _operands, _swaps, _constants, _factors):
         for place, block in enumerate(function.blocks):
             for name in ("initial", "statements"):
                 for at, store in enumerate(getattr(block, name)):
@@ -311,6 +314,22 @@ def _operands(function: FunctionFacts, block: Block, store: Store) -> Made:
             yield "wrong_operand", spelled(one), spelled(other), rebuild(other)
 
 
+def _swaps(function: FunctionFacts, _block: Block, store: Store) -> Made:
+    """Read two buffers of one shape for each other, as where a call's arguments are exchanged."""
+    assert store.value is not None
+    read = [each for each in function.parameters if each.name in store.value.loaded]
+    for one, other in combinations(read, 2):
+        if one.tensor == other.tensor and store.buffer not in (one.name, other.name):
+            names = {one.name: other.name, other.name: one.name}
+            yield "arguments_exchanged", one.name, other.name, _renamed_loads(store.value, names)
+
+
+def _renamed_loads(value: Expression, names: Mapping[str, str]) -> Expression:
+    arguments = tuple(_renamed_loads(each, names) for each in value.arguments)
+    name = names.get(value.name, value.name) if value.kind == "load" else value.name
+    return replace(value, name=name, arguments=arguments)
+
+
 def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Made:
     """Compute with another number."""
     assert store.value is not None
@@ -318,7 +337,7 @@ def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Made:
         value = one.value
         if one.kind != "constant" or value is None or abs(value) > 1e9:
             continue
-        near = (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1)
+        near = (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1, *_BYTES)
         for new in dict.fromkeys(near):
             if isinstance(value, int) and new != int(new):
                 continue

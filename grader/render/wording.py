@@ -274,6 +274,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "wrong_operator": say("a statement computes with the wrong operator"),
     "wrong_operand": say("a statement takes the wrong operand"),
     "operand_left_out": say("an argument of a function is never read"),
+    "arguments_exchanged": say("two arguments of a function are exchanged"),
     "axis_binding": say("an axis of a block is bound to the wrong loop"),
     "sum_start": say("a sum does not begin with 0"),
     "schedule_step": say("a step of the schedule changes what is computed"),

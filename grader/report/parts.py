@@ -144,6 +144,7 @@ MistakeKind = Literal[
     "operand_left_out",
     "sum_start",
     "axis_binding",
+    "arguments_exchanged",
 ]
 """A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""
 

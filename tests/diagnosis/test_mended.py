@@ -97,7 +97,7 @@ def told(
     """Return what is told of a module in which a piece of the text is another one."""
     assert old in source
     module = from_source(source.replace(old, new), extra_vars={"I": I, "T": T})
-    given = (A[:, :5], B[:5], V) if source is SQUARE else (A, B, V)
+    given = {SQUARE: (A[:, :5], B[:5], V), PAIR: (A, B[:, 0], B[:, 1])}.get(source, (A, B, V))
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
     value = run(module, given, layers[-1].value.shape)
@@ -202,6 +202,42 @@ def test_a_buffer_that_is_read_before_it_is_written_is_named_with_another() -> N
         mistake.facts["found"],
         mistake.facts["wanted"],
     )
+
+
+PAIR = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6,), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.min(A[vi, vj] * B[vj] + V[vj], T.float32(127))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "found", "wanted"),
+    [
+        ("B[vj] + V[vj]", "V[vj] + B[vj]", "arguments_exchanged", "B", "V"),
+        ("T.float32(127)", "T.float32(-2)", "wrong_operand", "-2.0", "127.0"),
+    ],
+)
+def test_exchanged_arguments_and_ends_of_a_type_are_named(
+    old: str, new: str, kind: str, found: str, wanted: str
+) -> None:
+    mistake = told(old, new, source=PAIR, compute=scaled)
+    assert mistake is not None
+    assert (kind, found, wanted) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def scaled(a: Any, b: Any, v: Any) -> Any:
+    return torch.clamp(a * b + v, max=127)
 
 
 def test_two_mistakes_are_not_mended_by_one_edit() -> None:
