@@ -150,6 +150,13 @@ class TestValues:
         assert not any((NOTHING, join(), foreign(""), in_a_row([]), clause(NOTHING)))
         assert all((DIFFER, foreign("A."), in_a_row(["a"])))
 
+    def test_one_holds_several_of_its_sentences_in_a_row(self) -> None:
+        """A schedule that keeps a mistake says two sentences, and then how much is wrong."""
+        one, two, three = (say(f"It is {word}.") for word in ("one", "two", "three"))
+        assert join(one, two, three).holds(join(one, two))
+        assert join(one, two, three).holds(join(two, three))
+        assert not join(one, two, three).holds(join(one, three))
+
     def test_one_holds_what_it_is_put_together_of(self) -> None:
         inner = say(DIFFER, count=2)
         for whole in (

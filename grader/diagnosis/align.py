@@ -220,7 +220,8 @@ class _Search:
         That is the first step after the last right layer that gives nothing but what it is given,
         or else the step that gives a layer without its bias.
         """
-        if mistake is None or mistake.kind not in _LEFT_OUT or mistake.place is None:
+        kinds = {*_LEFT_OUT, "operand_missing"}
+        if mistake is None or mistake.kind not in kinds or mistake.place is None:
             return wrong
         reached = [
             step
@@ -231,6 +232,7 @@ class _Search:
         # is there whose bias nobody adds, the bias belongs to it.
         idle = [step for step in reached if self.matching.gives_what_it_takes(step)]
         partial = [step for step in reached if self._is_partial(step)]
+        partial = partial if mistake.kind in _LEFT_OUT else []
         return next(iter(idle or partial), wrong)
 
     def _next_of_match(self, step: int) -> int | None:

@@ -57,6 +57,10 @@ _ADD_BIAS = say(
     "Add the bias to the product, once: one number for each channel of a convolution, or for each"
     " column of a linear layer."
 )
+_COMPARE_OPERANDS = say(
+    "Compare both operands of that sum with PyTorch's: one is missing, or is too small to change"
+    " the result."
+)
 _AMOUNT = say("every number is off by the same amount, {amount:.3g}")
 _BEGIN_WITH_ZERO = say(
     "Check that the sum begins with 0, and that no number is added that PyTorch does not add."
@@ -179,6 +183,12 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "operand_missing:second": MistakeMessage(
         say("the second operand of the sum is missing"), say("Add both operands.")
+    ),
+    "operand_missing:first_swallowed": MistakeMessage(
+        say("the first operand of the sum makes no difference"), _COMPARE_OPERANDS
+    ),
+    "operand_missing:second_swallowed": MistakeMessage(
+        say("the second operand of the sum makes no difference"), _COMPARE_OPERANDS
     ),
     "operand_twice:first": MistakeMessage(
         say("the first operand is added to itself"), say("Add both operands, once each.")
@@ -409,6 +419,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("`{callee}` does not write into its output"),
         WRITE_THE_OUTPUT,
     ),
+    "not_written:own": MistakeMessage(
+        say("it reads the buffer `{buffer}`, which is never written"),
+        say("Write every number of `{buffer}` before it is read."),
+    ),
     "partly_written": MistakeMessage(
         say("{share:.0%} of its numbers are never written"),
         say(
@@ -447,6 +461,38 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "low_precision": MistakeMessage(
         say("it computes in {dtype}; it should be float32"),
         say("Use float32 for the input, the constants and every layer."),
+    ),
+    # --- statements ---
+    "wrong_index": MistakeMessage(
+        say("the block `{block}` accesses `{found}`; it should access `{wanted}`"),
+        say("Use `{wanted}` in place of `{found}`."),
+    ),
+    "wrong_operator": MistakeMessage(
+        say("the block `{block}` computes `{found}`; it should be `{wanted}`"),
+        say("Compute `{wanted}` in place of `{found}`."),
+    ),
+    "wrong_operand": MistakeMessage(
+        say("the block `{block}` takes `{found}`; it should take `{wanted}`"),
+        say("Put `{wanted}` in place of `{found}`."),
+    ),
+    "operand_left_out": MistakeMessage(
+        say("the block `{block}` does not read `{found}`"),
+        say("Compute `{wanted}` there."),
+    ),
+    "axis_binding": MistakeMessage(
+        say("the statement of the block `{block}` is right; its loops or axes are not"),
+        say(
+            "Bind each axis of the block `{block}` to a loop of its own, which has that axis's"
+            " extent."
+        ),
+    ),
+    "arguments_exchanged": MistakeMessage(
+        say("the block `{block}` reads `{found}` and `{wanted}` for each other"),
+        say("Exchange `{found}` and `{wanted}`, there or where the function is called."),
+    ),
+    "sum_start": MistakeMessage(
+        say("the sum of the block `{block}` begins with {found}; it should begin with {wanted}"),
+        say("Let the sum begin with {wanted}."),
     ),
     "low_precision:buffer": MistakeMessage(
         say("it keeps `{buffer}` in {dtype}; it should be float32"),

@@ -162,13 +162,41 @@ def explain(
                 is_vague = _is_vague(one)
                 is_doubted = not is_borne_out(one, place, found, program, tolerance)
                 if not is_vague and not is_doubted:
-                    return _mistake(one, program)
+                    return _told(one, value.numbers.size, program, tolerance)
                 explaining.append((is_doubted, is_vague, place > max(one.computes), one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
     second = min(explaining, key=lambda each: each[:3])[3] if explaining else nearly
-    return None if second is None else _mistake(second, program)
+    return None if second is None else _told(second, value.numbers.size, program, tolerance)
+
+
+def _told(one: Change, size: int, program: Program, tolerance: float) -> LikelyMistake:
+    """Return the mistake of a change; of an operand that another one may stand for, less of it."""
+    mistake = _mistake(one, program)
+    operand = mistake.facts.get("operand")
+    if one.kind != "operand_missing" or operand not in ("first", "second"):
+        return mistake
+    if not _is_swallowed(one, size, program, tolerance):
+        return mistake
+    return mistake._replace(facts={**mistake.facts, "operand": f"{operand}_swallowed"})
+
+
+def _is_swallowed(one: Change, size: int, program: Program, tolerance: float) -> bool:
+    """Say whether 1 in place of an operand that is left out gives nearly the same numbers.
+
+    Before a quotient is rounded down, 1 is nothing beside 2**20: whether another number is added,
+    or none, is not seen.
+    """
+    left = one.computes[one.place]
+    again = one._replace(computes={**one.computes, one.place: lambda *x: left(*x) + 1})
+    without = foretold(one, size, program)
+    for place, other in foretold(again, size, program).items():
+        if place > one.place and place in without:
+            off = np.abs(other - without[place]) > tolerance * known(other).scale
+            if off.mean() <= 1 - _NEARLY:
+                return True
+    return False
 
 
 def _is_vague(one: Change) -> bool:

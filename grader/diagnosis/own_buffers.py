@@ -37,6 +37,24 @@ def with_unset_sum(alignment: Alignment, facts: ModuleFacts, callee: str) -> Ali
     )
 
 
+def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
+    """Return an alignment that names a buffer which a function reads and never writes.
+
+    The step calls the TIR function `callee`, and nothing else explains it.
+    """
+    function, wrong = facts.functions.get(callee), alignment.wrong
+    if wrong is None or function is None or alignment.mistake is not None:
+        return alignment
+    stores = list(function.stores)
+    read = {name for each in stores if each.value is not None for name in each.value.loaded}
+    written = {each.buffer for each in stores}
+    for each in function.allocations:
+        if each.name in read - written:
+            told = {"written_in": "own", "buffer": each.name}
+            return alignment._replace(mistake=LikelyMistake("not_written", "", told))
+    return alignment
+
+
 def unset_sums(function: FunctionFacts) -> frozenset[str]:
     """Return the buffers of a function's own in which nothing is stored but what was in them and
     more."""

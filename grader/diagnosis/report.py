@@ -16,8 +16,13 @@ from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import tolerance_of
+from grader.diagnosis.mended import with_mended_statement
 from grader.diagnosis.multiplied import with_multiplied_sum
-from grader.diagnosis.own_buffers import with_lesser_sum, with_unset_sum
+from grader.diagnosis.own_buffers import (
+    with_lesser_sum,
+    with_unset_sum,
+    with_unwritten_buffer,
+)
 from grader.diagnosis.returned import with_returned_argument
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
 from grader.diagnosis.words import Departure, name_layer, tell
@@ -109,6 +114,8 @@ def _look(
         alignment = with_multiplied_sum(alignment, candidate.facts, step.callee, step.variable)
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
         alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
+        alignment = with_unwritten_buffer(alignment, candidate.facts, step.callee)
+        alignment = with_mended_statement(alignment, candidate.facts, traced, layers, tolerance)
     return Look(traced, layers, alignment)
 
 
@@ -292,7 +299,8 @@ def _departure(
     if step.value is None or expected is None:
         return departure
     if expected.value.shape != step.value.shape:
-        does_more = departure.wanted == departure.shape
+        # An argument that is only laid out has no name, and the step is no part of that.
+        does_more = departure.wanted == departure.shape and expected.name
         return departure._replace(within=expected.value.shape if does_more else None)
     difference, right = _compared(step.value, expected.value)
     return departure._replace(difference=difference, right=right, nan=_nan(step.value))

@@ -147,8 +147,8 @@ def _advice_on_package(name: str) -> Text:
             "display, in cells of its own: the other imports of this cell were run."
         )
     return say(
-        "If `{name}` is a file of yours, put its code into the notebook: one file is graded. A"
-        " package of this name is not installed here.",
+        "One file is graded: if `{name}` is a file of yours, put its code into the notebook. If it"
+        " is a package, do without it: notebooks are graded with the course's packages only.",
         name=first,
     )
 

@@ -164,6 +164,8 @@ class Block(Facts, frozen=True):
     `predicated`: it runs under a condition, as after a split that does not divide. `allocations`
     are the buffers allocated in it, `parts` those of which a part has a name of its own in it, as
     after tensorize. `parent` is the place of the block around it in `FunctionFacts.blocks`.
+    `extents` has each iterator's name and extent, None for one that does not begin at 0 or whose
+    extent is no constant.
     """
 
     name: str
@@ -182,6 +184,7 @@ class Block(Facts, frozen=True):
     parent: int | None = None
     statements: tuple[Store, ...] = ()
     initial: tuple[Store, ...] = ()
+    extents: tuple[tuple[str, int | None], ...] = ()
 
 
 class Finding(Facts, frozen=True):

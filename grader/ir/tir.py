@@ -336,7 +336,16 @@ class _Reader:
             parent=opened.parent,
             statements=tuple(opened.stores),
             initial=tuple(opened.initial),
+            extents=tuple(self.extent_of(item) for item in graph.list(node, "iter_vars")),
         )
+
+    def extent_of(self, iterator: int) -> tuple[str, int | None]:
+        """Return the name of a block's iterator, and its extent where that is known."""
+        graph, domain = self.graph, self.graph.optional(iterator, "dom")
+        name = graph.name(graph.field(iterator, "var"))
+        if domain is None or constant(graph, graph.field(domain, "min")) != 0:
+            return name, None
+        return name, constant(graph, graph.field(domain, "extent"))
 
     def parts(self, node: int) -> tuple[str, ...]:
         """Return the names of the buffers of which a block gives a part a name, each once."""

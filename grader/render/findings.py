@@ -368,8 +368,13 @@ def _listed(part: Part, numbers: Mapping[Text, int]) -> Part:
 
 
 def _said(check: Check, part: Part) -> Text:
-    """Return the mistake that a diagnosis names where it explains a check, else its reason."""
+    """Return the mistake that a diagnosis names where it explains a check, else its reason.
+
+    Of a run that an error ended, the error says more than where it ended.
+    """
     diagnosis = part.diagnosis
+    if check.code == "run_failed" and diagnosis is not None and not diagnosis.mistake:
+        return check.reason
     is_told = check.tells_diagnosis and diagnosis is not None and bool(diagnosis.message)
     return diagnosis.message if is_told and diagnosis is not None else check.reason
 
@@ -430,7 +435,7 @@ def _key(part: Part, check: Check) -> object:
     """Return what is the same for checks that one thing mends.
 
     That is the cell that failed, the mistake that a diagnosis names with the advice on it (a model
-    that computes the mean is scheduled, too), or the words.
+    that computes the mean is scheduled, too), the function in which the run ended, or the words.
     """
     cell = _cell(check)
     if cell is not None:
@@ -438,6 +443,9 @@ def _key(part: Part, check: Check) -> object:
     diagnosis = part.diagnosis
     if check.tells_diagnosis and diagnosis is not None and diagnosis.mistake:
         return diagnosis.mistake, check.hint
+    # An external function that raised is called in several modules, with other shapes in each.
+    if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
+        return check.code, diagnosis.steps[diagnosis.wrong].callee
     return check.reason, check.hint
 
 

@@ -270,6 +270,13 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "negated": say("a value has the opposite sign"),
     "reversed": say("its numbers are in the reverse order along its last axis"),
     "clamp_range": say("numbers are clamped to the wrong range"),
+    "wrong_index": say("a buffer is read at the wrong index"),
+    "wrong_operator": say("a statement computes with the wrong operator"),
+    "wrong_operand": say("a statement takes the wrong operand"),
+    "operand_left_out": say("an argument of a function is never read"),
+    "arguments_exchanged": say("two arguments of a function are exchanged"),
+    "axis_binding": say("an axis of a block is bound to the wrong loop"),
+    "sum_start": say("a sum does not begin with 0"),
     "schedule_step": say("a step of the schedule changes what is computed"),
 }
 """By the names of `MistakeKind`, and one for where a module departs in no way that is known."""

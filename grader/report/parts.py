@@ -138,6 +138,13 @@ MistakeKind = Literal[
     "clamp_range",
     "overflows",
     "schedule_step",
+    "wrong_index",
+    "wrong_operator",
+    "wrong_operand",
+    "operand_left_out",
+    "sum_start",
+    "axis_binding",
+    "arguments_exchanged",
 ]
 """A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""
 

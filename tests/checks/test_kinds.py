@@ -41,9 +41,10 @@ from grader.evidence.case import (
 )
 from grader.evidence.problems import WRITE_THE_BUFFER
 from grader.ir.facts import Argument
-from grader.language import below, foreign, join
+from grader.language import NOTHING, below, foreign, join
 from grader.measurement.points import SpeedOptions
 from grader.messages import HotLoop, HotLoops
+from grader.report import Step
 from tests import sample_reports
 from tests.evidence import products
 from tests.evidence.factory import (
@@ -317,6 +318,23 @@ class TestEquivalence:
         options = EquivalenceOptions(partial="steps")
         outcome = equivalence(case(module(CONV), outputs=actual, layers=layers), options)
         assert (verdict, "values") == (outcome.verdict, outcome.code)
+
+    @pytest.mark.parametrize(
+        ("mistake", "told"),
+        [("other_operand", "Lost, because the result is not used: relu."), ("", "Lost: relu.")],
+    )
+    def test_a_layer_whose_result_nobody_takes_is_said_to_be_that(self, mistake, told):
+        steps = (
+            Step("lv0", "linear0", (1, 8), "right", foreign("linear")),
+            Step("lv1", "relu0", (1, 8), "right", foreign("relu")),
+            Step("out", "linear1", (1, 3), "wrong", NOTHING),
+        )
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, steps=steps, wrong=2, mistake=mistake)
+        layers = tuple(JudgedLayer(name, name != "relu") for name in ("linear", "relu", "linear"))
+        actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
+        found = case(module(CONV), outputs=actual, layers=layers, diagnosis=diagnosis)
+        outcome = equivalence(found, EquivalenceOptions(partial="steps"))
+        assert told in outcome.reason.english
 
     def test_it_is_said_where_no_layer_could_be_compared(self):
         actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))

@@ -247,3 +247,27 @@ class TestCentred:
         found = self.mistake(relu(self.x))
         assert found is not None
         assert "layer_left_out" == found.kind
+
+
+@pytest.mark.parametrize(
+    ("added", "operand"), [(0, "second_swallowed"), (1, "second_swallowed"), (2, "")]
+)
+def test_an_operand_that_a_quotient_swallows_is_not_said_to_be_missing(
+    added: int, operand: str
+) -> None:
+    """`(x + 1) >> 20` gives what `x >> 20` does: whether 1 is added or nothing is not seen."""
+    x = (np.random.default_rng(7).integers(-2000, 2000, (5, 7)) * 2**18).astype(np.int64)
+    half = np.full((5, 7), 2**19)
+    tensor, other = double(x), double(half)
+    layers = record(lambda: torch.floor((tensor + other) / 2**20).numpy(), [x, half])
+    value = np.floor((x + (added if added < 2 else 2**20)) / 2**20).astype(np.int32)
+    found = align([Observed("y", "f", value, takes_input=True)], layers).mistake
+    assert operand == ("" if found is None else found.facts.get("operand", ""))
+
+
+def test_an_operand_that_shows_is_missing() -> None:
+    x, y = noise(3, 6), noise(3, 6)
+    layers = record(lambda: (double(x) + double(y)).relu().numpy(), [x, y])
+    found = align([Observed("y", "f", relu(x), takes_input=True)], layers).mistake
+    assert found is not None
+    assert ("operand_missing", "second") == (found.kind, found.facts["operand"])

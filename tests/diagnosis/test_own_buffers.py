@@ -17,7 +17,11 @@ from grader.diagnosis.align import Alignment
 from grader.diagnosis.layers import TOLERANCE
 from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake
-from grader.diagnosis.own_buffers import with_lesser_sum, with_unset_sum
+from grader.diagnosis.own_buffers import (
+    with_lesser_sum,
+    with_unset_sum,
+    with_unwritten_buffer,
+)
 from grader.diagnosis.words import tell_change
 from grader.evidence.operations import Layer, Operation
 from grader.ir.facts import ModuleFacts
@@ -151,3 +155,24 @@ def test_the_buffer_is_told_with_what_to_do() -> None:
     message, advice = tell_change(found.kind, found.facts)
     assert "keeps `Y` in float16" in message.english
     assert "Allocate `Y` in float32" in advice.english
+
+
+@I.ir_module
+class Unwritten:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+        Y = T.sblock_alloc_buffer((4,), "int32")
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = T.max(Y[vi], A[vi])
+
+
+@pytest.mark.parametrize(("module", "kind"), [(Unwritten, "not_written"), (Begun, None)])
+def test_a_buffer_that_is_read_and_never_written_is_named(module: type, kind: str | None) -> None:
+    found = with_unwritten_buffer(Alignment(("wrong",), (None,), 0), facts_of(module), "f").mistake
+    assert kind == (None if found is None else found.kind)
+    if found is not None:
+        what, advice = tell_change(found.kind, found.facts)
+        assert "it reads the buffer `Y`, which is never written" == what.english
+        assert "Write every number of `Y` before it is read." == advice.english

@@ -28,6 +28,7 @@ STRIDE = {
 }
 FACTS: dict[str, Any] = {
     **STRIDE,
+    "block": "Y",
     "buffer": "Y",
     "callee": "env.conv2d",
     "layer": "linear",

@@ -15,7 +15,7 @@ from grader.language import NOTHING
     [
         ("ModuleNotFoundError", "No module named 'seaborn'", "This package is not installed"),
         ("ModuleNotFoundError", "No module named 'layers'", "put its code into the notebook"),
-        ("ModuleNotFoundError", "No module named 'my.layers'", "If `my` is a file of yours"),
+        ("ModuleNotFoundError", "No module named 'my.layers'", "if `my` is a file of yours"),
         ("Exception", "File `'layers.py'` not found.", "`layers.py` is not in it"),
         ("SystemExit", "2", "give each one a default"),
         ("SystemExit", "0", "Remove sys.exit()"),
@@ -24,6 +24,14 @@ from grader.language import NOTHING
 def test_what_lies_elsewhere_is_told_apart(error: str, message: str, advice: str) -> None:
     _, said = advice_for(recognise(error, message), LIMITS)
     assert advice in said.english
+
+
+@pytest.mark.parametrize("name", ["layers", "my.layers", "utils", "model", "lnumpy"])
+def test_a_file_beside_the_notebook_is_never_called_a_package_that_is_missing(name: str) -> None:
+    """`layers.py` lies beside the notebook at home, and one file is graded."""
+    _, said = advice_for(recognise("ModuleNotFoundError", f"No module named '{name}'"), LIMITS)
+    assert said.english.startswith("One file is graded: ")
+    assert "not installed" not in said.english
 
 
 LIMITS = Limits(memory_mb=100, scratch_mb=20, processes=30, open_files=40)

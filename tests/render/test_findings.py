@@ -19,6 +19,7 @@ from grader.render.findings import (
     missing_parts,
     reading,
     timing_of,
+    told_cause,
 )
 from grader.report import Cell, Check, Diagnosis, Part, Report, Step, Visibility
 from grader.report.parts import CheckCode
@@ -229,6 +230,14 @@ def mistaken(mistake: Any, advice: str, points: float = 10) -> Part:
     return replace(part_with(check), diagnosis=diagnosis)
 
 
+def raising(callee: str, why: str, points: float) -> Part:
+    """Return a part whose module was run until an external function raised."""
+    check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
+    step = Step("lv", callee, (), "wrong", NOTHING)
+    diagnosis = Diagnosis((step,), 0, NOTHING, None, "", foreign("The run ends in lv."), NOTHING)
+    return replace(part_with(check), diagnosis=diagnosis)
+
+
 FULL = part_with(graded("passed", 10.0))
 
 
@@ -310,6 +319,14 @@ class TestCauses:
 
     def test_what_no_mistake_explains_is_a_cause_of_its_own(self) -> None:
         assert 2 == len(first_causes(of(mistaken("", "Compare."), mistaken("", "Compare.", 5))))
+
+    def test_a_function_that_raises_is_one_cause_in_all_parts_and_the_error_is_said(self) -> None:
+        parts = [raising("env.linear", f"{size} do not fit", size) for size in (4, 10)]
+        (cause,) = first_causes(of(*parts))
+        assert (0, 14) == (cause.part, cause.points)
+        assert "It raised: 4 do not fit" == told_cause(cause, of(*parts))
+        parts[1] = raising("env.relu", "10 do not fit", 10)
+        assert 2 == len(first_causes(of(*parts)))
 
     def test_three_are_told_in_their_order(self) -> None:
         parts = [part_with(graded("values", 0, each)) for each in (2, 8, 4, 6)]

@@ -71,7 +71,8 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
         reason = join(problem.reason, *tell_wrong([(outputs.cases, wrong), *others]))
         problem = replace(problem, reason=reason)
         if case.evidence.layers:
-            return _carried(case.evidence.layers, options.weights, problem)
+            said = _told(case.evidence.layers, diagnosis)
+            return _carried(case.evidence.layers, options.weights, problem, said)
         if options.shares_points:
             problem = replace(problem, reason=join(reason, _NO_LAYERS))
         return failed(problem.reason, problem.hint, code=problem.code)
@@ -95,7 +96,7 @@ _NO_LAYERS = say(
 
 
 def _carried(
-    layers: tuple[JudgedLayer, ...], weights: tuple[float, ...], problem: Problem
+    layers: tuple[JudgedLayer, ...], weights: tuple[float, ...], problem: Problem, said: Text
 ) -> Outcome:
     """Give what the layers are worth that are right in themselves.
 
@@ -104,16 +105,27 @@ def _carried(
     all_shares = shares([each.name for each in layers], weights)
     right = sum(share for share, each in zip(all_shares, layers, strict=True) if each.is_right)
     right = min(right, sum(all_shares) - min(each for each in all_shares if each > 0))
-    said = _told(layers)
     # Some points or none, it is the same that is wrong.
     return partial(right / sum(all_shares), join(problem.reason, said), problem.hint, problem.code)
 
 
-def _told(layers: tuple[JudgedLayer, ...]) -> Text:
-    """Say which layers are right in themselves."""
-    wrong = [name_layer(each.name) for each in layers if not each.is_right]
+def _told(layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> Text:
+    """Say which layers are right in themselves.
+
+    Of a step that is right and that nobody takes, the layer is lost, and no numbers are wrong.
+    """
+    lost = [each.name for each in layers if not each.is_right]
+    wrong = [name_layer(each) for each in lost]
     if not wrong:
         return say("Each layer is right by itself; the fault comes after them.")
+    if all(_is_unused(each, layers, diagnosis) for each in lost):
+        return say(
+            "With PyTorch's values in place of wrong ones, {right} of {count} layers are right. "
+            "Lost, because the result is not used: {wrong}.",
+            right=len(layers) - len(wrong),
+            count=len(layers),
+            wrong=in_a_row(wrong),
+        )
     return say(
         "With PyTorch's values in place of wrong ones, {right} of {count} layers are right. "
         "Lost: {wrong}.",
@@ -121,6 +133,15 @@ def _told(layers: tuple[JudgedLayer, ...]) -> Text:
         count=len(layers),
         wrong=in_a_row(wrong),
     )
+
+
+def _is_unused(name: str, layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> bool:
+    """Say whether a lost layer is that of a step which is right, beside one that takes another."""
+    if diagnosis is None or diagnosis.mistake != "other_operand":
+        return False
+    told = name_layer(name)
+    right = sum(each.status == "right" and each.layer == told for each in diagnosis.steps)
+    return right == sum(each.name == name for each in layers)
 
 
 def shares(layers: Sequence[str], weights: tuple[float, ...]) -> tuple[float, ...]:

@@ -1,0 +1,273 @@
+"""A statement of a TIR function that one small edit makes right: tried before it is advised.
+
+`A[vi, vk] + B[vk, vj]` in place of a product, `B[vi]` in place of `B[vj]`, a sum that begins with
+-1: the numbers alone say that they are wrong, and not why. So the student's own statement is
+computed once more, with one thing changed, from what the function was given. What is advised gives
+PyTorch's numbers; and without the edit, the statement gives the student's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.diagnosis.align import Alignment
+from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, numbers
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.statement_edits import Edit, edits, own_edits
+from grader.diagnosis.statements import Statements, UnknownValueError
+from grader.diagnosis.tracing import Traced
+from grader.evidence.operations import Layer
+from grader.ir.facts import Argument, BufferFacts, FunctionFacts, ModuleFacts
+from grader.ir.vocabulary import is_name
+
+Values = npt.NDArray[Any]
+
+VAGUE = frozenset(
+    {
+        *("partly_right", "other_operand", "scaled", "bias_differs", "bias_extra"),
+        *("operand_missing", "input_returned", "zeros", "sum_not_initialised", "partly_written"),
+    }
+)
+"""Mistakes that say less than the statement which is wrong."""
+
+_PLACES = 48
+_MORE_PLACES = 256
+_MOST_EDITS = 1500
+_WORK = 20_000_000
+"""Terms of sums that are computed at most for one layer that a value may be: a few seconds."""
+
+_WORK_OF_ONE = 100_000
+_MOST_GIVEN = 8
+_MOST_LAYERS = 4
+
+
+def with_mended_statement(
+    alignment: Alignment,
+    facts: ModuleFacts,
+    traced: Traced,
+    layers: Sequence[Layer],
+    tolerance: float = TOLERANCE,
+) -> Alignment:
+    """Return an alignment that names the edit which makes the wrong step right, if one is found."""
+    mistake, wrong = alignment.mistake, alignment.wrong
+    if wrong is None or (mistake is not None and not _is_vague(mistake, layers)):
+        return alignment
+    step = traced.steps[wrong]
+    function = facts.functions.get(step.callee)
+    buffer = _buffer(function, step.variable, has_main=facts.has_main)
+    if function is None or not buffer or step.value is None or not step.value.size:
+        return alignment
+    for place in _places(alignment, layers, step.value):
+        wanted = known(layers[place].value)
+        for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
+            found = _mended(function, buffer, given, step.value, wanted, tolerance)
+            if found is not None and not _is_other(found, mistake):
+                told = {"block": found.block, "found": found.found, "wanted": found.wanted}
+                named = LikelyMistake(found.kind, layers[place].name, told, place)
+                return alignment._replace(mistake=named, expected=place)
+    return alignment
+
+
+def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
+    """Say whether a statement says more: also than that a quotient, as one call, is left out."""
+    if mistake.kind == "layer_left_out" and mistake.place is not None:
+        return layers[mistake.place].operation.kind == "other"
+    return mistake.kind in VAGUE
+
+
+def _is_other(found: Edit, mistake: LikelyMistake | None) -> bool:
+    """Say whether what is known says more than that some axis is bound wrongly."""
+    kind = "" if mistake is None else mistake.kind
+    return found.kind == "axis_binding" and kind not in ("", "partly_right")
+
+
+def _buffer(function: FunctionFacts | None, variable: str, *, has_main: bool) -> str:
+    """Return the buffer with a step's value: of what `main` calls, the last parameter."""
+    if function is None or not function.parameters:
+        return ""
+    if has_main:
+        return function.parameters[-1].name
+    names = {each.name for each in (*function.parameters, *function.allocations)}
+    return variable if variable in names else ""
+
+
+def _places(alignment: Alignment, layers: Sequence[Layer], value: Values) -> list[int]:
+    """Return the layers that a value may be meant to be, the likeliest first."""
+    ahead = [
+        at
+        for at, layer in enumerate(layers)
+        if layer.name and layer.value.size == value.size and at not in alignment.matched
+    ]
+    first = [each for each in ahead if each == alignment.expected]
+    return [*first, *(each for each in ahead if each not in first)][:_MOST_LAYERS]
+
+
+def _mended(
+    function: FunctionFacts,
+    buffer: str,
+    given: Mapping[str, Values],
+    value: Values,
+    wanted: KnownValue,
+    tolerance: float,
+) -> Edit | None:
+    """Return the first edit with which the function gives what is wanted."""
+    found, off = numbers(value), tolerance * wanted.scale
+    few = _chosen(np.abs(found - wanted.numbers) > off)
+    many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
+    trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
+    tried = edits if trial.gives(function, few, found) else own_edits
+    few = few[:: 1 + trial.computed // _WORK_OF_ONE]
+    for edit in islice(tried(function), _MOST_EDITS):
+        if trial.computed > _WORK:
+            break
+        if all(trial.gives(edit.function, each, wanted.numbers) for each in (few, many)):
+            return edit
+    # Where every statement is right, what is not is where its axes go.
+    is_right = tried is own_edits and trial.gives(function, few, wanted.numbers)
+    return _binding(function, buffer) if is_right else None
+
+
+def _binding(function: FunctionFacts, buffer: str) -> Edit | None:
+    blocks = [block for block in function.blocks if buffer in block.stores]
+    if not blocks or not is_name(blocks[-1].name):
+        return None
+    return Edit(function, "axis_binding", blocks[-1].name, "", "")
+
+
+def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return places of some numbers that are wrong, and of some that are not."""
+    chosen = []
+    for places, count in ((is_wrong.nonzero()[0], _PLACES), ((~is_wrong).nonzero()[0], _PLACES)):
+        if len(places):
+            chosen.append(places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))])
+    return np.concatenate(chosen)
+
+
+class _Trial:
+    """A buffer of a function, what the function is given, and how near its numbers must come.
+
+    `computed` counts the terms of all sums.
+    """
+
+    def __init__(
+        self,
+        buffer: str,
+        given: Mapping[str, Values],
+        shape: tuple[int, ...],
+        scale: float,
+        tolerance: float,
+    ) -> None:
+        self._buffer, self._given, self._shape = buffer, given, shape
+        self._scale, self._tolerance = scale, tolerance
+        self.computed = 0
+
+    def gives(
+        self,
+        function: FunctionFacts,
+        places: npt.NDArray[np.intp],
+        goal: npt.NDArray[np.float64],
+    ) -> bool:
+        """Say whether a function computes these numbers at some places of the buffer."""
+        statements = Statements(function, self._given)
+        try:
+            index = np.unravel_index(places, self._shape)
+            have = statements.at(self._buffer, tuple(index))
+        except UnknownValueError:
+            return False
+        finally:
+            self.computed += statements.computed
+        wanted = KnownValue((len(places),), goal[places], self._scale, False)
+        found = np.broadcast_to(np.asarray(have, np.float64), (len(places),))
+        return is_equal(found, wanted, self._tolerance)
+
+
+# --- what a function is given ---------------------------------------------------------------------
+
+
+def _given(
+    function: FunctionFacts,
+    facts: ModuleFacts,
+    traced: Traced,
+    wrong: int,
+    layers: Sequence[Layer],
+) -> Iterator[dict[str, Values]]:
+    """Yield what the buffers may hold that a function is given, the likeliest first.
+
+    The referee does not see a module's constants: a parameter of PyTorch's of the same shape stands
+    in for one. That it is the right one shows when the student's numbers come out.
+    """
+    stored = {each.buffer for each in function.stores}
+    taken = _arguments(facts, traced, wrong)
+    before = {
+        step.variable: step.value
+        for step in traced.steps[:wrong]
+        if not facts.has_main and step.value is not None and step.variable in stored
+    }
+    read = [each for each in function.parameters if each.name not in stored]
+    choices = []
+    for at, buffer in enumerate(read):
+        argument = taken[at] if at < len(taken) else None
+        choices.append(list(_values(buffer, at, argument, facts, traced, layers)))
+    for chosen in product(*choices):
+        names = (each.name for each in read)
+        yield {**before, **dict(zip(names, chosen, strict=True))}
+
+
+def _arguments(facts: ModuleFacts, traced: Traced, wrong: int) -> tuple[Argument, ...]:
+    binding = traced.bindings[wrong] if wrong < len(traced.bindings) else None
+    return () if binding is None else facts.calls[binding].arguments
+
+
+def _values(
+    buffer: BufferFacts,
+    place: int,
+    argument: Argument | None,
+    facts: ModuleFacts,
+    traced: Traced,
+    layers: Sequence[Layer],
+) -> Iterator[Values]:
+    """Yield what one buffer may hold."""
+    shape = buffer.tensor.shape or ()
+    source = None if argument is None else argument.source
+    if source is not None:
+        steps = zip(traced.steps, traced.bindings, strict=True)
+        yield from (s.value for s, at in steps if at == source and s.value is not None)
+        return
+    if argument is None or argument.kind == "input":
+        if argument is not None:
+            names = [each.name for each in facts.inputs]
+            place = names.index(argument.name) if argument.name in names else place
+        yield from _shaped(traced.arguments[place : place + 1], shape)
+        others = (*traced.arguments[:place], *traced.arguments[place + 1 :])
+        yield from _shaped(others, shape)
+    parameters = [
+        each.value.numpy()
+        for layer in layers
+        for each in layer.operation.operands
+        if not each.is_running
+    ]
+    yield from _shaped(parameters, shape)
+
+
+def _shaped(values: Sequence[Values], shape: tuple[int | str, ...]) -> Iterator[Values]:
+    """Yield values of a shape, as they are, with axes of 1, or transposed."""
+    for each in values:
+        if _fits(each.shape, shape):
+            yield each
+        elif sorted(n for n in each.shape if n != 1) != sorted(n for n in shape if n != 1):
+            continue
+        elif each.T.shape == shape:
+            yield each.T
+        elif all(isinstance(n, int) for n in shape):
+            yield each.reshape(shape)
+
+
+def _fits(have: tuple[int, ...], shape: tuple[int | str, ...]) -> bool:
+    return len(have) == len(shape) and all(
+        isinstance(n, str) or n == m for n, m in zip(shape, have, strict=True)
+    )

@@ -1,0 +1,328 @@
+"""What the statements of a TIR function compute at some places of a buffer, done again in NumPy.
+
+It is for trying an edit of a student's statement before it is advised. What is too large, or is no
+plain loop nest, is not computed: `UnknownValueError` says so, and then nothing is advised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from grader.ir.facts import Block, Expression, FunctionFacts, Store
+
+Values = npt.NDArray[Any]
+
+MOST_NUMBERS = 1 << 19
+"""Numbers of one operand that are computed at a time."""
+
+_MOST_ROUNDS = 128
+"""Rounds of a sum that are done one after the other."""
+
+_MOST_CALLS = 6
+"""Buffers that are computed from one another."""
+
+
+class UnknownValueError(ValueError):
+    """What a statement computes cannot be told from its facts."""
+
+
+def _divided(x: Values, y: Values) -> Values:
+    if x.dtype.kind == "f" or y.dtype.kind == "f":
+        return x / y
+    return np.trunc(x / y).astype(np.int64)
+
+
+def _shifted_left(x: Values, y: Values) -> Values:
+    return np.asarray(np.left_shift(x, np.clip(y, 0, 62)))
+
+
+def _shifted_right(x: Values, y: Values) -> Values:
+    return np.asarray(np.right_shift(x, np.clip(y, 0, 62)))
+
+
+OPERATIONS: Mapping[str, Callable[..., Values]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": _divided,
+    "floordiv": np.floor_divide,
+    "floormod": np.mod,
+    "mod": np.fmod,
+    "max": np.maximum,
+    "min": np.minimum,
+    "lshift": _shifted_left,
+    "shift_left": _shifted_left,
+    "rshift": _shifted_right,
+    "shift_right": _shifted_right,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "cast": lambda x: x,
+    "likely": lambda x: x,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "fabs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,
+    "pow": np.power,
+}
+
+_CHOICES = frozenset({"select", "if_then_else"})
+
+_FOLDS: Mapping[str, Callable[[Values, Values], Values]] = {
+    "add": lambda start, terms: start + terms.sum(-1),
+    "sub": lambda start, terms: start - terms.sum(-1),
+    "mul": lambda start, terms: start * terms.prod(-1),
+    "max": lambda start, terms: np.maximum(start, terms.max(-1)),
+    "min": lambda start, terms: np.minimum(start, terms.min(-1)),
+}
+"""What rounds of `total = total + term` give, by the operation, all at once."""
+
+
+class Statements:
+    """The statements of one function, and the values of buffers that are known.
+
+    `computed` counts the terms of sums, for those who want to know when to stop.
+    """
+
+    def __init__(self, function: FunctionFacts, given: Mapping[str, Values]) -> None:
+        self._function = function
+        self._given = given
+        self._open = 0
+        self.computed = 0
+
+    def at(self, buffer: str, index: tuple[Values, ...]) -> Values:
+        """Return the numbers of a buffer at some places, one array of indices for each axis.
+
+        Raises UnknownValueError.
+        """
+        known = self._given.get(buffer)
+        if known is None:
+            return self._computed(buffer, index)
+        if len(index) != known.ndim:
+            raise UnknownValueError("as many indices as the buffer has axes")
+        places = np.broadcast_arrays(*index) if index else []
+        if any(
+            ((each < 0) | (each >= n)).any() for each, n in zip(places, known.shape, strict=True)
+        ):
+            raise UnknownValueError("an index beyond the buffer")
+        return np.asarray(known[tuple(places)])
+
+    def _computed(self, buffer: str, index: tuple[Values, ...]) -> Values:
+        self._open += 1
+        try:
+            if self._open > _MOST_CALLS:
+                raise UnknownValueError("too many buffers")
+            with np.errstate(all="ignore"):
+                return self._run(*self._written(buffer), index)
+        finally:
+            self._open -= 1
+
+    def _written(self, buffer: str) -> tuple[Block, Store, Store | None]:
+        """Return what writes a buffer: a block, its one store, and what the sum begins with."""
+        found = [
+            (block, store, is_start)
+            for block in self._function.blocks
+            for stores, is_start in ((block.initial, True), (block.statements, False))
+            for store in stores
+            if store.buffer == buffer
+        ]
+        if any(block.predicated or block.parts for block, _, _ in found):
+            raise UnknownValueError("a block with a condition")
+        match found:
+            case [(block, store, False)]:
+                return block, store, None
+            case [(_, start, _), (block, store, False)]:
+                return block, store, start
+        raise UnknownValueError("a buffer that is stored to in several ways")
+
+    def _run(
+        self, block: Block, store: Store, start: Store | None, index: tuple[Values, ...]
+    ) -> Values:
+        names = _bound(store, index)
+        rounds = _rounds(block, names)
+        total = math.prod(rounds.values())
+        count = max((each.size for each in index), default=1)
+        value = store.value
+        if value is None or total * count > MOST_NUMBERS:
+            raise UnknownValueError("a store that is too large")
+        self.computed += total * count
+        if store.buffer not in value.loaded:
+            last = {name: np.asarray(extent - 1) for name, extent in rounds.items()}
+            return self._value(value, {**names, **last}, None)
+        begin = self._start(start, index)
+        own = Expression("load", store.buffer, store.index, dtype=value.dtype)
+        fold, term = _term(value, own)
+        if fold is None or term is None:
+            return self._one_by_one(value, own, begin, names, rounds)
+        spread = {name: each[..., None] for name, each in names.items()}
+        terms = self._value(term, {**spread, **_grid(rounds)}, None)
+        shape = (*np.shape(begin), total)
+        return _stored(fold(begin, np.broadcast_to(terms, shape)), value.dtype)
+
+    def _start(self, start: Store | None, index: tuple[Values, ...]) -> Values:
+        if start is None or start.value is None or start.value.loaded & {start.buffer}:
+            raise UnknownValueError("a sum that nothing begins")
+        begin = self._value(start.value, _bound(start, index), None)
+        return np.broadcast_to(begin, np.broadcast_shapes(*(each.shape for each in index)))
+
+    def _one_by_one(
+        self,
+        value: Expression,
+        own: Expression,
+        total: Values,
+        names: Mapping[str, Values],
+        rounds: Mapping[str, int],
+    ) -> Values:
+        if math.prod(rounds.values()) > _MOST_ROUNDS:
+            raise UnknownValueError("too many rounds")
+        grid = _grid(rounds)
+        for one in range(math.prod(rounds.values())):
+            at = {name: each[one] for name, each in grid.items()}
+            total = self._value(value, {**names, **at}, (own, total))
+        return total
+
+    def _value(
+        self,
+        one: Expression,
+        names: Mapping[str, Values],
+        own: tuple[Expression, Values] | None,
+        *,
+        is_chosen: bool = False,
+    ) -> Values:
+        """Return what an expression is. `own` is the buffer's own number before the store."""
+        if own is not None and _is(one, own[0]):
+            return own[1]
+        if one.kind == "constant" and one.value is not None:
+            return np.asarray(one.value)
+        if one.kind == "variable" and one.name in names:
+            return names[one.name]
+        operands = [
+            self._value(each, names, own, is_chosen=is_chosen or one.name in _CHOICES)
+            for each in one.arguments
+        ]
+        if one.kind == "bound":
+            return operands[0]
+        if one.kind == "load":
+            return self.at(one.name, self._within(one.name, operands, is_chosen=is_chosen))
+        if one.kind != "operation":
+            raise UnknownValueError(one.name)
+        return _stored(_operated(one, operands), one.dtype)
+
+    def _within(self, buffer: str, index: list[Values], *, is_chosen: bool) -> tuple[Values, ...]:
+        """Return an index, cut to the buffer where the number that is read may not be chosen."""
+        known = self._given.get(buffer)
+        if not is_chosen or known is None or known.ndim != len(index):
+            return tuple(index)
+        return tuple(np.clip(x, 0, n - 1) for x, n in zip(index, known.shape, strict=True))
+
+
+def _operated(one: Expression, operands: list[Values]) -> Values:
+    if one.name in _CHOICES and len(operands) == 3:
+        return np.where(*operands)
+    function = OPERATIONS.get(one.name)
+    if function is None:
+        raise UnknownValueError(one.name)
+    try:
+        return np.asarray(function(*operands))
+    except (TypeError, ZeroDivisionError) as error:
+        raise UnknownValueError(one.name) from error
+
+
+def _stored(value: Values, dtype: str) -> Values:
+    """Return numbers as a type of integers holds them: what has no room wraps round."""
+    if not dtype.startswith(("int", "uint")) or "x" in dtype:
+        return value
+    try:
+        return (
+            np.asarray(value).astype(np.int64, copy=False).astype(np.dtype(dtype)).astype(np.int64)
+        )
+    except TypeError as error:
+        raise UnknownValueError(dtype) from error
+
+
+def _bound(store: Store, index: tuple[Values, ...]) -> dict[str, Values]:
+    """Return what the iterators of a store's own index are where it stores at some places."""
+    names: dict[str, Values] = {}
+    if len(store.index) != len(index):
+        raise UnknownValueError("a store along other axes")
+    for each, given in zip(store.index, index, strict=True):
+        if each.kind == "variable" and each.name not in names:
+            names[each.name] = given
+        elif each.kind != "constant":
+            raise UnknownValueError("a store at an index that is computed")
+    return names
+
+
+def _rounds(block: Block, names: Mapping[str, Values]) -> dict[str, int]:
+    """Return the extents of the iterators that a store goes round over."""
+    rounds: dict[str, int] = {}
+    for name, extent in block.extents:
+        if name not in names:
+            if extent is None or extent < 1:
+                raise UnknownValueError("an extent that is not known")
+            rounds[name] = extent
+    return rounds
+
+
+def _grid(rounds: Mapping[str, int]) -> dict[str, Values]:
+    """Return the iterators' values in all rounds, one array of them for each."""
+    places = np.indices(tuple(rounds.values())).reshape(len(rounds), -1)
+    return dict(zip(rounds, places, strict=True))
+
+
+def _term(
+    value: Expression, own: Expression
+) -> tuple[Callable[[Values, Values], Values] | None, Expression | None]:
+    """Return how a round changes a total, and by what; None where it is no such round."""
+    term = _added(value, own)
+    if term is not None:
+        return _FOLDS["add"], term
+    fold = _FOLDS.get(value.name) if value.kind == "operation" else None
+    if fold is None or len(value.arguments) != 2:
+        return None, None
+    first, second = value.arguments
+    for total, other in ((first, second), (second, first)):
+        is_first = total is first
+        if _is(total, own) and own.name not in other.loaded and (value.name != "sub" or is_first):
+            return fold, other
+    return None, None
+
+
+def _added(value: Expression, own: Expression) -> Expression | None:
+    """Return what a round adds to a total, as `a + b` of `(total + a) + b`; None for another one.
+
+    A round that takes something from it, or multiplies it, is another one.
+    """
+    if value.kind != "operation" or value.name not in ("add", "sub") or len(value.arguments) != 2:
+        return None
+    first, second = value.arguments
+    if value.name == "add" and _is(second, own):
+        first, second = second, first
+    if own.name in second.loaded:
+        return None
+    if _is(first, own):
+        return second if value.name == "add" else None
+    before = _added(first, own)
+    return None if before is None else replace(value, arguments=(before, second))
+
+
+def _is(one: Expression, own: Expression) -> bool:
+    return (one.kind, one.name, one.arguments) == ("load", own.name, own.arguments)

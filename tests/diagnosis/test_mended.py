@@ -1,0 +1,283 @@
+"""A wrong statement is named with the edit that makes it right, which was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import tvm
+from tvm.script import from_source
+from tvm.script import ir as I  # noqa: N812
+from tvm.script import tirx as T  # noqa: N812
+
+from grader.diagnosis import mended
+from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.mended import with_mended_statement
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.tracing import Traced
+from grader.evidence.recorder import record
+from grader.ir.read import read_module
+from tests.ir.modules import save
+
+A = np.random.default_rng(1).standard_normal((5, 6)).astype(np.float32)
+B = np.random.default_rng(2).standard_normal((6, 5)).astype(np.float32)
+V = np.random.default_rng(3).standard_normal((5,)).astype(np.float32)
+"""Each axis along which two of them are read has another extent than the sum."""
+
+MATMUL = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vj]
+"""
+
+
+SQUARE = MATMUL.replace("6", "5").replace(" * V[vj]", "")
+
+
+WINDOW = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((3, 6), "float32")):
+        for i, j, k in T.grid(3, 6, 3):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + B[vk, vi] * A[vi + vk, vj]
+"""
+"""Three rows at a time: the axis of 5 has no iterator of its own."""
+
+
+TWO = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 6), "float32")):
+        Y = T.sblock_alloc_buffer((5, 6), "float32")
+        for i, j in T.grid(5, 6):
+            with T.sblock("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = C[vi, vj] * T.float32(2)
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(Y[vi, vj], A[vi, vj])
+"""
+
+
+def windows(a: Any, b: Any, _v: Any) -> Any:
+    return sum(b[k, :3, None] * a[k : k + 3] for k in range(3))
+
+
+def pytorch(a: Any, b: Any, v: Any) -> Any:
+    return a @ (b * v)
+
+
+def told(
+    old: str,
+    new: str,
+    source: str = MATMUL,
+    compute: Callable[..., Any] = pytorch,
+    kind: Any = None,
+) -> LikelyMistake | None:
+    """Return what is told of a module in which a piece of the text is another one."""
+    assert old in source
+    module = from_source(source.replace(old, new), extra_vars={"I": I, "T": T})
+    given = {SQUARE: (A[:, :5], B[:5], V), PAIR: (A, B[:, 0], B[:, 1])}.get(source, (A, B, V))
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: compute(*tensors).numpy(), given)
+    value = run(module, given, layers[-1].value.shape)
+    steps = [Observed("C", "f", value, (), takes_input=True)]
+    seen = None if kind is None else LikelyMistake(kind, "matmul", {}, len(layers) - 1)
+    alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
+    assert align(steps, layers).wrong == 0
+    traced = Traced(tuple(steps), given)
+    return with_mended_statement(alignment, read_module(save(module)), traced, layers).mistake
+
+
+def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    output = tvm.runtime.tensor(np.full(shape, np.nan, "float32"))
+    tvm.compile(module, "llvm")["f"](*(tvm.runtime.tensor(each.copy()) for each in given), output)
+    return output.numpy()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "found", "wanted"),
+    [
+        ("V[vj]", "V[vi]", "wrong_index", "V[vi]", "V[vj]"),
+        ("A[vi, vk]", "A[vi, vj]", "wrong_index", "A[vi, vj]", "A[vi, vk]"),
+        ("A[vi, vk]", "A[vi, 0]", "wrong_index", "A[vi, 0]", "A[vi, vk]"),
+        (
+            "A[vi, vk] * B[vk, vj]",
+            "(A[vi, vk] + B[vk, vj])",
+            "wrong_operator",
+            "A[vi, vk] + B[vk, vj]",
+            "A[vi, vk] * B[vk, vj]",
+        ),
+        (
+            "+ A[vi, vk] * B[vk, vj] * V[vj]",
+            "- A[vi, vk] * B[vk, vj] * V[vj]",
+            "wrong_operator",
+            "C[vi, vj] - A[vi, vk] * B[vk, vj] * V[vj]",
+            "C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vj]",
+        ),
+        (
+            "A[vi, vk] * B[vk, vj] * V[vj]",
+            "A[vi, vk] * V[vj] + B[vk, vj]",
+            "wrong_operator",
+            "C[vi, vj] + A[vi, vk] * V[vj] + B[vk, vj]",
+            "C[vi, vj] + A[vi, vk] * V[vj] * B[vk, vj]",
+        ),
+        (
+            " * V[vj]",
+            "",
+            "operand_left_out",
+            "V",
+            "A[vi, vk] * B[vk, vj] * V[vj]",
+        ),
+        ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
+        ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
+    ],
+)
+def test_an_edit_that_makes_a_statement_right_is_named(
+    old: str, new: str, kind: str, found: str, wanted: str
+) -> None:
+    mistake = told(old, new)
+    assert mistake is not None
+    assert (kind, "C", found, wanted) == (
+        mistake.kind,
+        *(mistake.facts[name] for name in ("block", "found", "wanted")),
+    )
+
+
+def test_a_window_that_is_not_read_is_named_with_its_index() -> None:
+    mistake = told(" * A[vi + vk, vj]", "", source=WINDOW, compute=windows)
+    assert mistake is not None
+    assert ("operand_left_out", "A", "B[vk, vi] * A[vi + vk, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("A[vi + vk, vj]", "A[vi, vj]", "A[vi, vj]"),
+        ("A[vi + vk, vj]", "A[vk, vj]", "A[vk, vj]"),
+        ("B[vk, vi]", "B[vk + 1, vi]", "B[vk + 1, vi]"),
+    ],
+)
+def test_an_index_with_a_summand_too_few_or_too_many_is_named(
+    old: str, new: str, found: str
+) -> None:
+    mistake = told(old, new, source=WINDOW, compute=windows)
+    assert mistake is not None
+    assert ("wrong_index", found, old) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_buffer_that_is_read_before_it_is_written_is_named_with_another() -> None:
+    mistake = told("A[vi, vj])", "T.float32(0))", source=TWO, compute=lambda a, *_: (2 * a).relu())
+    assert mistake is not None
+    assert ("wrong_operand", "C[vi, vj]", "A[vi, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+PAIR = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6,), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.min(A[vi, vj] * B[vj] + V[vj], T.float32(127))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "found", "wanted"),
+    [
+        ("B[vj] + V[vj]", "V[vj] + B[vj]", "arguments_exchanged", "B", "V"),
+        ("T.float32(127)", "T.float32(-2)", "wrong_operand", "-2.0", "127.0"),
+    ],
+)
+def test_exchanged_arguments_and_ends_of_a_type_are_named(
+    old: str, new: str, kind: str, found: str, wanted: str
+) -> None:
+    mistake = told(old, new, source=PAIR, compute=scaled)
+    assert mistake is not None
+    assert (kind, found, wanted) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def scaled(a: Any, b: Any, v: Any) -> Any:
+    return torch.clamp(a * b + v, max=127)
+
+
+def test_two_mistakes_are_not_mended_by_one_edit() -> None:
+    assert told("A[vi, vk] * B[vk, vj] * V[vj]", "A[vi, vk] + B[vk, vj] * V[vi]") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("= C[vi, vj] + A", "= C[vj, vi] + A", "C[vj, vi]"),
+        ("C[vi, vj] = T.float32(0)", "C[vj, vi] = T.float32(0)", "C[vj, vi]"),
+        ("C[vi, vj] = C[vi, vj] + A", "C[vj, vi] = C[vi, vj] + A", "C[vj, vi]"),
+    ],
+)
+def test_a_sum_that_is_begun_read_or_stored_elsewhere_is_named(
+    old: str, new: str, found: str
+) -> None:
+    """What it gives hangs on the order of the loops: the memory's own numbers are in it."""
+    mistake = told(old, new, kind="sum_not_initialised")
+    assert mistake is not None
+    assert ("wrong_index", found, "C[vi, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
+    """The statement is right, and its second axis has the loop of the third."""
+    mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)
+    assert mistake is not None
+    assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
+
+
+def test_a_mistake_that_is_named_already_stays() -> None:
+    mistake = told("V[vj]", "V[vi]", kind="bias_missing")
+    assert mistake is not None
+    assert "bias_missing" == mistake.kind
+
+
+def test_the_search_ends_by_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mended, "_WORK", 0)
+    assert told("V[vj]", "V[vi]") is None
