@@ -23,6 +23,7 @@ OF_THE_TEST = {
     "tests/endtoend/batches.py",
     "tests/inside/launcher/test_linux.py",
     "tests/sandbox/test_holder.py",
+    "tests/timing/test_stack.py",
     "tests/test_dependencies.py",
 }
 """Files that skip for what no command brings: another level, processor, kernel or Python, a machine

@@ -302,6 +302,7 @@ def ask(index: str, seconds: float) -> str:
     try:
         urllib.request.urlopen(request, timeout=seconds).close()
     except urllib.error.HTTPError as error:
+        error.close()
         return "HTTP status {}".format(error.code)
     except urllib.error.URLError as error:
         # Somebody answered: pip may know certificates that this Python does not.

@@ -64,8 +64,11 @@ def _told(entry: zipfile.ZipInfo) -> str | None:
 
 
 def _raw(entry: zipfile.ZipInfo) -> bytes:
-    """Return a name as it is in the archive: each byte is one character of code page 437."""
-    return entry.filename.encode(_FALLBACK, "replace")
+    """Return a name as it is in the archive: each byte is one character of code page 437.
+
+    From Python 3.12 on `filename` may be what the extra field says.
+    """
+    return entry.orig_filename.partition("\0")[0].encode(_FALLBACK, "replace")
 
 
 def guess(names: Iterable[bytes]) -> str:

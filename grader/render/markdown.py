@@ -173,7 +173,7 @@ def _first(report: Report, causes: Sequence[Cause]) -> Iterator[str]:
         title, said = report.parts[cause.part].title, told_cause(cause, report)
         rows.append(f"{number}. **{text(title)}**: {text(said)} ({text(worth(cause))})")
     if rows:
-        yield _section(f"## {tell('Fix this first')}", "\n".join(rows))
+        yield _section("## " + tell("Fix this first"), "\n".join(rows))
 
 
 def _notes(notes: tuple[Text, ...]) -> str:
@@ -215,7 +215,7 @@ def _item(check: Check) -> str:
 
 
 def _advice(hint: Text) -> str:
-    return f"**{tell('What to do: ').strip()}** {lines(hint)}"
+    return "**" + tell("What to do: ").strip() + f"** {lines(hint)}"
 
 
 def _diagnosis(part: Part) -> Iterator[str]:
@@ -259,7 +259,7 @@ def _problems(report: Report) -> str:
     told, rest = report.problems[:MOST_PROBLEMS], report.problems[MOST_PROBLEMS:]
     items = [_problem(problem, report) for problem in told]
     if rest:
-        items.append(f"- {tell('and {count:,} more', count=len(rest))}")
+        items.append("- " + tell("and {count:,} more", count=len(rest)))
     return _section(f"## {one if len(report.problems) == 1 else many}", "\n".join(items))
 
 
@@ -277,7 +277,7 @@ def _speed(report: Report) -> str:
         return ""
     notes = (lines(note) for note in report.timing.notes)
     return _section(
-        f"## {tell('Speed of your schedule')}",
+        "## " + tell("Speed of your schedule"),
         text(speed_sentence(report.timing)),
         *_brought(report.timing.steps),
         *notes,
@@ -303,4 +303,4 @@ def _step(row: StepRow) -> str:
 
 def _how(report: Report) -> str:
     rows = (f"- {text(name)}: {text(value)}" for name, value in circumstances(report))
-    return _section(f"## {tell('How it was graded')}", "\n".join(rows))
+    return _section("## " + tell("How it was graded"), "\n".join(rows))

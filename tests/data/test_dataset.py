@@ -40,9 +40,9 @@ def refuse(event, arguments):
 
 sys.addaudithook(refuse)
 import numpy as np, torch
-for name in ("nms", "qnms"):
-    schema = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-    torch.library.define("torchvision::" + name, schema)
+from grader.inside.kernel.preload import provide_torchvision_operators
+
+provide_torchvision_operators()
 import torchvision
 
 def load(train):
