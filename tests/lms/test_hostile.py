@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import functools
+import gzip
 import io
 import lzma
 import os
@@ -290,6 +291,74 @@ def test_in_a_tar_a_flood_costs_the_student_who_made_it_alone(
     assert [("mallory", "budget")] == [
         (Path(e).name, why) for e, why in told.items() if why == "budget"
     ]
+
+
+def gnu_sparse(name: str, size: int) -> bytes:
+    """Return a member as GNU tar packs a file with holes, of which `size` bytes are none."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size = tarfile.GNUTYPE_SPARSE, size
+    header = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
+    header[386:410] = b"%011o\0%011o\0" % (0, size)
+    header[483:495] = b"%011o\0" % size
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + bytes(size)
+
+
+def member(name: str, kind: bytes, size: int) -> bytes:
+    """Return the header of a member."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size = kind, size
+    return entry.tobuf()
+
+
+def one_file(student: str) -> bytes:
+    """Return a member of a tar without what ends the archive."""
+    content = student.encode()
+    return member(f"{student}/hw.ipynb", tarfile.REGTYPE, len(content)) + content.ljust(512, b"\0")
+
+
+UNREAD_CONTENT = {
+    "sparse": gnu_sparse("mallory/hw.bin", 3 * 2**20),
+    "of a type that nobody knows": member("mallory/hw.bin", b"Z", 3 * 2**20) + bytes(3 * 2**20),
+}
+
+
+@pytest.mark.parametrize("kind", UNREAD_CONTENT)
+def test_content_that_is_not_unpacked_is_no_header_of_the_next_member(
+    tmp_path: Path, kind: str
+) -> None:
+    """A class's tar was refused for 2 MB that nobody had asked for."""
+    packed = one_file("ada") + UNREAD_CONTENT[kind] + one_file("zoe")
+    (tmp_path / "class.tar").write_bytes(packed)
+    outcome = collect(tmp_path / "class.tar", tmp_path / "class")
+    found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
+    assert ({"ada"}, {"zoe"}) == (found["ada"], found["zoe"])
+    assert {"mallory/hw.bin": "special"} == reasons(outcome)
+
+
+ENDLESS: dict[str, Callable[[], bytes]] = {
+    "headers": lambda: gzip.compress(member("mallory/x", tarfile.SYMTYPE, 0) * 300_000, 1),
+    "content": lambda: (
+        gzip.compress(member("mallory/x", tarfile.REGTYPE, 2**32))
+        + gzip.compress(bytes(2**26)) * 64
+    ),
+}
+"""What takes more than a second to read, and is small where it is packed."""
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_of_a_tar_that_takes_too_long_those_are_collected_who_come_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Where nobody knows who comes behind, that is told."""
+    monkeypatch.setattr(archives, "_SECONDS", 1)
+    ada, zoe = (gzip.compress(one_file(each), 1) for each in ("ada", "zoe"))
+    (tmp_path / "class.tgz").write_bytes(ada + ENDLESS[kind]() + zoe)
+    outcome = collect(tmp_path / "class.tgz", tmp_path / "class")
+    found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
+    assert {"ada": {"ada"}, "mallory": set()} == found
+    assert "unread" == reasons(outcome)["mallory"]
 
 
 def test_students_with_many_files_take_no_room_from_those_with_few(
