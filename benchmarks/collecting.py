@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import msgspec
+from archive_kinds import KINDS, Kind
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.archive_kinds import KINDS, Kind
 from grader.cli.telling import line
 from grader.errors import GraderError
 from grader.lms.collect import CollectRequest, collect_class
@@ -133,10 +133,11 @@ def _collect(archive: Path, output: Path) -> dict[str, Any]:
             request = CollectRequest((archive,), output)
             outcome = collect_class(request, progress=progress, reader=reader)
             students = len(outcome.collected.students)
-            attempts = (each.attempts[-1] for each in outcome.collected.students)
-            for each in (outcome.collected, *attempts):
-                for member in each.left_out:
-                    left_out[member.reason] += 1 + member.more
+            members = list(outcome.collected.left_out)
+            for student in outcome.collected.students:
+                members += student.attempts[-1].left_out
+            for member in members:
+                left_out[member.reason] += 1 + member.more
         except GraderError as error:
             end = line(error.message)
         progress.listen()

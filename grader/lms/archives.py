@@ -62,8 +62,11 @@ _RATIO = 24
 _SECONDS = 6
 _BYTES_A_SECOND = 16 * 2**20
 
-CLASS_FILES = 50_000
-"""Files of a class's archive: of one with more, those are left out who have the most."""
+CLASS_FILES = 25_000
+"""Files and folders of a class's archive: of one with more, those are left out who have the most.
+
+With moves and digests each takes up to 0.3 ms of a processor.
+"""
 
 _STEP = 500
 

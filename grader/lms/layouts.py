@@ -38,13 +38,13 @@ from grader.lms.archives import LeftOut, is_archive, is_left_behind
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.times import ToldTime, read_timestamp, read_words
+from grader.lms.yaml_texts import EVERY, TEXT, TooManyTextsError, Wanted, read_texts
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What YAML has none of: colours of a terminal, say, in a student's output."""
 
-_TextsOnly = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # where libyaml is, it is quick
 _TIMESTAMP = "timestamp.txt"
 
 
@@ -242,6 +242,14 @@ class _Submitter(msgspec.Struct, rename=lambda name: f":{name}"):
     email: str | None = None
 
 
+_WANTED: Wanted = {
+    EVERY: {
+        ":submitters": [{":name": TEXT, ":sid": TEXT, ":email": TEXT}],
+        ":created_at": TEXT,
+    }
+}
+
+
 class _Metadata(msgspec.Struct, rename=lambda name: f":{name}"):
     submitters: list[_Submitter] = []
     created_at: str | None = None
@@ -281,17 +289,25 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
     """
     with path.open("rb") as file:
         content = file.read(_METADATA_LIMIT + 1)
+    if len(content) > _METADATA_LIMIT:
+        raise _too_large()
     try:
-        if len(content) > _METADATA_LIMIT:
-            raise msgspec.ValidationError("it is too large")
         text = _UNPRINTABLE.sub("\ufffd", content.decode(errors="replace"))
-        found = yaml.load(text, Loader=_TextsOnly)  # noqa: S506  it makes texts alone
-        return msgspec.convert(found, type=prepared(dict[str, _Metadata]))
+        return msgspec.convert(read_texts(text, _WANTED), type=prepared(dict[str, _Metadata]))
+    except TooManyTextsError:
+        raise _too_large() from None
     except (msgspec.MsgspecError, yaml.YAMLError, ValueError, TypeError, RecursionError):
         raise UsageError(
             say("{file} is not what Gradescope writes.", file=_METADATA),
             say("Export the submissions again."),
         ) from None
+
+
+def _too_large() -> UsageError:
+    return UsageError(
+        say("{file} is too large to be read.", file=_METADATA),
+        say("Name the submissions' folders by roster ids, and use --from folders."),
+    )
 
 
 def _of_submitter(

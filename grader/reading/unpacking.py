@@ -342,7 +342,7 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 _BLOCK = 2**16
 
 
-_FIRST = 0.5
+_FIRST = 0.6
 """The share of the time in which an archive is read to its end that is to be read once more."""
 
 

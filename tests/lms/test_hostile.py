@@ -11,7 +11,7 @@ import os
 import struct
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,10 @@ def tarred(build: Callable[[tarfile.TarFile], None], mode: str = "w:gz") -> byte
     with tarfile.open(fileobj=buffer, mode=mode, **level) as archive:  # type: ignore[call-overload]
         build(archive)
     return buffer.getvalue()
+
+
+def tar_of(files: Mapping[str, bytes]) -> bytes:
+    return tarred(lambda archive: [tar_member(archive, *each) for each in files.items()] and None)
 
 
 @functools.cache
@@ -251,10 +255,25 @@ def flooded(tmp_path: Path, count: int) -> Path:
 def test_a_student_with_more_files_than_a_class_may_have_is_told_and_nobody_else_loses(
     tmp_path: Path,
 ) -> None:
-    outcome = collect(flooded(tmp_path, 50_000), tmp_path / "class")
+    outcome = collect(flooded(tmp_path, 25_000), tmp_path / "class")
     found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
     assert {"bob": {"bob"}, "mallory": set()} == found
     assert {"mallory": "budget"} == reasons(outcome)
+
+
+@pytest.mark.parametrize("pack", [zipped, tar_of], ids=["zip", "tar"])
+def test_folders_of_a_class_count_as_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[dict[str, bytes]], bytes]
+) -> None:
+    """24,000 files with two folders each took 17 seconds of a processor."""
+    monkeypatch.setattr(archives, "CLASS_FILES", 60)
+    files = {"bob/hw.ipynb": b"bob", "cy/hw/hw.ipynb": b"cy"}
+    flood = {f"mallory/{each}/hw/hw.ipynb": b"mallory" for each in range(30)}
+    (tmp_path / "class.zip").write_bytes(pack({**flood, **files}))
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
+    assert {"bob": {"bob"}, "cy": {"cy"}, "mallory": set()} == found
+    assert "budget" == reasons(outcome)["mallory"]
 
 
 def test_a_zip_at_the_end_of_a_tar_does_not_stand_for_the_class(tmp_path: Path) -> None:
