@@ -18,16 +18,16 @@ import os
 import resource
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 from archive_kinds import KINDS, Kind
+from reader_watch import Watch, children
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -41,7 +41,6 @@ SECONDS, MEGABYTES = 10.0, 300
 """What an archive of 64 MB may take: seconds of processors, and memory of one process."""
 
 _MEGABYTE = 2**20
-_LOOK_SECONDS = 0.01
 
 
 class Row(NamedTuple):
@@ -115,12 +114,19 @@ def measure(kind: Kind, size: int, students: int) -> Row:
     with tempfile.TemporaryDirectory() as place:
         archive = Path(place, "a.zip")
         _in_child(lambda: kind.pack(archive, kind.members(size, students)) or {})
-        watch = _Watch()
+        watch = Watch(_unpackers)
         with watch.watching():
             found = _in_child(lambda: _collect(archive, Path(place, "class")))
         found["reader_seconds"] = max(found["reader_seconds"], watch.seconds)
         megabytes = archive.stat().st_size / _MEGABYTE
         return Row(kind.name, megabytes, reader_megabytes=watch.megabytes, **found)
+
+
+def _unpackers() -> Iterator[int]:
+    """Yield what a child's reader has forked."""
+    for collecting in children(os.getpid()):
+        for reader in children(collecting):
+            yield from children(reader)
 
 
 def _collect(archive: Path, output: Path) -> dict[str, Any]:
@@ -185,55 +191,6 @@ def _answer(work: Callable[[], dict[str, Any]], writer: int) -> NoReturn:
         raise
     finally:
         os._exit(status)
-
-
-class _Watch:
-    """Sees what processes that unpack take: those that a child of this process's child forks."""
-
-    def __init__(self) -> None:
-        self.megabytes = 0.0
-        self._seconds: dict[int, float] = {}
-        self._has_ended = threading.Event()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of a processor of all of them."""
-        return sum(self._seconds.values())
-
-    @contextlib.contextmanager
-    def watching(self) -> Generator[None, None, None]:
-        """Look at them until the body ends."""
-        thread = threading.Thread(target=self._look)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._has_ended.set()
-            thread.join()
-
-    def _look(self) -> None:
-        while not self._has_ended.wait(_LOOK_SECONDS):
-            for collecting in _children(os.getpid()):
-                for reader in _children(collecting):
-                    for process in _children(reader):
-                        self._note(process)
-
-    def _note(self, process: int) -> None:
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            status = Path(f"/proc/{process}/status").read_text()
-            kilobytes = int(status.split("VmHWM:")[1].split()[0])
-            self.megabytes = max(self.megabytes, kilobytes / 1024)
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-            self._seconds[process] = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
-
-
-def _children(process: int) -> list[int]:
-    """Return the processes that a process has forked."""
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*"):
-        with contextlib.suppress(OSError):
-            found += map(int, (task / "children").read_text().split())
-    return found
 
 
 def _print(row: Row) -> None:
