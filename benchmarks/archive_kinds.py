@@ -268,8 +268,8 @@ def _sparse_members(size: int, _: int) -> Made:
 def _sparse_members_of_zeros(size: int, _: int) -> Made:
     part = max(size // 512, 1) * 512
     zeros = gzip.compress(bytes(part), 1)
-    header = gzip.compress(_sparse("mallory/hw.bin", part * 128))
-    yield from _around([header, *[zeros] * 128], gzip.compress)
+    header = gzip.compress(_sparse("mallory/hw.bin", part * 100))
+    yield from _around([header, *[zeros] * 100], gzip.compress)
 
 
 def _headers(name: str, kind: bytes, pack: Packer) -> Callable[[int, int], Made]:

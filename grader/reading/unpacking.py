@@ -452,18 +452,35 @@ class _TarMember(NamedTuple):
             out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
 
 
+class _DamagedError(Exception):
+    """Raised for a header that is none: `tarfile` takes it for the end of the archive."""
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive, which is sound or is told."""
+
+    @classmethod
+    def fromtarfile(cls, opened: tarfile.TarFile) -> _Header:
+        """Read the next header. Raises _DamagedError."""
+        try:
+            return super().fromtarfile(opened)
+        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError):  # type: ignore[attr-defined]
+            raise _DamagedError from None
+
+
 def _tar_members(file: BinaryIO, out: _Telling) -> Iterator[_TarMember]:
     """Yield the members of a tar archive, compressed by what its first bytes say.
 
     Each of these decompresses no more than is asked for: a bomb ends at its limit. Raises
-    _OutOfTimeError.
+    _OutOfTimeError, _DamagedError, and what `tarfile` raises.
     """
     file.seek(0)
     head = file.read(6)
     file.seek(0)
     opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), None)
     stream = _Stream(file if opener is None else opener(file))
-    with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BLOCK) as opened:
+    source = cast("IO[bytes]", stream)
+    with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK, tarinfo=_Header) as opened:
         while (entry := opened.next()) is not None:
             cast("Any", opened).members.clear()  # 100,000 of them were more than a reader's memory
             stream.begin()
