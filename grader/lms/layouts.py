@@ -128,15 +128,18 @@ def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
 
 # Digits are ASCII's throughout: systems write no others, and a number that somebody spelt with
 # full-width ones would be taken for another student's, who then had two hand-ins and no row.
+# What a student writes may hold any character, line ends too: `.` is DOTALL's.
 
 # --- Canvas ---------------------------------------------------------------------------------------
 
 # Ruby's letters have marks, as Devanagari and Thai do between theirs; Python's `\w` has none.
 _CANVAS_WHO = r"(?P<name>[^\s!-/:-@\[-^`{-~]+?)_(?P<late>LATE_)?(?P<user>[0-9]+)"
-_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>[0-9]+)_(?P<rest>.+)")
-_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>[0-9]+)_(?P<rest>.+)")
+_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>[0-9]+)_(?P<rest>.+)", re.DOTALL)
+_CANVAS_ANONYMOUS = re.compile(
+    r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>[0-9]+)_(?P<rest>.+)", re.DOTALL
+)
 _CANVAS_TEXT = re.compile(rf"{_CANVAS_WHO}_(?P<rest>text|link)\.html")
-_CANVAS_LATER = re.compile(r"_(?P<user>[0-9]+)_(?P<file>[0-9]+)_(?=.)")
+_CANVAS_LATER = re.compile(r"_(?P<user>[0-9]+)_(?P<file>[0-9]+)_(?=.)", re.DOTALL)
 
 
 def _canvas(folder: Path, _: str | None) -> FolderContents:
@@ -195,8 +198,8 @@ def _is_anothers(name: str, first: re.Match[str], usual: int) -> bool:
 # --- Moodle ---------------------------------------------------------------------------------------
 
 _MOODLE_PART = r"_(?P<participant>[0-9]+)_assignsubmission_(?P<kind>file|onlinetext)"
-_MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?")
-_MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)")
+_MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?", re.DOTALL)
+_MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)", re.DOTALL)
 _MOODLE_PARTS = re.compile(rf"{_MOODLE_PART}(?=_|$)")
 
 
@@ -347,8 +350,10 @@ _BRIGHTSPACE_TIME = rf" - (?P<at>{_BRIGHTSPACE_DATE},? {_BRIGHTSPACE_CLOCK})"
 
 _BRIGHTSPACE_TIMES = re.compile(_BRIGHTSPACE_TIME)
 _BRIGHTSPACE_WHO = r"(?P<user>[0-9]+)-(?P<folder>[0-9]+) - (?P<name>.+"
-_BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}")
-_BRIGHTSPACE_FILE = re.compile(rf"{_BRIGHTSPACE_WHO}?){_BRIGHTSPACE_TIME} - (?P<rest>.+)")
+_BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}", re.DOTALL)
+_BRIGHTSPACE_FILE = re.compile(
+    rf"{_BRIGHTSPACE_WHO}?){_BRIGHTSPACE_TIME} - (?P<rest>.+)", re.DOTALL
+)
 _BRIGHTSPACE_PAGE = "index.html"
 
 

@@ -39,8 +39,11 @@ _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Others are unpacked before they can be counted: 775 bytes of bzip2 were 887 MB of memory."""
 
-_HEADERS = 2**20
-"""Longest headers of one member of a tar archive, which are read into memory."""
+_HEADERS = 2**18
+"""Longest headers of one member of a tar archive, which are read into memory.
+
+`tarfile` takes half a second for 1 MB of them: a process was killed before it looked at the time.
+"""
 
 _RATIO = 12
 """So much larger than it is packed a member may always be; notebooks shrink to a tenth."""
@@ -127,7 +130,6 @@ class _Telling:
         if self.files > self._limits.files and not self._limits.shared:
             raise _TooLargeError
         try:
-            self._check_time()
             yield
         except _LeaveOutError as refusal:
             self._tell(Skipped(_sent(name), refusal.reason, self._begun))
@@ -169,7 +171,7 @@ class _Telling:
                 self._tell(Piece(chunk))
             elif not to_end:
                 break
-            self._check_time()
+            self.check_time()
         if size > most:
             raise _LeaveOutError("large")
         return size
@@ -182,7 +184,8 @@ class _Telling:
         """Say whether the time is over, or a share of it."""
         return time.process_time() > self._since + share * self._seconds
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raise _LeaveOutError where the time is over."""
         if self.is_late():
             raise _LeaveOutError("budget")
 
@@ -239,6 +242,7 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
             left = room
             for entry, name in group:
                 with out.member(name):
+                    out.check_time()
                     if entry.is_dir():
                         out.folder(name)
                         continue
@@ -440,6 +444,7 @@ class _TarMember(NamedTuple):
         """Tell it, or why it is left out."""
         entry = self.entry
         with out.member(entry.name):
+            out.check_time()
             if entry.isdir():
                 out.folder(entry.name)
                 return

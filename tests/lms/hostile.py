@@ -172,6 +172,7 @@ ATTACKS: dict[str, tuple[str, Callable[[], bytes]]] = {
         lambda: tarfile.TarInfo("x").tobuf()[:124] + b"-1" + bytes(900),
     ),
     "pax headers without end": ("a.tar", lambda: pax(2_000_000)),
+    "long pax headers": ("a.tar", lambda: pax(500_000)),
     "sparse of nonsense": ("a.tar", sparse),
     "12,000 links": (
         "a.tgz",
