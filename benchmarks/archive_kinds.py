@@ -276,7 +276,8 @@ def _headers(name: str, kind: bytes, pack: Packer) -> Callable[[int, int], Made]
     """Yield a class's tar with three million members of one student."""
 
     def members(size: int, _: int) -> Made:
-        count = max(min(size, 64 * _MEGABYTE) * 24 // 512, 1)
+        most = size if pack is bytes else min(size, 64 * _MEGABYTE) * 24
+        count = max(most // 512, 1)
         some = pack(_header(name, 0, kind) * (count // 100 + 1))
         yield from _around([some] * 100, pack)
 
