@@ -2,7 +2,9 @@
 
 Every row is an archive of `--size` MB at most, or of many small submissions. "grader" is the
 process that writes, "reader" the processes that unpack: seconds of a processor, and the largest
-memory of one process. Only the memory of readers that lived for 10 ms is seen.
+memory of one process. Of readers that end without saying what they took, and of memory, only what
+lived for 10 ms is seen. Other work on the machine makes the clock go on, so the bars are for
+seconds of a processor; for an archive that is over them, progress may go on instead.
 
     python benchmarks/collecting.py [--size MB] [--students N] [--only WORD] [--json FILE]
 """
@@ -11,24 +13,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
-import lzma
 import os
-import random
 import resource
 import sys
-import tarfile
 import tempfile
-import threading
 import time
 import traceback
-import zipfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import msgspec
+from archive_kinds import KINDS, Kind
+from reader_watch import Watch, children
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -39,15 +38,16 @@ from grader.reading.messages import FromUnpacker, ReaderBounds, Unpacked, Unpack
 from grader.reading.reader import SubmissionReader
 
 SECONDS, MEGABYTES = 10.0, 300
-"""What an archive of 64 MB may take: time by the clock, and memory of one process."""
+"""What an archive of 64 MB may take: seconds of processors, and memory of one process."""
 
 _MEGABYTE = 2**20
-_LOOK_SECONDS = 0.01
-_RANDOM = random.Random(39)
 
 
 class Row(NamedTuple):
-    """What became of an archive. `end` is "collected", or the sentence that refused it."""
+    """What became of an archive. `end` is "collected", or the sentence that refused it.
+
+    `left_out` are the reasons why members were left out, and how many were for each.
+    """
 
     name: str
     megabytes: float
@@ -59,7 +59,13 @@ class Row(NamedTuple):
     unpackings: int
     students: int
     silence: float
+    left_out: dict[str, int]
     end: str
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of a processor in all processes."""
+        return self.grader_seconds + self.reader_seconds
 
 
 class _Measured(SubmissionReader):
@@ -103,158 +109,24 @@ class _Listening:
         self._last = now
 
 
-Made = Iterator[tuple[str, bytes]]
-"""Names of members, and what is in them."""
-
-
-class Kind(NamedTuple):
-    """A kind of archive: what is in it for a size in bytes and a number of students."""
-
-    name: str
-    members: Callable[[int, int], Made]
-    pack: Callable[[Path, Made], None]
-
-
-def _name(student: int, file: str) -> str:
-    return f"student{student:05}_{student + 100}_{student + 500000}_{file}"
-
-
-def _zip(path: Path, made: Made) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in made:
-            archive.writestr(zipfile.ZipInfo(name), content)
-
-
-def _deflated(path: Path, made: Made) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in made:
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-
-
-def _tar(mode: str) -> Callable[[Path, Made], None]:
-    def pack(path: Path, made: Made) -> None:
-        with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
-            for name, content in made:
-                entry = tarfile.TarInfo(name)
-                entry.size = len(content)
-                archive.addfile(entry, io.BytesIO(content))
-
-    return pack
-
-
-def _packed(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, method)
-    return buffer.getvalue()
-
-
-def _notebooks(size: int, students: int) -> Made:
-    for student in range(students):
-        yield _name(student, "hw.ipynb"), _RANDOM.randbytes(size // students)
-
-
-def _zips(size: int, students: int) -> Made:
-    for student in range(students):
-        content = _RANDOM.randbytes(size // students)
-        yield _name(student, "hw.zip"), _packed({"hw.ipynb": content, "notes.txt": b"x"})
-
-
-def _small_zips(_: int, students: int) -> Made:
-    yield from _zips(20_000 * students, students)
-
-
-def _many_files(size: int, students: int) -> Made:
-    count = max(1, min(1000, size // 150 // students))
-    packed = _packed({f"d{at // 50}/{at}.py": b"x" for at in range(count)})
-    for student in range(students):
-        yield _name(student, "hw.zip"), packed
-
-
-def _zip_bombs(size: int, students: int) -> Made:
-    bomb = _packed({"hw.ipynb": bytes(size // students * 1000)})
-    for student in range(students):
-        yield _name(student, "hw.zip"), bomb
-
-
-def _tar_bombs(size: int, students: int) -> Made:
-    stream = io.BytesIO()
-    with lzma.open(stream, "wb", preset=0) as packed:
-        content = bytes(size // students * 1000)
-        with tarfile.open(fileobj=packed, mode="w|") as archive:
-            entry = tarfile.TarInfo("hw.ipynb")
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    for student in range(students):
-        yield _name(student, "hw.tar.xz"), stream.getvalue()
-
-
-def _in_one_another(size: int, students: int) -> Made:
-    for student in range(students):
-        content = _packed({"hw.ipynb": _RANDOM.randbytes(size // students)})
-        yield _name(student, "hw.zip"), _packed({"inner.zip": content}, zipfile.ZIP_STORED)
-
-
-def _zeros(size: int, students: int) -> Made:
-    for student in range(students):
-        yield _name(student, "hw.ipynb"), bytes(size // students * 1000)
-
-
-def _empty_files(size: int, _: int) -> Made:
-    for student in range(size // 120):
-        yield _name(student, "hw.ipynb"), b""
-
-
-def _flood(_: int, students: int) -> Made:
-    yield from ((f"mallory/{at}.py", b"x") for at in range(60_000))
-    yield from ((f"student{each}/hw.ipynb", b"{}") for each in range(students))
-
-
-def _folders(size: int, students: int) -> Made:
-    for student in range(students):
-        for at in range(max(1, min(300, size // 600 // students))):
-            yield f"student{student}/f{at}/hw{at}.py", b"x" * 50
-
-
-FEW = 30
-
-KINDS = (
-    Kind("notebooks", _notebooks, _zip),
-    Kind("notebooks in .tar.gz", _notebooks, _tar("w:gz")),
-    Kind("notebooks in .tar.xz", _notebooks, _tar("w:xz")),
-    Kind("notebooks in .tar.bz2", _notebooks, _tar("w:bz2")),
-    Kind("zips", _zips, _zip),
-    Kind("zips of 20 kB", _small_zips, _zip),
-    Kind("zips in zips", _in_one_another, _zip),
-    Kind("zips of many files", _many_files, _zip),
-    Kind("folders of many files", _folders, _zip),
-    Kind("zips that are bombs", _zip_bombs, _zip),
-    Kind("30 zips that are bombs", lambda size, _: _zip_bombs(size, FEW), _zip),
-    Kind("30 .tar.xz that are bombs", lambda size, _: _tar_bombs(min(size, 2**20), FEW), _zip),
-    Kind("a bomb in each name", lambda size, _: _zeros(size // 4, FEW), _deflated),
-    Kind("52,000 empty files", lambda _size, _students: _empty_files(52_000 * 120, 0), _zip),
-    Kind("empty files", _empty_files, _zip),
-    Kind("a flood of one student", _flood, _zip),
-    Kind("empty files in .tar.gz", _empty_files, _tar("w:gz")),
-)
-
-
 def measure(kind: Kind, size: int, students: int) -> Row:
     """Make an archive, and collect it, each in a process of its own."""
     with tempfile.TemporaryDirectory() as place:
         archive = Path(place, "a.zip")
         _in_child(lambda: kind.pack(archive, kind.members(size, students)) or {})
-        looking = threading.Event()
-        peaks = [0.0]
-        thread = threading.Thread(target=_look, args=(looking, peaks))
-        thread.start()
-        found = _in_child(lambda: _collect(archive, Path(place, "class")))
-        looking.set()
-        thread.join()
-        return Row(
-            kind.name, archive.stat().st_size / _MEGABYTE, reader_megabytes=peaks[0], **found
-        )
+        watch = Watch(_unpackers)
+        with watch.watching():
+            found = _in_child(lambda: _collect(archive, Path(place, "class")))
+        found["reader_seconds"] = max(found["reader_seconds"], watch.seconds)
+        megabytes = archive.stat().st_size / _MEGABYTE
+        return Row(kind.name, megabytes, reader_megabytes=watch.megabytes, **found)
+
+
+def _unpackers() -> Iterator[int]:
+    """Yield what a child's reader has forked."""
+    for collecting in children(os.getpid()):
+        for reader in children(collecting):
+            yield from children(reader)
 
 
 def _collect(archive: Path, output: Path) -> dict[str, Any]:
@@ -262,11 +134,16 @@ def _collect(archive: Path, output: Path) -> dict[str, Any]:
     progress = _Listening()
     with contextlib.closing(_Measured()) as reader:
         begin, used = time.monotonic(), _used()
-        end, students = "collected", 0
+        end, students, left_out = "collected", 0, Counter[str]()
         try:
             request = CollectRequest((archive,), output)
             outcome = collect_class(request, progress=progress, reader=reader)
             students = len(outcome.collected.students)
+            members = list(outcome.collected.left_out)
+            for student in outcome.collected.students:
+                members += student.attempts[-1].left_out
+            for member in members:
+                left_out[member.reason] += 1 + member.more
         except GraderError as error:
             end = line(error.message)
         progress.listen()
@@ -278,6 +155,7 @@ def _collect(archive: Path, output: Path) -> dict[str, Any]:
             "unpackings": reader.count,
             "students": students,
             "silence": progress.silence,
+            "left_out": left_out,
             "end": end,
         }
 
@@ -315,24 +193,15 @@ def _answer(work: Callable[[], dict[str, Any]], writer: int) -> NoReturn:
         os._exit(status)
 
 
-def _look(ended: threading.Event, peaks: list[float]) -> None:
-    """Note the most memory that a process below this one has had that is a reader."""
-    while not ended.wait(_LOOK_SECONDS):
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                if (folder / "comm").read_text().startswith("grader-reader"):
-                    status = (folder / "status").read_text()
-                    kilobytes = int(status.split("VmHWM:")[1].split()[0])
-                    peaks[0] = max(peaks[0], kilobytes / 1024)
-
-
 def _print(row: Row) -> None:
+    left_out = ", ".join(f"{count} {reason}" for reason, count in row.left_out.items())
     print(
-        f"{row.clock:6.1f} s, nothing said for {row.silence:5.1f} s;"
-        f" grader {row.grader_seconds:6.2f} s {row.grader_megabytes:4.0f} MB;"
-        f" reader {row.reader_seconds:6.2f} s {row.reader_megabytes:4.0f} MB;"
-        f" {row.megabytes:5.1f} MB, {row.students:5} students, {row.unpackings:4} unpackings:"
-        f" {row.name}: {row.end[:60]}",
+        f"{row.seconds:6.2f} s of processors: grader {row.grader_seconds:5.2f} s"
+        f" {row.grader_megabytes:4.0f} MB, reader {row.reader_seconds:5.2f} s"
+        f" {row.reader_megabytes:4.0f} MB; clock {row.clock:5.1f} s, nothing said for"
+        f" {row.silence:4.1f} s; {row.megabytes:5.1f} MB, {row.students:5} students,"
+        f" {row.unpackings:4} unpackings: {row.name}: {row.end[:60]}"
+        + (f"; left out: {left_out}" if left_out else ""),
         flush=True,
     )
 
@@ -350,7 +219,7 @@ def main() -> int:
         if options.only in kind.name:
             rows.append(measure(kind, int(options.size * _MEGABYTE), options.students))
             _print(rows[-1])
-    slow = [row for row in rows if min(row.clock, row.silence) > SECONDS]
+    slow = [row for row in rows if min(row.seconds, row.silence) > SECONDS]
     large = [row for row in rows if max(row.grader_megabytes, row.reader_megabytes) > MEGABYTES]
     print(f"{len(rows)} archives, {len(slow)} too slow, {len(large)} too large")
     if options.json:

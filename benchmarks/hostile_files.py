@@ -7,8 +7,10 @@ written down and rendered in every format, with outputs that are hostile as well
 "ended" is a file that was too much: its report says so. Seconds are those of the processor, and
 after them by the clock, which counts what else the machine does.
 
-    python benchmarks/hostile_files.py [--size MB] [--only WORD] [--rows N] [--seconds S]
-        [--json FILE]
+With --archives it is the archives of tests/lms/hostile.py that are read, each as one student's.
+
+    python benchmarks/hostile_files.py [--archives] [--size MB] [--only WORD] [--rows N]
+        [--seconds S] [--json FILE]
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import NamedTuple
 
 import msgspec
 from nbformat import NotebookNode
+from reader_watch import Watch, children
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -36,12 +39,19 @@ from grader.execute.result import Execution
 from grader.grading.account import transcribe
 from grader.grading.spelling import respell
 from grader.reading.cells import CODE_LIMIT, SIZE_LIMIT, TEXT_LIMIT
-from grader.reading.messages import Overwhelmed, Read
+from grader.reading.messages import (
+    Overwhelmed,
+    Read,
+    ReaderBounds,
+    Unpacked,
+    UnpackLimits,
+)
 from grader.reading.reader import SubmissionReader
 from grader.reading.submission import SubmissionFile, as_notebook
 from grader.render.formats import FORMATS, render_as
 from grader.report import CellProblem, Report, decode_report, encode_report
 from tests import sample_reports
+from tests.lms.hostile import ATTACKS
 from tests.properties import hostile
 
 SECONDS, MEGABYTES = 5.0, 300
@@ -196,6 +206,37 @@ def run(size: int, only: str = "", limit: float = SECONDS) -> list[Row]:
     return sorted(rows, key=lambda row: (not is_bad(row, limit), -row.seconds))
 
 
+_OF_A_STUDENT = UnpackLimits(file_size=2**28, size=2**30, files=5000, index=2**21)
+_UNPACKING = ReaderBounds(memory=160 * 2**20, seconds=3)
+
+
+def run_archives(only: str = "") -> list[Row]:
+    """Measure all archives, or those with a word in their names. Returns rows, the longest first.
+
+    Memory is all that a process has, and not only what it has above an idle one.
+    """
+    rows: list[Row] = []
+    with SubmissionReader() as reader:
+        for name, (_, make) in ATTACKS.items():
+            if only in name:
+                rows.append(_unpack(name, make(), reader))
+                print(_line(rows[-1], SECONDS), file=sys.stderr, flush=True)
+    return sorted(rows, key=lambda row: -row.seconds)
+
+
+def _unpack(name: str, content: bytes, reader: SubmissionReader) -> Row:
+    watch, end, seconds = Watch(lambda: children(reader.pid)), "ended", 0.0
+    with tempfile.TemporaryFile() as stream, watch.watching():
+        stream.write(content)
+        stream.seek(0)
+        begin = time.monotonic()
+        for message in reader.unpack(stream.fileno(), _OF_A_STUDENT, _UNPACKING):
+            if isinstance(message, Unpacked):
+                end, seconds = message.end, message.seconds
+        clock = time.monotonic() - begin
+    return Row(name, "unpacking", max(seconds, watch.seconds), clock, watch.megabytes, end)
+
+
 def _line(row: Row, limit: float) -> str:
     took = f"{row.seconds:6.2f} s {row.clock:6.1f} s {row.megabytes:7.1f} MB"
     verdict = "   TOO MUCH" if is_bad(row, limit) else ""
@@ -205,6 +246,9 @@ def _line(row: Row, limit: float) -> str:
 def main() -> None:
     """Print a line for each file. Exit code 1 when one of them took too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--archives", action="store_true", help="archives in place of notebooks and scripts"
+    )
     parser.add_argument("--size", type=float, default=64, help="largest file, in MB")
     parser.add_argument("--only", default="", help="a word that a file's name has")
     parser.add_argument("--rows", type=int, default=20, help="how many are printed at the end")
@@ -213,7 +257,10 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows = run(int(options.size * 2**20), options.only, options.seconds)
+    if options.archives:
+        rows = run_archives(options.only)
+    else:
+        rows = run(int(options.size * 2**20), options.only, options.seconds)
     for row in rows[: options.rows]:
         print(_line(row, options.seconds))
     bad = sum(is_bad(row, options.seconds) for row in rows)

@@ -68,7 +68,10 @@ _REASONS: dict[Reason, Text] = {
     "missing": say("its files are not in the archive"),
     "unclear": say("its name fits two students"),
     "unsubmitted": say("nothing for this assignment"),
+    "unread": say("reading the archive took too long from here on"),
 }
+
+_TOLD_APART = ("unsubmitted", "unread")
 
 
 class CollectOptions(msgspec.Struct, frozen=True):
@@ -116,7 +119,8 @@ def print_collected(outcome: CollectOutcome, folder: Path, output: Console) -> b
 
 def _is_complete(outcome: CollectOutcome) -> bool:
     doubtful = outcome.unmatched or outcome.contested or outcome.undated
-    return not (doubtful or _left_out(outcome.collected))
+    unread = any(each.reason == "unread" for each in outcome.collected.left_out)
+    return not (doubtful or unread or _left_out(outcome.collected))
 
 
 @contextmanager
@@ -198,8 +202,20 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     list_some(
         output, say("In the roster, without a submission ({count}): {names}."), outcome.absent
     )
-    others = [e.name for e in outcome.collected.left_out if e.reason == "unsubmitted"]
-    list_some(output, say("No submission for this assignment ({count}): {names}."), others)
+    apart = {
+        reason: [each.name for each in outcome.collected.left_out if each.reason == reason]
+        for reason in _TOLD_APART
+    }
+    list_some(
+        output, say("No submission for this assignment ({count}): {names}."), apart["unsubmitted"]
+    )
+    list_some(
+        output,
+        say("Reading took too long: students from here on are missing ({count}): {names}."),
+        apart["unread"],
+    )
+    if apart["unread"]:
+        tell(output, say("Unpack the archive by hand, and name the folder."))
     list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
     tell(output, say("Owner of each folder: {path}", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
@@ -209,7 +225,7 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
 def _left_out(collected: Collected) -> list[str]:
     """Say what was not taken, and why."""
     everything = [
-        *((each.name, each) for each in collected.left_out if each.reason != "unsubmitted"),
+        *((each.name, each) for each in collected.left_out if each.reason not in _TOLD_APART),
         *(
             (f"{student.folder}/{each.name}", each)
             for student in collected.students

@@ -378,7 +378,9 @@ class _Work:
         self._undated: set[str] = set()
         self.layouts: list[Layout] = []
         self.encodings: dict[str, str] = {}
-        self.left_out, self.strangers = known.left_out, known.strangers
+        # Whoever was missing then may be in what is collected now.
+        self.left_out = tuple(each for each in known.left_out if each.reason != "unread")
+        self.strangers = known.strangers
         self._output = output
         self._roster = roster
         self._reader = reader

@@ -38,13 +38,13 @@ from grader.lms.archives import LeftOut, is_archive, is_left_behind
 from grader.lms.choices import LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.times import ToldTime, read_timestamp, read_words
+from grader.lms.yaml_texts import EVERY, TEXT, TooManyTextsError, Wanted, read_texts
 
 _METADATA = "submission_metadata.yml"
 _METADATA_LIMIT = 16 * 2**20
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What YAML has none of: colours of a terminal, say, in a student's output."""
 
-_TextsOnly = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # where libyaml is, it is quick
 _TIMESTAMP = "timestamp.txt"
 
 
@@ -128,15 +128,18 @@ def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
 
 # Digits are ASCII's throughout: systems write no others, and a number that somebody spelt with
 # full-width ones would be taken for another student's, who then had two hand-ins and no row.
+# What a student writes may hold any character, line ends too: `.` is DOTALL's.
 
 # --- Canvas ---------------------------------------------------------------------------------------
 
 # Ruby's letters have marks, as Devanagari and Thai do between theirs; Python's `\w` has none.
 _CANVAS_WHO = r"(?P<name>[^\s!-/:-@\[-^`{-~]+?)_(?P<late>LATE_)?(?P<user>[0-9]+)"
-_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>[0-9]+)_(?P<rest>.+)")
-_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>[0-9]+)_(?P<rest>.+)")
+_CANVAS = re.compile(rf"{_CANVAS_WHO}_(?P<file>[0-9]+)_(?P<rest>.+)", re.DOTALL)
+_CANVAS_ANONYMOUS = re.compile(
+    r"(?P<late>LATE_)?anon_(?P<user>\w+?)_(?P<file>[0-9]+)_(?P<rest>.+)", re.DOTALL
+)
 _CANVAS_TEXT = re.compile(rf"{_CANVAS_WHO}_(?P<rest>text|link)\.html")
-_CANVAS_LATER = re.compile(r"_(?P<user>[0-9]+)_(?P<file>[0-9]+)_(?=.)")
+_CANVAS_LATER = re.compile(r"_(?P<user>[0-9]+)_(?P<file>[0-9]+)_(?=.)", re.DOTALL)
 
 
 def _canvas(folder: Path, _: str | None) -> FolderContents:
@@ -195,8 +198,8 @@ def _is_anothers(name: str, first: re.Match[str], usual: int) -> bool:
 # --- Moodle ---------------------------------------------------------------------------------------
 
 _MOODLE_PART = r"_(?P<participant>[0-9]+)_assignsubmission_(?P<kind>file|onlinetext)"
-_MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?")
-_MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)")
+_MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?", re.DOTALL)
+_MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)", re.DOTALL)
 _MOODLE_PARTS = re.compile(rf"{_MOODLE_PART}(?=_|$)")
 
 
@@ -242,6 +245,14 @@ class _Submitter(msgspec.Struct, rename=lambda name: f":{name}"):
     email: str | None = None
 
 
+_WANTED: Wanted = {
+    EVERY: {
+        ":submitters": [{":name": TEXT, ":sid": TEXT, ":email": TEXT}],
+        ":created_at": TEXT,
+    }
+}
+
+
 class _Metadata(msgspec.Struct, rename=lambda name: f":{name}"):
     submitters: list[_Submitter] = []
     created_at: str | None = None
@@ -281,17 +292,25 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
     """
     with path.open("rb") as file:
         content = file.read(_METADATA_LIMIT + 1)
+    if len(content) > _METADATA_LIMIT:
+        raise _too_large()
     try:
-        if len(content) > _METADATA_LIMIT:
-            raise msgspec.ValidationError("it is too large")
         text = _UNPRINTABLE.sub("\ufffd", content.decode(errors="replace"))
-        found = yaml.load(text, Loader=_TextsOnly)  # noqa: S506  it makes texts alone
-        return msgspec.convert(found, type=prepared(dict[str, _Metadata]))
+        return msgspec.convert(read_texts(text, _WANTED), type=prepared(dict[str, _Metadata]))
+    except TooManyTextsError:
+        raise _too_large() from None
     except (msgspec.MsgspecError, yaml.YAMLError, ValueError, TypeError, RecursionError):
         raise UsageError(
             say("{file} is not what Gradescope writes.", file=_METADATA),
             say("Export the submissions again."),
         ) from None
+
+
+def _too_large() -> UsageError:
+    return UsageError(
+        say("{file} is too large to be read.", file=_METADATA),
+        say("Name the submissions' folders by roster ids, and use --from folders."),
+    )
 
 
 def _of_submitter(
@@ -331,8 +350,10 @@ _BRIGHTSPACE_TIME = rf" - (?P<at>{_BRIGHTSPACE_DATE},? {_BRIGHTSPACE_CLOCK})"
 
 _BRIGHTSPACE_TIMES = re.compile(_BRIGHTSPACE_TIME)
 _BRIGHTSPACE_WHO = r"(?P<user>[0-9]+)-(?P<folder>[0-9]+) - (?P<name>.+"
-_BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}")
-_BRIGHTSPACE_FILE = re.compile(rf"{_BRIGHTSPACE_WHO}?){_BRIGHTSPACE_TIME} - (?P<rest>.+)")
+_BRIGHTSPACE_FOLDER = re.compile(rf"{_BRIGHTSPACE_WHO}){_BRIGHTSPACE_TIME}", re.DOTALL)
+_BRIGHTSPACE_FILE = re.compile(
+    rf"{_BRIGHTSPACE_WHO}?){_BRIGHTSPACE_TIME} - (?P<rest>.+)", re.DOTALL
+)
 _BRIGHTSPACE_PAGE = "index.html"
 
 

@@ -44,7 +44,7 @@ _SIZE = 2**30
 _CLASS_SIZE = 2**29
 _FILES = 5_000
 _FEWEST_FILES = 20
-_CLASS_FILES = 50_000
+_CLASS_FILES = 25_000
 """A file takes a tenth of a millisecond to make, and as long to remove. Half of them are shared
 equally; whoever has more takes from the other half, as long as there is some."""
 _INDEX = 2 * 2**20

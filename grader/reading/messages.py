@@ -176,8 +176,10 @@ PIECE = 2**18
 PIECE_FRAME = PIECE + 2**14
 """Longest frame of an answer, in bytes: a piece, or a name."""
 
-LeaveReason = Literal["link", "special", "large", "encrypted", "unsupported", "damaged", "budget"]
-"""Why a member cannot be told."""
+LeaveReason = Literal[
+    "link", "special", "large", "encrypted", "unsupported", "damaged", "budget", "unread"
+]
+"""Why a member cannot be told; `unread` are a class's last one that was read and all behind it."""
 
 UnpackEnd = Literal["all", "large", "damaged"]
 
@@ -215,6 +217,7 @@ class FolderSkipped(ReaderMessage, frozen=True):
 
     name: _Told
     is_folder: bool
+    reason: LeaveReason = "budget"
 
 
 class NamesRead(ReaderMessage, frozen=True):

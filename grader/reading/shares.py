@@ -9,6 +9,9 @@ from __future__ import annotations
 _USUAL = 10
 """A student with more than a tenth of all files is counted to the end before more is unpacked."""
 
+_KNOWN = 4
+"""So many times the files that may be are known by name."""
+
 _SUBMITTED = "submitted"
 """nbgrader's folder around the students'."""
 
@@ -27,7 +30,7 @@ def path_of(name: str) -> Whose:
 class _Groups:
     """Files and bytes of students whose folders lie `depth` folders deep.
 
-    Names are kept as hashes: 50,000 names of a kilobyte are more than a reader's memory.
+    Names are kept as hashes: 25,000 names of a kilobyte are more than a reader's memory.
     """
 
     def __init__(self, depth: int) -> None:
@@ -41,12 +44,35 @@ class _Groups:
         is_deeper = around and len(path) > self._depth + 1
         return path[: self._depth + is_deeper]
 
-    def add(self, path: Whose, size: int, most: int) -> None:
+    def add(self, path: Whose, files: int, size: int, most: int) -> None:
         """Count a member, unless there are more than `most` students."""
         key = hash(self.whose(path))
         if key in self.files or len(self.files) <= most:
-            self.files[key] = self.files.get(key, 0) + 1
+            self.files[key] = self.files.get(key, 0) + files
             self.sizes[key] = self.sizes.get(key, 0) + size
+
+
+class _Folders:
+    """Which folders and files there are already: a member makes those around it, too."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[int] = set()
+
+    def added(self, path: Whose) -> int:
+        """Return how many files and folders a member makes, at least 1.
+
+        Where too many are known, all around it count.
+        """
+        count = 0
+        for end in range(len(path), 0, -1):
+            key = hash(path[:end])
+            if key in self._known:
+                break
+            count += 1
+            if len(self._known) < self._most:
+                self._known.add(key)
+        return max(count, 1)
 
 
 class Shares:
@@ -59,17 +85,19 @@ class Shares:
         self._size = 0
         self._tops: set[str] = set()
         self._flat, self._deep = _Groups(1), _Groups(2)
+        self._folders = _Folders(_KNOWN * files)
         self._crowded: set[int] = set()
         self.is_exceeded = False
 
     def count(self, path: Whose, size: int) -> bool:
         """Count a member. Returns whether all members have been within the shares until now."""
-        self._files += 1
+        files = self._folders.added(path)
+        self._files += files
         self._size += size
         if len(self._tops) < 2:
             self._tops.update(path[:1])
         for groups in (self._flat, self._deep):
-            groups.add(path, size, self._most_files)
+            groups.add(path, files, size, self._most_files)
         own = self._groups.files.get(hash(self._groups.whose(path)), 0)
         self.is_exceeded = self.is_exceeded or (
             self._files > self._most_files

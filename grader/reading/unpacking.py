@@ -39,8 +39,11 @@ _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Others are unpacked before they can be counted: 775 bytes of bzip2 were 887 MB of memory."""
 
-_HEADERS = 2**20
-"""Longest headers of one member of a tar archive, which are read into memory."""
+_HEADERS = 2**18
+"""Longest headers of one member of a tar archive, which are read into memory.
+
+`tarfile` takes half a second for 1 MB of them: a process was killed before it looked at the time.
+"""
 
 _RATIO = 12
 """So much larger than it is packed a member may always be; notebooks shrink to a tenth."""
@@ -63,15 +66,19 @@ class _TooLargeError(Exception):
     """Raised for an archive whose index, headers, files or bytes are too many."""
 
 
+class _OutOfTimeError(_TooLargeError):
+    """Raised for a tar archive that is not read to its end within the time."""
+
+
 def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: Tell) -> UnpackEnd:
     """Tell every member of an archive, and return how that ended.
 
     `seconds` of a processor may be used.
     """
-    out = _Telling(tell, limits, time.process_time() + seconds - _SPARE_SECONDS)
+    out = _Telling(tell, limits, seconds - _SPARE_SECONDS)
     try:
         if _begins_as_tar(file) or not zipfile.is_zipfile(file):
-            _unpack_tar(file, limits, out)
+            _TarTelling(file, limits, out).tell_all()
         else:
             _unpack_zip(file, limits, out)
     except (_TooLargeError, CrowdedError, MemoryError):
@@ -106,10 +113,11 @@ def _begins_as_tar(file: BinaryIO) -> bool:
 class _Telling:
     """Tells the members of an archive, and counts files and bytes."""
 
-    def __init__(self, tell: Tell, limits: UnpackLimits, until: float) -> None:
+    def __init__(self, tell: Tell, limits: UnpackLimits, seconds: float) -> None:
         self._tell = tell
         self._limits = limits
-        self._until = until
+        self._since = time.process_time()
+        self._seconds = seconds
         self._begun = False
         self.files = 0
         self.size = 0
@@ -122,7 +130,6 @@ class _Telling:
         if self.files > self._limits.files and not self._limits.shared:
             raise _TooLargeError
         try:
-            self._check_time()
             yield
         except _LeaveOutError as refusal:
             self._tell(Skipped(_sent(name), refusal.reason, self._begun))
@@ -131,9 +138,9 @@ class _Telling:
         except Exception:  # noqa: BLE001  as above
             self._tell(Skipped(_sent(name), "damaged", self._begun))
 
-    def leave_out(self, name: str, *, is_folder: bool) -> None:
+    def leave_out(self, whose: Whose, *, is_folder: bool, reason: LeaveReason = "budget") -> None:
         """Tell that nothing of a student is unpacked, whose folder shows that there is one."""
-        self._tell(FolderSkipped(_sent(name), is_folder))
+        self._tell(FolderSkipped(_sent("/".join(whose)), is_folder, reason))
 
     def folder(self, name: str) -> None:
         """Tell a folder, which may be all that there is of a student."""
@@ -164,27 +171,22 @@ class _Telling:
                 self._tell(Piece(chunk))
             elif not to_end:
                 break
-            self._check_time()
+            self.check_time()
         if size > most:
             raise _LeaveOutError("large")
         return size
-
-    def pass_over(self, content: IO[bytes] | None) -> None:
-        """Read a member of a tar to its end without telling it. Raises _TooLargeError.
-
-        Nobody knows who comes behind it: where there is no time for that, all is refused.
-        """
-        while content is not None and content.read(PIECE) and time.process_time() <= self._until:
-            pass
-        if time.process_time() > self._until:
-            raise _TooLargeError
 
     def begin_again(self) -> None:
         """Count bytes anew: those of members that are left out do not count."""
         self.size = 0
 
-    def _check_time(self) -> None:
-        if time.process_time() > self._until:
+    def is_late(self, share: float = 1.0) -> bool:
+        """Say whether the time is over, or a share of it."""
+        return time.process_time() > self._since + share * self._seconds
+
+    def check_time(self) -> None:
+        """Raise _LeaveOutError where the time is over."""
+        if self.is_late():
             raise _LeaveOutError("budget")
 
 
@@ -235,11 +237,12 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
         for group, room, whose in _fair(entries, names, limits, shares):
             if shares.is_left_out(whose):
                 longer = (len(path_of(name)) > len(whose) or e.is_dir() for e, name in group)
-                out.leave_out("/".join(whose), is_folder=any(longer))
+                out.leave_out(whose, is_folder=any(longer))
                 continue
             left = room
             for entry, name in group:
                 with out.member(name):
+                    out.check_time()
                     if entry.is_dir():
                         out.folder(name)
                         continue
@@ -343,37 +346,70 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 _BLOCK = 2**16
 
 
-def _unpack_tar(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
-    """Tell the members of a tar archive. A class's is read twice where a share is exceeded.
+_FIRST = 0.6
+"""The share of the time in which an archive is read to its end that is to be read once more."""
+
+
+class _TarTelling:
+    """Tells the members of a tar archive. A class's is read twice where a share is exceeded.
 
     Only its end shows who has the most, and its beginning may have been told by then.
     """
-    shares, told = Shares(limits.files, limits.size), 0
-    for each in _tar_members(file):
-        if not limits.shared or shares.count(each.path, each.size_within(limits.file_size)):
-            each.tell(out)
-            told += 1
-        else:
-            out.pass_over(each.content)
-    if shares.is_exceeded:
-        shares.divide()
-        _tell_rest(file, shares, told, out)
 
+    def __init__(self, file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
+        self._file = file
+        self._limits = limits
+        self._out = out
+        self._shares = Shares(limits.files, limits.size)
+        self._told = 0
+        self._last: _TarMember | None = None
 
-def _tell_rest(file: BinaryIO, shares: Shares, told: int, out: _Telling) -> None:
-    """Tell who is left out, and of all others the members after those that were told."""
-    out.begin_again()
-    left_out = set()
-    for at, each in enumerate(_tar_members(file)):
-        whose = shares.whose(each.path)
-        if at >= told and not shares.is_left_out(whose):
-            each.tell(out)
-            continue
-        if shares.is_left_out(whose) and whose not in left_out:
-            left_out.add(whose)
-            is_folder = len(each.path) > len(whose) or each.entry.isdir()
-            out.leave_out("/".join(whose), is_folder=is_folder)
-        out.pass_over(each.content)
+    def tell_all(self) -> None:
+        """Tell all members. Raises _TooLargeError, CrowdedError, and what parsers raise.
+
+        Where the time is over, those of a class are told who were read until then: nobody knows
+        who comes behind them.
+        """
+        try:
+            self._tell_first()
+            if self._shares.is_exceeded:
+                self._shares.divide()
+                self._tell_rest()
+        except _OutOfTimeError:
+            if not self._limits.shared or self._last is None:
+                raise
+            self._leave_out(self._last, "unread")
+
+    def _tell_first(self) -> None:
+        for each in _tar_members(self._file, self._out):
+            size = each.size_within(self._limits.file_size)
+            if not self._limits.shared or self._shares.count(each.path, size):
+                self._tell(each)
+                self._told += 1
+            elif self._out.is_late(_FIRST):
+                raise _OutOfTimeError
+
+    def _tell_rest(self) -> None:
+        """Tell who is left out, and of all others the members after those that were told."""
+        self._out.begin_again()
+        left_out = set()
+        for at, each in enumerate(_tar_members(self._file, self._out)):
+            whose = self._shares.whose(each.path)
+            if not self._shares.is_left_out(whose):
+                if at >= self._told:
+                    self._tell(each)
+            elif whose not in left_out:
+                left_out.add(whose)
+                self._leave_out(each, "budget")
+
+    def _tell(self, member: _TarMember) -> None:
+        self._last = member
+        member.tell(self._out)
+
+    def _leave_out(self, member: _TarMember, reason: LeaveReason) -> None:
+        whose = self._shares.whose(member.path)
+        is_folder = len(member.path) > len(whose) or member.entry.isdir()
+        self._out.leave_out(whose, is_folder=is_folder, reason=reason)
 
 
 class _TarMember(NamedTuple):
@@ -388,21 +424,27 @@ class _TarMember(NamedTuple):
         return path_of(_sent(self.entry.name))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is a file without holes."""
+        return self.entry.isreg() and not self.entry.issparse()
+
+    @property
     def content(self) -> IO[bytes] | None:
         """What is in it, None where it is no plain file."""
-        if not self.entry.isreg() or self.entry.issparse():
+        if not self.is_plain:
             return None
         content = self.opened.extractfile(self.entry)
         return None if content is None else cast("IO[bytes]", _Content(content, self.stream))
 
     def size_within(self, most: int) -> int:
-        """Return its size, 0 where it is larger than a file may be and will not be unpacked."""
-        return self.entry.size if self.entry.isreg() and self.entry.size <= most else 0
+        """Return its size, 0 where it will not be unpacked: it is no plain file, or too large."""
+        return self.entry.size if self.is_plain and self.entry.size <= most else 0
 
     def tell(self, out: _Telling) -> None:
         """Tell it, or why it is left out."""
         entry = self.entry
         with out.member(entry.name):
+            out.check_time()
             if entry.isdir():
                 out.folder(entry.name)
                 return
@@ -415,18 +457,51 @@ class _TarMember(NamedTuple):
             out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
 
 
-def _tar_members(file: BinaryIO) -> Iterator[_TarMember]:
+class _DamagedError(Exception):
+    """Raised for a header that is none: `tarfile` takes it for the end of the archive."""
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive, which is sound or is told."""
+
+    @classmethod
+    def fromtarfile(cls, opened: tarfile.TarFile) -> _Header:
+        """Read the next header. Raises _DamagedError."""
+        try:
+            return super().fromtarfile(opened)
+        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError):  # type: ignore[attr-defined]
+            raise _DamagedError from None
+
+
+def _tar_members(file: BinaryIO, out: _Telling) -> Iterator[_TarMember]:
     """Yield the members of a tar archive, compressed by what its first bytes say.
 
-    Each of these decompresses no more than is asked for: a bomb ends at its limit.
+    Each of these decompresses no more than is asked for: a bomb ends at its limit. Raises
+    _OutOfTimeError, _DamagedError, and what `tarfile` raises.
     """
     file.seek(0)
     head = file.read(6)
     file.seek(0)
     opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), None)
     stream = _Stream(file if opener is None else opener(file))
-    with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|", bufsize=_BLOCK) as opened:
+    source = cast("IO[bytes]", stream)
+    with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK, tarinfo=_Header) as opened:
         while (entry := opened.next()) is not None:
             cast("Any", opened).members.clear()  # 100,000 of them were more than a reader's memory
             stream.begin()
             yield _TarMember(opened, entry, stream)
+            _skip_rest(opened, stream, out)
+
+
+def _skip_rest(opened: tarfile.TarFile, stream: _Stream, out: _Telling) -> None:
+    """Read what nobody has asked for of a member's content, but the last byte.
+
+    `tarfile` reads that as it looks for the next member, where it counts as headers.
+    """
+    source = cast("Any", opened.fileobj)
+    while not out.is_late():
+        left = opened.offset - 1 - source.tell()
+        stream.begin()
+        if left <= 0 or not source.read(min(left, _BLOCK)):
+            return
+    raise _OutOfTimeError

@@ -55,6 +55,10 @@ from grader.reading.unpacking import unpack_archive
 
 _REQUESTS = msgspec.msgpack.Decoder(prepared(cast("type[ToReader]", ToReader)))
 
+_GRACE_SECONDS = 2
+"""The kernel ends an unpacking so long after it should have ended by itself: it counts ticks, which
+came to a tenth more than the process could read, and who is killed is read once more."""
+
 _GONE = (BrokenPipeError, ConnectionResetError)
 
 
@@ -117,7 +121,8 @@ def _serve(parent: int, size: int, request: ToReader, file: int, answers: int) -
             channel.sendall(PID.pack(os.getpid()))
             channel.recv(1)
             if isinstance(request, UnpackRequest):
-                _confine(request.bounds, size, STAYING_SECONDS if request.stays else 0)
+                more = STAYING_SECONDS if request.stays else 0
+                _confine(request.bounds, size, more + _GRACE_SECONDS)
                 _unpack_all(file, request, channel)
             else:
                 _confine(request.bounds, size)
@@ -206,7 +211,7 @@ def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
     """Tell an archive's members as frames, and at last how it ended."""
     begun = _used()
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    until = min(math.ceil(begun) + request.bounds.seconds, most)
+    until = min(math.ceil(begun) + request.bounds.seconds + _GRACE_SECONDS, most)
     resource.setrlimit(resource.RLIMIT_CPU, (until, most))
     with open(file, "rb") as stream, channel.makefile("wb", 2**18) as told:
         answers = cast("io.BufferedWriter", told)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
+from rich.console import Console
 
+from grader.cli.lms import print_collected
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
 from grader.gradebook.entries import find_student
+from grader.lms.archives import LeftOut
+from grader.lms.collect import Collected, CollectOutcome
 from tests.cli.test_grades import ROOT, call, refused, said
 from tests.endtoend.warm import run_warm
 from tests.gradebook.factory import SLUG, hand_in
@@ -52,6 +58,17 @@ def test_so_does_what_was_left_out(class_folder: Path) -> None:
     done = collect(class_folder, "hw.zip", "--output", "class")
     assert 1 == done.returncode
     assert "Left out (1): ../x (it would leave the folder)." in done.stdout
+
+
+def test_an_archive_that_was_not_read_to_its_end_is_told_with_the_student_and_a_remedy() -> None:
+    """Whoever is behind that student has neither a row nor a name."""
+    output = Console(file=io.StringIO(), width=200)
+    collected = Collected(left_out=(LeftOut("mallory", "unread"),))
+    outcome = CollectOutcome(("folders",), (), (), (), (), (), (), collected)
+    assert not print_collected(outcome, Path("class"), output)
+    said = cast("io.StringIO", output.file).getvalue()
+    assert "students from here on are missing (1): mallory." in said
+    assert "Unpack the archive by hand, and name the folder." in said
 
 
 def test_all_of_it_is_there_as_json(class_folder: Path) -> None:

@@ -228,6 +228,19 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, folder: Path, content: by
         unpack(tmp_path / "a.zip", folder)
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_damaged_header_is_no_end_of_a_tar(tmp_path: Path, folder: Path, cut: bool) -> None:
+    """Whoever came behind it was missing without a word."""
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name in ("ada", "bob", "cy"):
+            tar_member(archive, f"{name}/hw.ipynb", b"x")
+    content = bytearray((tmp_path / "a.tar").read_bytes())
+    content[1024 + 5] ^= 1  # in the name of the second member
+    (tmp_path / "a.tar").write_bytes(content[: 1024 + 100] if cut else content)
+    with pytest.raises(ArchiveError, match="is damaged"):
+        unpack(tmp_path / "a.tar", folder)
+
+
 def test_an_archive_that_ends_early_is_refused(tmp_path: Path, folder: Path) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:

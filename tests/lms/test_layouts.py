@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from grader.errors import UsageError
+from grader.lms import yaml_texts
 from grader.lms.choices import Layout
 from grader.lms.delivery import Delivery
 from grader.lms.layouts import read_layout
@@ -160,6 +162,41 @@ def test_a_field_of_gradescope_that_nobody_needs_may_hold_anything(
     ada, _ = read_layout(make_folder(tmp_path, files)).handed_in
     assert ("Ada Lovelace", "0012") == (ada.name, ada.keys["sid"])
     assert "2026-11-03T12:05:33.123456+00:00" == ada.at
+
+
+def test_what_a_class_has_printed_is_passed_over_in_gradescopes_file(tmp_path: Path) -> None:
+    """To build 15 MB of it took 2 GB of memory and a minute."""
+    printed = METADATA.replace(":results: {}", ":results:\n" + "    - [[[[[[]]]]]]\n" * 50_000)
+    files = {"submission_metadata.yml": printed, "submission_101/hw.ipynb": "x"}
+    folder = make_folder(tmp_path, files)
+    tracemalloc.start()
+    try:
+        ada, _ = read_layout(folder).handed_in
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "Ada Lovelace" == ada.name
+    assert peak < 20 * 2**20
+
+
+def test_gradescope_may_write_a_text_once_and_refer_to_it(tmp_path: Path) -> None:
+    """As Ruby does for one object that is in two places."""
+    metadata = METADATA.replace(":email: ada@", ":login: &1 a@x\n    :email: *1\n    :old: ada@")
+    files = {"submission_metadata.yml": metadata, "submission_101/hw.ipynb": "x"}
+    ada, _ = read_layout(make_folder(tmp_path, files)).handed_in
+    assert "a@x" == ada.keys["email"]
+
+
+def test_a_file_of_gradescopes_with_too_much_in_it_is_told_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_texts, "MOST_EVENTS", 10)
+    files = {"submission_metadata.yml": METADATA, "submission_101/hw.ipynb": "x"}
+    folder = make_folder(tmp_path, files)
+    with pytest.raises(UsageError, match="too large to be read") as refused:
+        read_layout(folder)
+    assert "--from folders" in refused.value.hint.english
+    assert 1 == len(read_layout(folder, "folders").handed_in)
 
 
 @pytest.mark.parametrize(

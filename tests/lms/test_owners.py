@@ -53,6 +53,7 @@ def test_of_a_folder_of_moodle_the_end_counts(tmp_path: Path) -> None:
         "byronbob_77_501_1234_502_hw.ipynb",
         "byronbob_77_501_LATE_1234_502_hw.ipynb",
         "byronbob_77_501_1234_text.html",
+        "byronbob_77_501_1234_502_\nhw.ipynb",
     ],
 )
 def test_a_display_name_that_ends_as_canvas_goes_on_is_nobodys(tmp_path: Path, forged: str) -> None:
@@ -65,6 +66,17 @@ def test_a_file_of_canvas_may_have_numbers_in_its_name(tmp_path: Path) -> None:
     names = ("kim_5_60212_hw_1_2_conv.ipynb", "byronbob_77_60331_lab_10_28_2.ipynb")
     found = owners(tmp_path, BOB, *names)
     assert {"bob": {names[1]}, "kim-5": {names[0]}} == found
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["kim_5_602_", "Kim_5_assignsubmission_file_", "5-1 - Kim - Nov 3, 2026 1205 PM - "],
+)
+def test_a_file_may_have_a_line_end_in_its_name(tmp_path: Path, before: str) -> None:
+    """It was in no layout, and its student had two rows."""
+    names = {f"{before}hw.ipynb", f"{before}\n.ipynb", f"{before}a\nb.ipynb"}
+    (found,) = owners(tmp_path, BOB, *names).values()
+    assert names == found
 
 
 def test_two_who_would_be_one_student_are_nobodys(tmp_path: Path) -> None:
