@@ -62,7 +62,7 @@ _RATIO = 24
 _SECONDS = 6
 _BYTES_A_SECOND = 16 * 2**20
 
-CLASS_FILES = 25_000
+CLASS_FILES = 50_000
 """Files and folders of a class's archive: of one with more, those are left out who have the most.
 
 With moves and digests each takes up to 0.3 ms of a processor.

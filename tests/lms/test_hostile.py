@@ -83,7 +83,7 @@ def flooded(tmp_path: Path, count: int) -> Path:
 def test_a_student_with_more_files_than_a_class_may_have_is_told_and_nobody_else_loses(
     tmp_path: Path,
 ) -> None:
-    outcome = collect(flooded(tmp_path, 25_000), tmp_path / "class")
+    outcome = collect(flooded(tmp_path, 50_000), tmp_path / "class")
     found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
     assert {"bob": {"bob"}, "mallory": set()} == found
     assert {"mallory": "budget"} == reasons(outcome)
