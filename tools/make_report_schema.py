@@ -26,11 +26,12 @@ def report_schema() -> bytes:
     schema.update(msgspec.json.schema(Report, schema_hook=_text))
     for definition in schema["$defs"].values():
         definition["required"] = list(definition["properties"])
+    _, definitions = msgspec.json.schema_components([Form], ref_template=_PLACES)
+    schema["$defs"]["Text"] = _renamed(definitions["Form"])
+    for definition in schema["$defs"].values():
         if "description" in definition:
             # Python 3.13 takes the indentation out of docstrings itself.
             definition["description"] = inspect.cleandoc(definition["description"])
-    _, definitions = msgspec.json.schema_components([Form], ref_template=_PLACES)
-    schema["$defs"]["Text"] = _renamed(definitions["Form"])
     return msgspec.json.format(msgspec.json.encode(schema), indent=2) + b"\n"
 
 

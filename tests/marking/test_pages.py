@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -56,11 +57,12 @@ class Visitor:
 
 
 @pytest.fixture
-def small(tmp_path) -> Gradebook:
+def small(tmp_path) -> Iterator[Gradebook]:
     """A gradebook in a file, with a class in it."""
-    book = Gradebook(open_database(f"sqlite:///{tmp_path / 'gradebook.sqlite'}", make=True))
-    make_class(book)
-    return book
+    url = f"sqlite:///{tmp_path / 'gradebook.sqlite'}"
+    with closing(Gradebook(open_database(url, make=True))) as book:
+        make_class(book)
+        yield book
 
 
 @pytest.fixture
@@ -180,8 +182,9 @@ class TestPages:
         assert "6 of 6 marked" in eve.get("/").text
 
     def test_without_submissions_it_says_that(self, tmp_path) -> None:
-        book = Gradebook(open_database(f"sqlite:///{tmp_path / 'empty.sqlite'}", make=True))
-        assert "nothing to mark" in Visitor(book).enter().get("/").text
+        url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
+        with closing(Gradebook(open_database(url, make=True))) as book:
+            assert "nothing to mark" in Visitor(book).enter().get("/").text
 
     @pytest.mark.parametrize(
         "path",
