@@ -1,7 +1,7 @@
 """Archives of classes, hostile ones among them, for the benchmarks of collecting.
 
-Each kind is made for a size in bytes and a number of students. What is hostile is one student's,
-or everybody's, or the class's own archive.
+Each kind is made for a size in bytes and a number of students. The hostile archive is that of one
+student, of every student, or of the class itself.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `A[vi, vk] + B[vk, vj]` in place of a product, `B[vi]` in place of `B[vj]`, a sum that begins with
 -1: the numbers alone say that they are wrong, and not why. So the student's own statement is
-computed once more, with one thing changed, from what the function was given. What is advised gives
-PyTorch's numbers; and without the edit, the statement gives the student's.
+computed once more, with one thing changed, from what the function was given. The
+edited statement must give PyTorch's numbers, and the unedited one the student's.
 """
 
 from __future__ import annotations

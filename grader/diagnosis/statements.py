@@ -1,7 +1,7 @@
 """What the statements of a TIR function compute at some places of a buffer, done again in NumPy.
 
-It is for trying an edit of a student's statement before it is advised. What is too large, or is no
-plain loop nest, is not computed: `UnknownValueError` says so, and then nothing is advised.
+An edit of a student's statement is tried here before it is advised. A statement that is too large,
+or no plain loop nest, raises `UnknownValueError`, and then nothing is advised.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ TEXT = "text"
 """Stands for a text: numbers and times are texts, too, so the number 0012 keeps its zeros."""
 
 Wanted = str | list["Wanted"] | Mapping[str, "Wanted"]
-"""What is needed: a text, a list whose items are alike, or some keys of a mapping."""
+"""The texts to read: one, those of a list whose items are alike, or of some keys of a mapping."""
 
 MOST_EVENTS = 2_000_000
 """So many pieces may a file have; each takes some microseconds."""

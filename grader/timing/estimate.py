@@ -125,20 +125,14 @@ class Verdict(NamedTuple):
     """What slices say: logarithms of speed-ups, and the share of the reference's that the
     submission has. 0 is the baseline's time, 1 the reference's.
 
-    `control` is the baseline's own copy at the first shape, whose logarithm should be 0. `unrest`
-    is the widest interval of the logarithm of a function's own time.
+    `control` is the baseline's own copy at the first shape, whose logarithm should be 0.
     """
 
     submission: Estimate
     reference: float
     share: Estimate
     control: Estimate
-    unrest: float
-
-    @property
-    def is_settled(self) -> bool:
-        """Say whether each function's quickest times repeat."""
-        return self.unrest <= SETTLED
+    is_settled: bool
 
 
 def estimate(times: Times, generator: np.random.Generator) -> Verdict:
@@ -163,14 +157,14 @@ def estimate(times: Times, generator: np.random.Generator) -> Verdict:
             float(submission) / scale, drawn_submission / _positive(drawn_reference), error / scale
         ),
         control=control,
-        unrest=unrest_of(drawn),
+        is_settled=is_settled(drawn),
     )
 
 
-def unrest_of(drawn: FloatArray) -> float:
-    """Return the width of the widest interval of what `Times.drawn_lows` returns."""
+def is_settled(drawn: FloatArray) -> bool:
+    """Say whether each function's quickest times repeat, from what `Times.drawn_lows` returns."""
     low, high = np.percentile(drawn, _TAILS, axis=0)
-    return float(np.max(high - low))
+    return float(np.max(high - low)) <= SETTLED
 
 
 def _positive(values: FloatArray) -> FloatArray:
@@ -222,9 +216,9 @@ class Settling:
         self._is_settled = True
         self._pauses = 0
 
-    def look(self, unrest: float) -> None:
-        """Take the width of the widest interval of a function's own time."""
-        self._is_settled = unrest <= SETTLED
+    def look(self, *, is_settled: bool) -> None:
+        """Take whether the quickest times repeat now."""
+        self._is_settled = is_settled
 
     @property
     def is_over(self) -> bool:
@@ -258,7 +252,7 @@ class Stopping:
         if not is_over and (len(slices) < FEWEST_SLICES or len(slices) % LOOK_EVERY):
             return False
         verdict = estimate(Times(slices), self._generator)
-        self.settling.look(verdict.unrest)
+        self.settling.look(is_settled=verdict.is_settled)
         error = abs(verdict.control.value)
         if is_over:
             return error <= 2 * STEADY and self.settling.is_over

@@ -255,7 +255,7 @@ def test_two_mistakes_are_not_mended_by_one_edit() -> None:
 def test_a_sum_that_is_begun_read_or_stored_elsewhere_is_named(
     old: str, new: str, found: str
 ) -> None:
-    """What it gives hangs on the order of the loops: the memory's own numbers are in it."""
+    """The result depends on the order of the loops and on what the memory held."""
     mistake = told(old, new, kind="sum_not_initialised")
     assert mistake is not None
     assert ("wrong_index", found, "C[vi, vj]") == (

@@ -39,7 +39,7 @@ from grader.inside.runner.signature import (
 from grader.inside.runner.subjects import TimedOutputs, one_call, take_function
 from grader.inside.runner.timing import settle, without_collector
 from grader.messages import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps, pack_array
-from grader.timing.estimate import LOOK_EVERY, Settling, TimedSlice, Times, unrest_of
+from grader.timing.estimate import LOOK_EVERY, Settling, TimedSlice, Times, is_settled
 from grader.timing.slices import (
     CALLS_OF_A_SLICE,
     FUNCTIONS,
@@ -289,7 +289,7 @@ def _measure(bench: _Bench, task: TimeSteps, generator: np.random.Generator) -> 
     for_slices, for_looks = generator.spawn(2)
     while len(slices) < FEWEST_SLICES or spending.seconds() * len(task.cpus) < task.budget_seconds:
         if slices and len(slices) % LOOK_EVERY == 0:
-            settling.look(unrest_of(Times(slices).drawn_lows(for_looks)))
+            settling.look(is_settled=is_settled(Times(slices).drawn_lows(for_looks)))
         time.sleep(settling.pause())
         placement = len(slices) // PLACES
         for place in for_slices.permutation(PLACES).tolist():
