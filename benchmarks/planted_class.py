@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -108,22 +109,17 @@ def of_copies(planted: Planted, alike: Any) -> Iterator[tuple[bool, str]]:
 
 def of_pages(paths: list[Path]) -> Iterator[tuple[bool, str]]:
     """Open every page, and say whether one is large, asks for anything, or says anything."""
-    from playwright.sync_api import sync_playwright
-
-    from tests.browser import OPTIONS, visit
+    from tests.browser import Browser, visit
     from tests.missing import CHROMIUM
 
     largest = max(path.stat().st_size for path in paths)
     yield largest < 3_000_000, f"pages: {len(paths)}, the largest has {largest / 1e6:.2f} MB"
     executable = next(filter(None, map(shutil.which, CHROMIUM.programs)))
     events = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=list(OPTIONS))
+    with closing(Browser(executable)) as browser:
         for path in paths:
-            opened = visit(browser, path)
-            events += opened.events
-            opened.page.context.close()
-        browser.close()
+            events += visit(browser, path).events
+            browser.close_pages()
     yield not events, f"pages: {len(events)} messages, requests and dialogs in Chromium"
 
 

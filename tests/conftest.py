@@ -20,6 +20,7 @@ from grader.sandbox.interface import LEVELS, Level
 from grader.sandbox.start import SteppingSandbox
 from tests.endtoend.together import in_turn, together
 from tests.rings import ALONE, LIST, Part, key_of, mark, read_part, read_second_ring
+from tests.seeded import begin_again
 
 __all__ = ["sandbox", "together"]
 
@@ -135,6 +136,11 @@ def left_out_by_make(items: Iterable[pytest.Item]) -> list[str]:
     return sorted(
         each.nodeid for each in alone if places.isdisjoint({each.path, *each.path.parents})
     )
+
+
+@pytest.fixture(autouse=True)
+def _numbers_begin_again() -> None:
+    begin_again()
 
 
 @pytest.fixture(scope="session")

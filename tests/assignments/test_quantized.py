@@ -15,11 +15,12 @@ from grader.computation import ArgumentTable
 from grader.course_code import import_file
 from grader.inside.runner.timing import load_workload
 from tests.our_course import our_course
+from tests.seeded import seeded
 
 CHOSEN = our_course().get("quantized")
 ORACLE = import_file(CHOSEN.file("oracle.py"), "oracle")
 WORKLOAD = load_workload(CHOSEN.workload())
-GENERATOR = np.random.default_rng(7)
+GENERATOR = seeded(7)
 CASES = 16
 
 

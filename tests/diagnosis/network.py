@@ -13,10 +13,11 @@ from torch import nn
 from grader.diagnosis.align import Observed
 from grader.evidence.operations import Layer
 from grader.evidence.recorder import record
+from tests.seeded import seeded
 
 Values = npt.NDArray[Any]
 
-GENERATOR = np.random.default_rng(7)
+GENERATOR = seeded(7)
 
 
 def noise(*shape: int) -> Values:

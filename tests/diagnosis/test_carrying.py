@@ -37,11 +37,12 @@ from grader.messages import (
 from tests.diagnosis.test_tracing import PART, Runners, candidate
 from tests.inside.runner import modules
 from tests.ir.modules import save
+from tests.seeded import seeded
 
 # A runner has one thread. A process of tests may have others, of which Python 3.12 warns.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
-GENERATOR = np.random.default_rng(3)
+GENERATOR = seeded(3)
 FIRST, SECOND, THIRD = (
     GENERATOR.standard_normal(shape, dtype=np.float32) for shape in ((6, 8), (6, 6), (3, 6))
 )

@@ -32,11 +32,12 @@ from grader.language import NOTHING, foreign, join
 from grader.messages import Capture, TaskFailure, TraceModule
 from grader.report import Diagnosis, texts
 from tests.ir.modules import save
+from tests.seeded import seeded
 
 assert checks.__all__  # importing them registers them
 
 BATCH, IMAGES, HIDDEN, WIDTH = 4, 12, 10, 16
-_RANDOM = np.random.default_rng(3)
+_RANDOM = seeded(3)
 
 
 def _drawn(*shape: int) -> np.ndarray:

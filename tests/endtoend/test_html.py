@@ -9,9 +9,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import ViewportSize
 
-from tests.browser import PHONE, WIDE, Scheme, visit
+from tests.browser import PHONE, WIDE, Browser, Scheme, visit
 from tests.endtoend.command import ROOT, Result, run_grader
 from tests.endtoend.examples import brisk_course
 from tests.endtoend.hostile_page import CELLS, TEXTS

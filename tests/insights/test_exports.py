@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser
 from rich.console import Console
 
 from grader.cli.class_reports import ClassOptions
@@ -17,7 +16,7 @@ from grader.insights.observation import Speed
 from grader.language import NOTHING
 from grader.render.html.class_works import leaderboard_markdown, render_leaderboard
 from grader.report import encode_report
-from tests.browser import PHONE, browser, chromium, visit
+from tests.browser import PHONE, Browser, browser, chromium, visit
 from tests.insights.classes import timed
 from tests.render.html.reading import read
 from tests.sample_reports import typical

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relax, s_tir, te, topi
 from tvm.script import relax as R  # noqa: N812
@@ -18,8 +17,9 @@ from tests.ir.scripts import (
     script_relax,
     script_symbolic,
 )
+from tests.seeded import seeded
 
-RNG = np.random.default_rng(0)
+RNG = seeded(0)
 
 
 def save(module: Any) -> bytes:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
-from tests.browser import WIDE, Scheme, Visit, browser, chromium, new_page
+from tests.browser import WIDE, Browser, Scheme, Visit, browser, chromium, enter
 from tests.endtoend.command import GRADER, heed_interrupts
 from tests.marking.factory import COURSE, grade_of, make_class
 
@@ -61,24 +61,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     book.close()
 
 
-def enter(
+def opened(
     browser: Browser, served: Served, size: ViewportSize = WIDE, scheme: Scheme = "light"
 ) -> Visit:
     """Open the address that was printed, and write down what the page does besides."""
-    page = new_page(browser, size, scheme)
-    visit = Visit(page)
-    root = served.address.partition("/open")[0]
-
-    def note(url: str) -> None:
-        if not url.startswith((root, "data:image/png;")):
-            visit.requests.append(url)
-
-    page.on("request", lambda request: note(request.url))
-    page.on("console", lambda message: visit.messages.append(message.text))
-    page.on("pageerror", lambda error: visit.messages.append(str(error)))
-    page.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
-    page.goto(served.address)
-    page.wait_for_url("**/answer/**")
+    visit = enter(browser, served.address, served.address.partition("/open")[0], size, scheme)
+    visit.page.wait_for_url("**/answer/**")
     return visit
 
 
@@ -89,7 +77,7 @@ def at(page: Page, whose: str) -> None:
 
 
 def test_three_students_are_marked_by_keyboard_alone(browser: Browser, served: Served) -> None:
-    visit = enter(browser, served)
+    visit = opened(browser, served)
     page, keys = visit.page, visit.page.keyboard
     at(page, "Ada Lovelace, ada")
     keys.press("1")
@@ -137,7 +125,7 @@ def test_three_students_are_marked_by_keyboard_alone(browser: Browser, served: S
 def test_enter_just_when_the_help_was_closed_saves(browser: Browser, served: Served) -> None:
     """Its button still had the focus, on a busy machine for two keys, and Enter was thought to be
     the button's."""
-    page = enter(browser, served).page
+    page = opened(browser, served).page
     page.goto(served.page_of(1, "why"))
     at(page, "Ada Lovelace, ada")
     page.keyboard.press("1")
@@ -149,7 +137,7 @@ def test_enter_just_when_the_help_was_closed_saves(browser: Browser, served: Ser
 
 
 def test_enter_with_nothing_chosen_saves_nothing(browser: Browser, served: Served) -> None:
-    page = enter(browser, served).page
+    page = opened(browser, served).page
     page.goto(served.page_of(1, "why"))
     at(page, "Ada Lovelace, ada")
     page.keyboard.press("u")  # where a test before this one has marked it
@@ -166,7 +154,7 @@ def test_enter_with_nothing_chosen_saves_nothing(browser: Browser, served: Serve
 
 
 def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Served) -> None:
-    first, second = (enter(browser, served).page for _ in range(2))
+    first, second = (opened(browser, served).page for _ in range(2))
     for page in (first, second):
         page.goto(served.page_of(1, "plot"))
         at(page, "Ada Lovelace, ada")
@@ -187,7 +175,7 @@ def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Ser
 def test_it_is_accessible_in_every_light_and_width(
     browser: Browser, served: Served, size: ViewportSize, scheme: Scheme
 ) -> None:
-    visit = enter(browser, served, size, scheme)
+    visit = opened(browser, served, size, scheme)
     for number, part in ((1, "why"), (1, "plot")):
         visit.page.goto(served.page_of(number, part))
         folder = os.environ.get("GRADER_PICTURES")
@@ -204,7 +192,7 @@ def test_it_is_accessible_in_every_light_and_width(
 
 
 def test_a_hostile_notebook_runs_and_loads_nothing(browser: Browser, served: Served) -> None:
-    visit = enter(browser, served)
+    visit = opened(browser, served)
     visit.page.goto(served.page_of(2, "why"))
     at(visit.page, "Bob Hope, bob")
     expect(visit.page.locator(".cells")).to_contain_text(

@@ -7,9 +7,9 @@ import signal
 import subprocess
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser import Visit, browser, chromium, new_page
+from tests.browser import Browser, browser, chromium, enter
 from tests.endtoend.command import GRADER, heed_interrupts
 
 __all__ = ["browser", "chromium"]
@@ -27,11 +27,8 @@ def test_a_file_that_is_saved_is_shown(browser: Browser, course: Path) -> None:
     )
     assert process.stdout is not None
     try:
-        visit = Visit(new_page(browser))
+        visit = enter(browser, process.stdout.readline().split()[1], "")
         page = visit.page
-        page.on("console", lambda message: visit.messages.append(message.text))
-        page.on("pageerror", lambda error: visit.messages.append(str(error)))
-        page.goto(process.stdout.readline().split()[1])
         template, graded = (page.frame_locator(name) for name in ("#template", "#graded"))
         expect(template.get_by_text("1. A TensorIR function")).to_be_visible()
         expect(page.frame_locator("#release").get_by_text("oracle.py")).to_be_visible()

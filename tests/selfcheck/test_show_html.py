@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from grader.language import foreign
 from grader.report import Part
 from grader.selfcheck import show
 from grader.selfcheck.show import render_checked, render_message
-from tests.browser import AXE, CHECK, UNFOLD, WIDE, Scheme, new_page
+from tests.browser import AXE, CHECK, UNFOLD, Browser, Scheme
 from tests.render.html.samples import everything
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
 
@@ -42,9 +42,7 @@ def opened(
     """Show answers in a page that has things of its own."""
     path = folder / "host.html"
     path.write_text(HOST.format(attributes=attributes, answers="".join(answers)))
-    page = new_page(browser, WIDE, scheme)
-    page.goto(path.as_uri())
-    return page
+    return browser.page(path.as_uri(), scheme=scheme)
 
 
 def paper(page: Page) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import ViewportSize
 
 from grader.render.html import render_html
 from grader.report import Report
 from tests import sample_reports
-from tests.browser import PHONE, WIDE, Scheme, visit
+from tests.browser import PHONE, WIDE, Browser, Scheme, processes_of_playwright, visit, words_of
 from tests.render.html.filled import Filler
 from tests.render.html.samples import everything
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
@@ -141,3 +141,17 @@ def test_it_can_be_printed(browser: Browser, tmp_path: Path) -> None:
     assert "rgb(255, 255, 255)" == page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert "none" == page.evaluate("getComputedStyle(document.querySelector('nav')).display")
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_a_browser_that_stops_answering_is_started_anew(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(browser, "_patience", 2)
+    (main,) = (
+        each
+        for each in processes_of_playwright()
+        if "--remote-debugging-pipe" in words_of(each) and "--type" not in words_of(each)
+    )
+    main.suspend()
+    assert "<p>here</p>" in browser.page("data:text/html,<p>here</p>").content()
+    assert "silent: " in capsys.readouterr().out

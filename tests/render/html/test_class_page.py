@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import ViewportSize
 
 from grader.insights import Person, insights_of, observe
 from grader.insights.figures import Insights
@@ -17,7 +17,7 @@ from grader.render.html.class_page import render_insights
 from grader.render.html.page import SIZE
 from grader.render.wording import MISTAKE_NAMES
 from grader.report import MistakeKind
-from tests.browser import PHONE, WIDE, Scheme, visit
+from tests.browser import PHONE, WIDE, Browser, Scheme, visit
 from tests.insights.classes import made
 from tests.render.html.filled import Filler
 from tests.render.html.reading import ATTRIBUTES, TAGS, read

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 from plant_class import make_class
 from planted_notebooks import handout
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import ViewportSize
 
 from grader.render.html.class_works import render_similar
 from grader.render.html.page import SIZE
 from grader.report import Cell
 from grader.similarity import compare, given_keys, writing_of
-from tests.browser import PHONE, WIDE, Scheme, visit
+from tests.browser import PHONE, WIDE, Browser, Scheme, visit
 from tests.render.html.reading import ATTRIBUTES, TAGS, flat, read
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
 
