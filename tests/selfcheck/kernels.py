@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "tests" / "courses" / "small"
-TIME_LIMIT = 120
+TIME_LIMIT = 400
 
 IMPORTS = """
 import os
