@@ -5,9 +5,7 @@ python tools/make_dialects_page.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from difflib import unified_diff
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.dialects.table import (
@@ -24,34 +22,30 @@ TARGET = Path(__file__).parents[1] / "docs" / "dialects.md"
 
 INTRODUCTION = f"""# Dialects
 
+Rewrite old code for TVM {CURRENT_TVM}:
+
 ```
 grader migrate old.ipynb -o new.ipynb     # notebooks, scripts, Markdown
 grader migrate old.ipynb --diff           # print the differences, write nothing
 ```
 
-rewrites TVM code of these dialects for TVM {CURRENT_TVM}. Gradings do the same before a notebook
-runs.
+Gradings do the same, cell by cell, for these dialects:
 
-| dialect | examples |
-|---|---|
-| 2022 | nightly builds: `relax.vm.build`, `DynTensorType`, `Tensor(...)` |
-| 2023-24 | `relax.build`, `cls.function`, `out_sinfo`, `tvm.nd.array`, `T.block` |
-| 2025 | `tvm.runtime.tensor` with `tvm.tir`, `T.block`, `out_sinfo`, `struct_info` |
-| {CURRENT} | the new names below |
+* 2022, nightly builds: `relax.vm.build`, `DynTensorType`, `Tensor(...)`
+* 2023-24: `relax.build`, `cls.function`, `out_sinfo`, `tvm.nd.array`, `T.block`
+* 2025: `tvm.runtime.tensor` with `tvm.tir`, `T.block`, `out_sinfo`, `struct_info`
+* {CURRENT}: new names below
 
-The exit code is 0 if nothing is left to do, 1 if something was left unchanged, and 2 if the file
-cannot be read. Cells are rewritten one by one, without executing them. Comments, layout, magics and
-unknown code are kept; too long or too deeply nested text is left unchanged and listed. Migrating
-twice changes nothing.
-
-This page is generated from `grader/dialects/table.toml` by `python tools/make_dialects_page.py`.
+Exit codes: 0 if nothing is left to do, 1 if something was left unchanged, 2 if the file cannot be
+read. Nothing is executed. Comments, layout, magics and unknown code stay; too long or too deeply
+nested text is listed.
 """
 
 KINDS = {
     "name": (
         "Names",
-        "Resolved through the notebook's imports, under any local name, with all names that begin "
-        "with them; the longest match wins.",
+        "Resolved through imports, under any local name, with all names that begin with them; the "
+        "longest match wins.",
     ),
     "method": ("Attributes", "Of any object, unless the notebook defines a function so named."),
     "keyword": ("Keyword arguments", "In calls, including those inside `emit_te`."),
@@ -60,9 +54,6 @@ KINDS = {
     "text": ("Text", ""),
 }
 
-RENAMED = ("name", "method", "keyword")
-"""Kinds of rows that need no example: the table has all of the change."""
-
 
 def page() -> str:
     """Return the page as it should be."""
@@ -70,17 +61,16 @@ def page() -> str:
     for kind, (title, note) in KINDS.items():
         chosen = [row for row in rows() if row.kind == kind]
         parts.append(f"## {title}\n\n" + (f"{note}\n\n" if note else "") + _table(chosen))
-    parts.append(_gone())
-    parts.append(_supplied())
-    parts.append(_examples())
+    parts += [_gone(), _supplied()]
     return "\n".join(parts)
 
 
 def _table(chosen: Iterable[DialectRow]) -> str:
-    lines = ["| row | old | new | dialects |", "|---|---|---|---|"]
+    lines = ["| row | old | new (dialects) |", "|---|---|---|"]
     for row in chosen:
-        old, new = code(row.was), code(row.becomes)
-        lines.append(f"| {row.id} | {old} | {new} | {_span(row.dialects)} |")
+        note = f". {row.note}" if row.note else ""
+        new = f"{code(row.becomes)} ({_span(row.dialects)}){note}"
+        lines.append(f"| {row.id} | {code(row.was)} | {new} |")
     return "\n".join(lines) + "\n"
 
 
@@ -102,31 +92,11 @@ def _supplied() -> str:
     names = ", ".join(code(each.name) for each in SUPPLIED)
     return f"""## Supplied while grading
 
-Functions in tables, `getattr` and `importlib` escape a rewrite. The student kernel therefore
-defines these names if they are missing (`grader/inside/kernel/compatibility.py`):
+Names in tables, `getattr` and `importlib` escape a rewrite. The student kernel defines these if
+they are missing (`grader/inside/kernel/compatibility.py`):
 
 {names}
 """
-
-
-def _examples() -> str:
-    lines = ["## Examples", ""]
-    for row in rows():
-        if row.kind in RENAMED and not row.note:
-            continue
-        lines += [f"### {row.id}", ""]
-        lines += [f"{row.note}\n"] if row.note else []
-        lines += ["```diff", *_difference(row), "```", ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _difference(row: DialectRow) -> Iterator[str]:
-    """Yield all lines of a row's example, marked as removed, added or common."""
-    old, new = (text.strip("\n").splitlines() for text in (row.before, row.after))
-    whole = len(old) + len(new)
-    header = 3
-    for line in islice(unified_diff(old, new, n=whole, lineterm=""), header, None):
-        yield line.rstrip()
 
 
 def code(text: str) -> str:

@@ -1,7 +1,7 @@
 """What belongs to the whole machine, or to the whole of a user, is not used up from a box.
 
 One table: each row takes as much of one such resource as it is given, from within the box, and says
-how much it got. docs/security.md has the same table, with what is left open.
+how much it got. docs/security.md lists them, with what is left open.
 """
 
 from __future__ import annotations
