@@ -86,7 +86,7 @@ class TestDocumentation:
         assert tool["report_schema"]().decode() == SCHEMA.read_text()
 
     def test_every_field_has_its_row_in_the_page(self) -> None:
-        rows = [line.split("|")[1] for line in PAGE.read_text().splitlines() if line[:1] == "|"]
+        rows = re.findall(r"^\* (`[^:]*):", PAGE.read_text(), re.MULTILINE)
         documented = set(re.findall(r"`(\w+)`", " ".join(rows)))
         definitions = json.loads(SCHEMA.read_text())["$defs"].values()
         fields = {name for each in definitions for name in each["properties"]}
