@@ -129,3 +129,17 @@ adjustment = _table(
     Column("marking", Text),
     _recorded(),
 )
+objection = _table(
+    "objection",
+    _to("student"),
+    _to("assignment"),
+    *_texts("part", "text", "who"),
+    _recorded(),
+)
+reply = _table(
+    "reply",
+    _to("objection"),
+    *_texts("text", "who"),
+    Column("adjustment", ForeignKey("adjustment.id")),
+    _recorded(),
+)

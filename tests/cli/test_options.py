@@ -51,6 +51,10 @@ COMMANDS = (
     ("grades", "extend"),
     ("grades", "forget"),
     ("grades", "stats"),
+    ("objections", "list"),
+    ("objections", "add"),
+    ("objections", "import"),
+    ("objections", "answer"),
 )
 ODD = re.compile(r"[{<]|\.\.\.$|\[\[|Value error")
 
