@@ -62,4 +62,4 @@ def load_settings(root: Path) -> CourseSettings:
 
 def _mistake(path: Path, line: int | None, told: Text) -> MistakeError:
     problem = say("it is not valid: {error}.", error=told)
-    return MistakeError(Mistake("toml", path, line, problem, say("See docs/assignment.md.")))
+    return MistakeError(Mistake("toml", path, line, problem, say("See docs/gradebook.md.")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from grader.language import say
@@ -14,11 +14,11 @@ from grader.render.html.sections import ObjectionView, PartView, ReplyView
 from grader.render.speech import tell
 from grader.report import Report
 
-_MOST: Final = 10
-"""So many questions are shown together, and replies to one: the newest."""
+_REPLIES: Final = 3
+"""So many replies to a question are shown: the newest."""
 
 _ROOM: Final = 10_000
-"""Characters of the questions about the whole, which stand outside of what a part may use."""
+"""Characters of the questions that stand together. The newest is shown however long it is."""
 
 _TEXT, _WHO = 4_000, 100
 _BY, _BY_WITH_POINTS = say("{who}, {time}"), say("{who}, {time}, {points} points")
@@ -33,7 +33,7 @@ class Questions:
         self._asked: tuple[ToldObjection, ...] = () if final is None else final.objections
         self.address = "" if ask is None else ask.of()
         general = [each for each in self._asked if each.part not in parts]
-        self.general = self._views(_newest(general))
+        self.general = self._views(general)
 
     def beside(self, view: PartView, part: str) -> PartView:
         """Return a part with what was asked about it, and where to ask."""
@@ -41,10 +41,10 @@ class Questions:
         return view._replace(objections=own, ask="" if self._ask is None else self._ask.of(part))
 
     def _views(self, asked: Iterable[ToldObjection]) -> tuple[ObjectionView, ...]:
-        return tuple(map(self._view, [*asked][-_MOST:]))
+        return tuple(map(self._view, _newest([*asked])))
 
     def _view(self, asked: ToldObjection) -> ObjectionView:
-        replies = tuple(map(self._reply, asked.replies[-_MOST:]))
+        replies = tuple(map(self._reply, asked.replies[-_REPLIES:]))
         return ObjectionView(asked.time, wording.plain(asked.text, _TEXT), replies)
 
     def _reply(self, reply: ToldReply) -> ReplyView:
@@ -57,13 +57,13 @@ class Questions:
         return ReplyView(by, wording.plain(reply.text, _TEXT))
 
 
-def _newest(asked: list[ToldObjection]) -> Iterator[ToldObjection]:
-    """Yield the newest questions for which there is room, in order."""
+def _newest(asked: list[ToldObjection]) -> list[ToldObjection]:
+    """Return the newest questions for which there is room, in order."""
     sizes = itertools.accumulate(map(_length, reversed(asked)))
-    count = sum(size <= _ROOM for size in sizes)
-    yield from asked[len(asked) - count :]
+    count = max(1, sum(size <= _ROOM for size in sizes))
+    return asked[-count:]
 
 
 def _length(asked: ToldObjection) -> int:
-    texts = (asked.text, *(each.text for each in asked.replies[-_MOST:]))
+    texts = (asked.text, *(each.text for each in asked.replies[-_REPLIES:]))
     return sum(min(len(each.english), _TEXT) for each in texts)
