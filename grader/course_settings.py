@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -31,10 +31,27 @@ class ObjectionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         checked_address(self.address)
 
 
+Marker = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
+
+class MarkingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who divides the answers that are marked by hand, and what percent of them two people mark."""
+
+    markers: Annotated[tuple[Marker, ...], msgspec.Meta(max_length=100)] = ()
+    twice: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
+
+    def __post_init__(self) -> None:
+        if len(set(self.markers)) != len(self.markers):
+            raise ValueError("two of the `markers` have the same name")
+        if not all(each.isprintable() and each.strip() == each for each in self.markers):
+            raise ValueError("`markers` are names of printable characters")
+
+
 class CourseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `course.toml` says."""
 
     objections: ObjectionSettings = ObjectionSettings()
+    marking: MarkingSettings = MarkingSettings()
 
 
 def load_settings(root: Path) -> CourseSettings:

@@ -302,6 +302,15 @@ def forget(
     forget_student(student, course, CommandOutput(json), sure=sure)
 
 
+@grades_app.command("agreement", cls=CommandWithExamples, epilog="grader grades agreement e2e-mlp")
+def agreement(slug: SlugArgument, course: CourseOption = None, json: JsonOption = None) -> None:
+    """Show how far two markers agree, part by part, and the answers on which they differ."""
+    from grader.cli.gradebook import CommandOutput
+    from grader.cli.marker_agreement import tell_agreement
+
+    tell_agreement(slug, course, CommandOutput(json))
+
+
 @grades_app.command("stats", cls=CommandWithExamples, epilog="grader grades stats e2e-conv")
 def stats(
     slug: AllSlugsArgument = None, course: CourseOption = None, json: JsonOption = None

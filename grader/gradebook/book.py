@@ -294,6 +294,37 @@ class Gradebook:
             made = {**row, "points": points, "reason": why, "marking": document}
             rows.insert(connection, schema.adjustment, made)
 
+    def mark_second(
+        self,
+        attempt: int,
+        part: str,
+        points: Decimal | None,
+        marking: Marking,
+        *,
+        seen: int,
+        who: str,
+    ) -> None:
+        """Write down what a second person would give a part of an attempt: no points of a grade.
+
+        Without `points` it is taken back. `seen` and OvertakenError are as in `mark`.
+        """
+        table = schema.second_marking
+        own = (table.c.attempt == attempt, table.c.part == part)
+        with self._database.writing() as connection:
+            found = rows.read_second_markings(connection, *own).get((attempt, part))
+            given = found if found is not None and found.points is not None else None
+            if seen != (0 if given is None else given.id):
+                raise OvertakenError(given)
+            row = {"attempt": attempt, "part": part, "points": points, "who": rows.clean(who)}
+            document = rows.clean(msgspec.json.encode(marking).decode())
+            rows.insert(connection, table, {**row, "marking": document, "recorded": utc_now()})
+
+    def second_markings(self) -> dict[tuple[int, str], Adjustment]:
+        """Return what second persons would give, by attempts and parts."""
+        with self._database.reading() as connection:
+            found = rows.read_second_markings(connection)
+        return {key: each for key, each in found.items() if each.points is not None}
+
     def take_back(self, adjustment: int, *, reason: str, who: str) -> int:
         """Write down that an adjustment no longer counts. Returns the number of that entry.
 
@@ -409,6 +440,8 @@ class Gradebook:
             counter = taken_back & schema.adjustment.c.takes_back.is_not(None)
             connection.execute(sa.delete(schema.adjustment).where(counter))
             connection.execute(sa.delete(schema.adjustment).where(taken_back))
+            again = schema.second_marking.c.attempt.in_(attempts)
+            connection.execute(sa.delete(schema.second_marking).where(again))
             of_them = schema.grading.c.attempt.in_(attempts)
             connection.execute(sa.delete(schema.grading).where(of_them))
             for table in (schema.attempt, schema.extension, schema.objection):

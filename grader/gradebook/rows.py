@@ -287,6 +287,20 @@ def _as_adjustment(row: Row[Any]) -> Adjustment:
     return Adjustment(**fields)
 
 
+def read_second_markings(connection: Connection, *chosen: Any) -> dict[tuple[int, str], Adjustment]:
+    """Return the newest second marking of each answer, by attempts and parts.
+
+    What was taken back has no points.
+    """
+    table = schema.second_marking
+    found = {}
+    for row in connection.execute(sa.select(table).where(*chosen).order_by(table.c.id)):
+        marking = msgspec.json.decode(row.marking, type=prepared(Marking))
+        told = row.id, row.part, row.points, None, None, "", row.who, row.recorded, marking
+        found[row.attempt, row.part] = Adjustment(*told)
+    return found
+
+
 def read_extensions(connection: Connection, student: int | None) -> dict[Pair, list[Extension]]:
     """Return extensions by student and assignment, in order."""
     table = schema.extension

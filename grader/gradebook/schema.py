@@ -143,3 +143,10 @@ reply = _table(
     Column("adjustment", ForeignKey("adjustment.id")),
     _recorded(),
 )
+second_marking = _table(
+    "second_marking",
+    _to("attempt"),
+    *_texts("part", "marking", "who"),
+    Column("points", Exact),
+    _recorded(),
+)

@@ -51,6 +51,7 @@ COMMANDS = (
     ("grades", "extend"),
     ("grades", "forget"),
     ("grades", "stats"),
+    ("grades", "agreement"),
     ("objections", "list"),
     ("objections", "add"),
     ("objections", "import"),
