@@ -40,6 +40,7 @@ from grader.cli.options import (
     SpokenOption,
     points_option,
 )
+from grader.cli.rubrics import rubric_app
 from grader.cli.sync import sync_app
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
@@ -389,6 +390,7 @@ app.add_typer(course_app, name="course", rich_help_panel=_KEEP)
 app.add_typer(roster_app, name="roster", rich_help_panel=_KEEP)
 app.add_typer(grades_app, name="grades", rich_help_panel=_KEEP)
 app.add_typer(objections_app, name="objections", rich_help_panel=_KEEP)
+app.add_typer(rubric_app, name="rubric", rich_help_panel=_AUTHOR)
 app.add_typer(cluster_app, name="cluster", rich_help_panel=_SET_UP)
 app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)
 app.add_typer(kernelspec, name="kernelspec", rich_help_panel=_SET_UP)

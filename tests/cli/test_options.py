@@ -52,6 +52,8 @@ COMMANDS = (
     ("grades", "forget"),
     ("grades", "stats"),
     ("grades", "agreement"),
+    ("rubric", "export"),
+    ("rubric", "import"),
     ("objections", "list"),
     ("objections", "add"),
     ("objections", "import"),
