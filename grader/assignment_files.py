@@ -31,10 +31,15 @@ _DAMAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 def load_assignment(path: Path) -> Assignment:
     """Read `assignment.toml`. Raises CourseError, naming the file and the field."""
+    return decode_assignment(path, _read(path))
+
+
+def decode_assignment(path: Path, content: bytes) -> Assignment:
+    """Return what a file would say with this content. Raises CourseError, naming the field."""
     try:
-        return _checked(msgspec.toml.decode(_read(path), type=prepared(Assignment)))
+        return _checked(msgspec.toml.decode(content, type=prepared(Assignment)))
     except _DAMAGE as error:
-        raise _invalid(path, error) from None
+        raise _invalid(path, error, content) from None
 
 
 def load_variant(path: Path, original: Path, slug: str) -> Assignment:
@@ -46,7 +51,7 @@ def load_variant(path: Path, original: Path, slug: str) -> Assignment:
         tables = merged(*(msgspec.toml.decode(_read(each)) for each in (original, path)))
         return _checked(msgspec.convert({**tables, "slug": slug}, prepared(Assignment)))
     except _DAMAGE as error:
-        raise _invalid(path, error) from None
+        raise _invalid(path, error, path.read_bytes()) from None
 
 
 def merged(tables: Tables, changes: Tables) -> Tables:
@@ -95,8 +100,7 @@ def _read(path: Path) -> bytes:
         ) from None
 
 
-def _invalid(path: Path, error: Exception) -> MistakeError:
-    content = path.read_bytes()
+def _invalid(path: Path, error: Exception, content: bytes) -> MistakeError:
     told = _BEGINS_WITH_A_MARK if content.startswith(BOM_UTF8) else told_refusal(error, Assignment)
     problem = say("it is not a valid assignment: {error}.", error=told)
     line = find_line(content.decode("utf-8", "replace"), str(error))

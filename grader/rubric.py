@@ -64,13 +64,16 @@ class ManualTable(Titled, frozen=True, kw_only=True):
 
     `answer` are what cells of the answer are called: the id of a cell, a tag of it, or a line in it
     that has nothing else, but for the signs of a comment. "answer-" and the part's id if none are
-    given. A release has the part without its items.
+    given. A release has the part without its items. `question`, in Markdown, is shown beside the
+    answer to whoever marks.
     """
 
     id: Slug
     points: Annotated[float, msgspec.Meta(gt=0, le=1e9)]
     item: tuple[RubricItem, ...] = ()
     answer: tuple[Word, ...] = ()
+    question: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+    questions: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len({each.id for each in self.item}) != len(self.item):
@@ -81,6 +84,11 @@ class ManualTable(Titled, frozen=True, kw_only=True):
                 f"the items of part {self.id} give {most:g} points at most, `points` says"
                 f" {self.points:g}"
             )
+
+    @property
+    def asked(self) -> Text:
+        """The question in all of its languages; empty where the file does not have it."""
+        return foreign(self.question, self.questions)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ _CELL_ENDS = re.compile(r"([;\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029][\s\"]*)(?=[=+\
 any line's end, quoted or not."""
 
 
+_MADE_TEXT = re.compile(_CELL_ENDS.pattern.replace("(?=", "'(?="))
+"""The same where `harmless` has put an apostrophe."""
+
 _SEPARATORS = ",;\t"
 _SEPARATOR_LINE = re.compile(r"\"?sep=([,;\t|])\"?[,;\t|]*", re.IGNORECASE)
 """First line of some exports, which tells a spreadsheet what separates the columns."""
@@ -130,4 +133,13 @@ def harmless(text: str) -> str:
         told = _CELL_ENDS.sub(r"\1'", text)
         is_formula = told.startswith(_BLANKS) or told.lstrip().startswith(_FORMULAS)
         return f"'{told}" if is_formula else told
+    return text
+
+
+def as_before_harmless(text: str) -> str:
+    """Return the text of which `harmless` made this cell: a file of our own that was edited."""
+    inner = _MADE_TEXT.sub(r"\1", text)
+    for found in (inner.removeprefix("'"), inner):
+        if harmless(found) == text:
+            return found
     return text

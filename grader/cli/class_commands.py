@@ -131,7 +131,7 @@ def collect(
 
 _MARK = """
     grader mark
-    grader mark e2e-mlp --anonymous --by eve
+    grader mark e2e-mlp --share 1/3 --by eve
     """
 
 
@@ -142,9 +142,24 @@ def mark(
             metavar="SLUG", help="Assignment (default: the only one with parts to mark)."
         ),
     ] = None,
-    anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Show numbers instead of names.")
+    names: Annotated[
+        bool, typer.Option("--names", help="Show students' names (default: numbers).")
     ] = False,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Your share: 1/3 of the answers, or a marker of course.toml."
+        ),
+    ] = None,
+    twice: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="Answers that two mark, with --share (default: as course.toml says, or none).",
+        ),
+    ] = None,
     who: Annotated[
         str | None, typer.Option("--by", metavar="NAME", help="Name of the marker (default: you).")
     ] = None,
@@ -168,7 +183,7 @@ def mark(
     need_for_marking()
     from grader.cli.servers import MarkOptions, run_mark
 
-    options = MarkOptions(slug, course, who or whoever(), anonymous, port, language)
+    options = MarkOptions(slug, course, who or whoever(), not names, port, language, share, twice)
     run_mark(options, Console(emoji=False))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -14,8 +15,9 @@ from rich.text import Text as Styled
 from grader.cli.class_reports import ClassOptions
 from grader.cli.gradebook import CommandOutput, open_book
 from grader.cli.insights import class_insights
+from grader.cli.objecting import STATE_NAMES, asked_by, count_states, told_states
 from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
-from grader.cli.telling import words
+from grader.cli.telling import tell, words
 from grader.gradebook.entries import rounded
 from grader.gradebook.grades import Grade
 from grader.insights import Insights
@@ -52,6 +54,10 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
         for name in rules
         if slug in (None, name)
     }
+    asked = asked_by(students, accounts)
+    for name, numbers in found.items():
+        own = [each for each in asked if each.account.rules.slug == name]
+        numbers["objections"] = count_states(own)
     has_some = slug is not None and found[slug]["graded"]
     insights = class_insights(ClassOptions(slug, course=course)) if has_some else {}
 
@@ -65,6 +71,7 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
             table.add_row(name, *(told_number(each) for each in cells))
         console.print(table)
 
+        _tell_objections(console, [each["objections"] for each in found.values()])
         if slug is not None:
             for each in insights.values():
                 _tell_insights(console, each)
@@ -73,6 +80,13 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
         for name, each in insights.items():
             found[name]["insights"] = told_insights(each, told.language)
     told.tell(found, people)
+
+
+def _tell_objections(console: Console, counts: Iterable[dict[str, int]]) -> None:
+    """Tell how objections stand, where there are any."""
+    total = sum(map(Counter, counts), Counter[str]())
+    if total:
+        tell(console, told_states({state: total[state] for state in STATE_NAMES}))
 
 
 def _tell_insights(console: Console, insights: Insights) -> None:

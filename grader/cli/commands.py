@@ -21,6 +21,7 @@ from grader.cli.cluster import cluster as cluster_app
 from grader.cli.ending import write_output
 from grader.cli.grades import HandedInOption, course_app, grades_app, roster_app
 from grader.cli.kernelspec import kernelspec
+from grader.cli.objections import objections_app
 from grader.cli.options import (
     SETTINGS,
     AssignmentOption,
@@ -39,6 +40,7 @@ from grader.cli.options import (
     SpokenOption,
     points_option,
 )
+from grader.cli.rubrics import rubric_app
 from grader.cli.sync import sync_app
 from grader.render.audience import utc_now
 from grader.render.formats import FORMATS
@@ -387,6 +389,8 @@ app.add_typer(sync_app, name="sync", rich_help_panel=_GRADE)
 app.add_typer(course_app, name="course", rich_help_panel=_KEEP)
 app.add_typer(roster_app, name="roster", rich_help_panel=_KEEP)
 app.add_typer(grades_app, name="grades", rich_help_panel=_KEEP)
+app.add_typer(objections_app, name="objections", rich_help_panel=_KEEP)
+app.add_typer(rubric_app, name="rubric", rich_help_panel=_AUTHOR)
 app.add_typer(cluster_app, name="cluster", rich_help_panel=_SET_UP)
 app.add_typer(ci, name="ci", rich_help_panel=_SET_UP)
 app.add_typer(kernelspec, name="kernelspec", rich_help_panel=_SET_UP)

@@ -16,7 +16,7 @@ from grader.language import say
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
-    from grader.gradebook.entries import Attempt, Student
+    from grader.gradebook.entries import Student
     from grader.gradebook.grades import Account, Grade
 
 course_app = typer.Typer(
@@ -189,7 +189,7 @@ def adjust(
 ) -> None:
     """Add points to an attempt or multiply them, with a reason; nothing is overwritten."""
     from grader.cli.gradebook import CommandOutput, exact, needed_reason, whoever
-    from grader.cli.student_grades import change_grade
+    from grader.cli.student_grades import change_grade, chosen_attempt
 
     if [points, factor, take_back].count(None) != 2:
         raise UsageError(
@@ -222,27 +222,12 @@ def adjust(
                 say("{slug} has no part {part}.", slug=slug, part=repr(part)),
                 say("It has {parts}.", parts=parts),
             )
-        chosen = _attempt(account, attempt or grade.attempt)
+        chosen = chosen_attempt(account, attempt or grade.attempt)
         number = book.adjust(chosen.id, part=part, points=added, factor=times, **told)
         change = {"part": part, "points": added, "factor": times}
         return {"adjustment": number, "attempt": chosen.number, **change, **told}
 
     change_grade(student, slug, course, CommandOutput(json), write)
-
-
-def _attempt(account: Account, number: int | None) -> Attempt:
-    """Return an attempt by its number. Raises UsageError where there is none."""
-    for each in account.attempts:
-        if each.number == number:
-            return each
-    if number is None:
-        raise UsageError(
-            say("There is no graded attempt to adjust."), say("Grade it: grader batch")
-        )
-    raise UsageError(
-        say("There is no attempt {number}.", number=number),
-        say("There are {count}.", count=len(account.attempts)),
-    )
 
 
 @grades_app.command(
@@ -315,6 +300,15 @@ def forget(
     from grader.cli.student_grades import forget_student
 
     forget_student(student, course, CommandOutput(json), sure=sure)
+
+
+@grades_app.command("agreement", cls=CommandWithExamples, epilog="grader grades agreement e2e-mlp")
+def agreement(slug: SlugArgument, course: CourseOption = None, json: JsonOption = None) -> None:
+    """Show how far two markers agree, part by part, and the answers on which they differ."""
+    from grader.cli.gradebook import CommandOutput
+    from grader.cli.marker_agreement import tell_agreement
+
+    tell_agreement(slug, course, CommandOutput(json))
 
 
 @grades_app.command("stats", cls=CommandWithExamples, epilog="grader grades stats e2e-conv")

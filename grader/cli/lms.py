@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 
 from grader.cli.telling import LiveProgress, can_redraw, some_of, students, tell, words
+from grader.course_folder import course_folder
+from grader.course_settings import load_settings
 from grader.errors import UsageError
 from grader.files import unwritable, write_or_rescue, write_whole
 from grader.gradebook.entries import RosterEntry
@@ -452,8 +455,10 @@ def _write_pages(works: Works, folder: Path, now: datetime) -> None:
 @contextmanager
 def _found_works(options: FeedbackOptions) -> Iterator[Works]:
     """Open the work of a folder of reports, or of the attempts that count in the gradebook."""
+    ask_at = load_settings(course_folder(options.course, (Path.cwd(),))).objections.address
     if options.reports is not None:
-        yield _in_folder(options.reports, options.collected)
+        works = _in_folder(options.reports, options.collected)
+        yield replace(works, each=tuple(replace(e, ask_at=ask_at) for e in works.each))
         return
     from grader.cli.student_grades import counting_reports  # with a database
 
@@ -466,7 +471,7 @@ def _found_works(options: FeedbackOptions) -> Iterator[Works]:
                 continue
             theirs = next((e for e in students if student.login in (e.id, e.folder)), None)
             words = (student.login, read, theirs, grade.attempt, student.name, grade.final)
-            found.append(GradedWork(*words, open=float(grade.open)))
+            found.append(GradedWork(*words, open=float(grade.open), ask_at=ask_at))
         yield Works(tuple(found), tuple(ungraded))
 
 

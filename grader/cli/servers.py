@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
@@ -15,10 +16,14 @@ from grader.assignment import Assignment
 from grader.cli.ending import command_language
 from grader.cli.telling import tell
 from grader.course import find_course, load_course
+from grader.course_settings import load_settings
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions, open_settings
 from grader.language import in_a_row, say
 from grader.loopback import address_of, listening, serve
+
+if TYPE_CHECKING:
+    from grader.marking.shares import Share
 
 
 class MarkOptions(msgspec.Struct, frozen=True):
@@ -30,6 +35,8 @@ class MarkOptions(msgspec.Struct, frozen=True):
     is_anonymous: bool
     port: int
     language: str | None
+    share: str | None = None
+    twice: float | None = None
 
 
 def run_mark(options: MarkOptions, console: Console) -> None:
@@ -38,9 +45,12 @@ def run_mark(options: MarkOptions, console: Console) -> None:
     from grader.marking.pages import make_app
     from grader.marking.queue import Session
 
-    assignment = _chosen(options.slug, course_here(options.course)[0])
+    root = course_here(options.course)[0]
+    assignment, share = _chosen(options.slug, root), _share(options, root)
     with open_book(options.course) as book, listening(options.port) as listener:
-        session = Session(book, assignment, options.who, is_anonymous=options.is_anonymous)
+        session = Session(
+            book, assignment, options.who, is_anonymous=options.is_anonymous, share=share
+        )
         answers = session.answers()
         done = sum(bool(each.given) for each in answers)
         port, token = listener.getsockname()[1], secrets.token_urlsafe(32)
@@ -58,6 +68,21 @@ def run_mark(options: MarkOptions, console: Console) -> None:
         )
         serve(app, listener)
     tell(console, say("All marks are in the gradebook."))
+
+
+def _share(options: MarkOptions, course: Path) -> Share | None:
+    """Return which answers are asked for; None for all. Raises UsageError."""
+    from grader.marking.shares import read_share
+
+    if options.share is None:
+        if options.twice is not None:
+            raise UsageError(
+                say("--twice needs --share."), say("Give everybody a share: --share 1/3 --twice 20")
+            )
+        return None
+    marking = load_settings(course).marking
+    twice = marking.twice if options.twice is None else options.twice
+    return read_share(options.share, marking.markers, twice)
 
 
 def _chosen(slug: str | None, course: Path) -> Assignment:

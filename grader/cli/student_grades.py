@@ -22,6 +22,7 @@ from grader.gradebook.book import Gradebook
 from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
 from grader.gradebook.grades import Account, Grade, Rules, derive_all
+from grader.gradebook.objections import Objection, objection_lines
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render.wording import one_line
 from grader.report import Report
@@ -140,6 +141,7 @@ def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
             slug: {
                 "grade": _brief(grades[slug]),
                 "extensions": account.extensions,
+                "objections": [objection_row(student, account, e) for e in account.objections],
                 "attempts": account.attempts,
             }
             for slug, account in accounts.items()
@@ -170,8 +172,10 @@ def explain_grade(word: str, slug: str, course: Path | None, told: CommandOutput
         accounts = book.accounts(student.id).get(student.id, {})
     account = accounts.get(slug, Account(rules))
     grade = derive_all({**accounts, slug: account}.values())[slug]
+    asked = objection_lines(account.objections, account.adjustments)
     found = {**_person(student), "assignment": slug, **_brief(grade), "lines": grade.lines}
-    lines = [one_line(each.in_(told.language)) for each in grade.lines]
+    found["objections"] = [objection_row(student, account, each) for each in account.objections]
+    lines = [one_line(each.in_(told.language)) for each in (*grade.lines, *asked)]
     told.tell(found, lambda console: tell(console, f"{student.login}, {student.name}", *lines))
 
 
@@ -180,17 +184,25 @@ def change_grade(
 ) -> None:
     """Write down a decision about one student's grade, and tell the grade before and after."""
     with open_book(course) as book:
-        rules = known_rules(book, slug)
         student = find_student(book.students(), word)
+        found, lines = changed_grade(book, student, slug, write)
+    told.tell(found, lambda console: tell(console, *lines))
 
-        def now() -> tuple[Account, Grade]:
-            accounts = book.accounts(student.id).get(student.id, {})
-            account = accounts.get(slug, Account(rules))
-            return account, derive_all({**accounts, slug: account}.values())[slug]
 
-        account, before = now()
-        written = write(book, student, account, before)
-        _, after = now()
+def changed_grade(
+    book: Gradebook, student: Student, slug: str, write: Decision
+) -> tuple[dict[str, Any], list[Text]]:
+    """Write down a decision; return what was found, and what is said of it."""
+    rules = known_rules(book, slug)
+
+    def now() -> tuple[Account, Grade]:
+        accounts = book.accounts(student.id).get(student.id, {})
+        account = accounts.get(slug, Account(rules))
+        return account, derive_all({**accounts, slug: account}.values())[slug]
+
+    account, before = now()
+    written = write(book, student, account, before)
+    _, after = now()
     found = {**_person(student), "assignment": slug, **written}
     found |= {"before": before.points, "after": after.points}
     line = say(
@@ -200,8 +212,22 @@ def change_grade(
         before=_cell(before),
         after=_cell(after),
     )
-    said = written.get("told")
-    told.tell(found, lambda console: tell(console, *filter(None, (said, line))))
+    return found, [*filter(None, (written.get("told"), line))]
+
+
+def chosen_attempt(account: Account, number: int | None) -> Attempt:
+    """Return an attempt by its number. Raises UsageError where there is none."""
+    for each in account.attempts:
+        if each.number == number:
+            return each
+    if number is None:
+        raise UsageError(
+            say("There is no graded attempt to adjust."), say("Grade it: grader batch")
+        )
+    raise UsageError(
+        say("There is no attempt {number}.", number=number),
+        say("There are {count}.", count=len(account.attempts)),
+    )
 
 
 def forget_student(word: str, course: Path | None, told: CommandOutput, *, sure: bool) -> None:
@@ -227,7 +253,11 @@ def forget_student(word: str, course: Path | None, told: CommandOutput, *, sure:
 
 def known_rules(book: Gradebook, slug: str) -> Rules:
     """Return what is known of an assignment. Raises UsageError that lists what there is."""
-    rules = book.rules()
+    return rules_named(book.rules(), slug)
+
+
+def rules_named(rules: Mapping[str, Rules], slug: str) -> Rules:
+    """Return the rules of an assignment. Raises UsageError that lists what there is."""
     if slug not in rules:
         known = in_a_row(rules) if rules else say("none")
         raise UsageError(
@@ -250,6 +280,23 @@ def _person(student: Student) -> dict[str, Any]:
         "section": student.section,
         "github": student.github,
         "withdrawn": student.withdrawn,
+    }
+
+
+def objection_row(student: Student, account: Account, objection: Objection) -> dict[str, Any]:
+    """Return an objection as JSON has it."""
+    changes = account.adjustments
+    return {
+        "number": objection.id,
+        "student": student.login,
+        "assignment": account.rules.slug,
+        "part": objection.part,
+        "state": objection.state(changes),
+        "points": objection.moved(changes),
+        "text": objection.text,
+        "by": objection.who,
+        "time": objection.recorded,
+        "answers": objection.replies,
     }
 
 
@@ -333,6 +380,8 @@ def _story(account: Account) -> Iterator[tuple[str, Text]]:
             )
         for entry in attempt.adjustments:
             yield "    ", _adjusted(entry)
+    for each in objection_lines(account.objections, account.adjustments):
+        yield "  ", each
 
 
 def _handed_in(attempt: Attempt) -> Text:

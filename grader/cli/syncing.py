@@ -18,10 +18,11 @@ import typer
 from rich.console import Console
 from rich.text import Text as Styled
 
-from grader.cli.gradebook import open_book, whoever
+from grader.cli.gradebook import course_here, open_book, whoever
 from grader.cli.lms import list_some, print_collected
 from grader.cli.student_grades import counting_reports, plain_table
 from grader.cli.telling import LiveProgress, can_redraw, tell, words
+from grader.course_settings import load_settings
 from grader.errors import LmsError, UsageError
 from grader.gradebook.entries import RosterEntry, Student, show
 from grader.gradebook.grades import Grade
@@ -163,6 +164,7 @@ class _Account(NamedTuple):
     students: tuple[CollectedStudent, ...]
     users: Mapping[str, set[int]]
     now: datetime
+    ask_at: str = ""
 
 
 def run_push(
@@ -236,6 +238,7 @@ def _account(
         students,
         {login: found - shared for login, found in users.items()},
         now,
+        load_settings(course_here(options.course)[0]).objections.address,
     )
 
 
@@ -268,7 +271,7 @@ def _wanted(
         return Wanted(student.login, user, None, bytes, lack)
     theirs = next((e for e in account.students if student.login == e.id), None)
     told = (student.login, read, theirs, grade.attempt, student.name, grade.final)
-    work = GradedWork(*told)
+    work = GradedWork(*told, ask_at=account.ask_at)
     return Wanted(student.login, user, _pushed(account, work, grade), partial(_page, account, work))
 
 

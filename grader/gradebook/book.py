@@ -19,6 +19,7 @@ from grader.gradebook import rows, schema
 from grader.gradebook.database import Database, LostError
 from grader.gradebook.entries import Adjustment, Changes, Marking, Student, Value, entries_of
 from grader.gradebook.grades import Account, Rules
+from grader.gradebook.objections import NewObjection
 from grader.language import say
 from grader.report import Report, decode_report
 
@@ -131,10 +132,11 @@ class Gradebook:
             rules = rows.read_rules(connection)
             attempts = rows.read_attempts(connection, student)
             extensions = rows.read_extensions(connection, student)
+            objections = rows.read_objections(connection, student)
         found: dict[int, dict[str, Account]] = defaultdict(dict)
-        for key in {*attempts, *extensions}:
+        for key in {*attempts, *extensions, *objections}:
             given, files = tuple(extensions.get(key, ())), tuple(attempts.get(key, ()))
-            account = Account(rules[key[1]], given, files)
+            account = Account(rules[key[1]], given, files, tuple(objections.get(key, ())))
             found[key[0]][account.rules.slug] = account
         return found
 
@@ -292,6 +294,37 @@ class Gradebook:
             made = {**row, "points": points, "reason": why, "marking": document}
             rows.insert(connection, schema.adjustment, made)
 
+    def mark_second(
+        self,
+        attempt: int,
+        part: str,
+        points: Decimal | None,
+        marking: Marking,
+        *,
+        seen: int,
+        who: str,
+    ) -> None:
+        """Write down what a second person would give a part of an attempt: no points of a grade.
+
+        Without `points` it is taken back. `seen` and OvertakenError are as in `mark`.
+        """
+        table = schema.second_marking
+        own = (table.c.attempt == attempt, table.c.part == part)
+        with self._database.writing() as connection:
+            found = rows.read_second_markings(connection, *own).get((attempt, part))
+            given = found if found is not None and found.points is not None else None
+            if seen != (0 if given is None else given.id):
+                raise OvertakenError(given)
+            row = {"attempt": attempt, "part": part, "points": points, "who": rows.clean(who)}
+            document = rows.clean(msgspec.json.encode(marking).decode())
+            rows.insert(connection, table, {**row, "marking": document, "recorded": utc_now()})
+
+    def second_markings(self) -> dict[tuple[int, str], Adjustment]:
+        """Return what second persons would give, by attempts and parts."""
+        with self._database.reading() as connection:
+            found = rows.read_second_markings(connection)
+        return {key: each for key, each in found.items() if each.points is not None}
+
     def take_back(self, adjustment: int, *, reason: str, who: str) -> int:
         """Write down that an adjustment no longer counts. Returns the number of that entry.
 
@@ -330,17 +363,88 @@ class Gradebook:
             }
             rows.insert(connection, schema.extension, row)
 
+    def enter_objections(
+        self, objections: Iterable[NewObjection], *, who: str
+    ) -> list[tuple[int, bool]]:
+        """Enter objections, all or none; return their numbers, and which of them are new.
+
+        One that was entered before in the same words keeps its number.
+        """
+        with self._database.writing() as connection:
+            return [self._enter(connection, each, who) for each in objections]
+
+    def _enter(
+        self, connection: sa.Connection, objection: NewObjection, who: str
+    ) -> tuple[int, bool]:
+        assignment = rows.assignment_id(connection, objection.slug)
+        known = rows.objection_of(connection, objection, assignment)
+        if known is not None:
+            return known, False
+        row = {
+            "student": objection.student,
+            "assignment": assignment,
+            "part": objection.part,
+            "text": rows.clean(objection.text),
+            "who": rows.clean(who),
+            "recorded": utc_now(),
+        }
+        return rows.insert(connection, schema.objection, row), True
+
+    def answer_objection(
+        self,
+        objection: int,
+        text: str,
+        *,
+        seen: int,
+        who: str,
+        attempt: int | None = None,
+        points: Decimal | None = None,
+    ) -> int | None:
+        """Answer an objection; with `points` adjust its part of an attempt, by the attempt's id.
+
+        `seen` is how many replies whoever answers has seen: points are not given twice for one
+        objection because two people answer it. Returns the number of the adjustment, if there is
+        one. Raises UsageError where there is no such objection, or one more reply by now.
+        """
+        table, replies = schema.objection, schema.reply
+        told = {"who": rows.clean(who), "recorded": utc_now()}
+        with self._database.writing() as connection:
+            found = connection.execute(sa.select(table).where(table.c.id == objection)).first()
+            if found is None:
+                raise UsageError(
+                    say("There is no objection {number}.", number=objection),
+                    say("See: grader objections list"),
+                )
+            known = sa.select(sa.func.count()).where(replies.c.objection == objection)
+            if seen != connection.execute(known).scalar_one():
+                raise UsageError(
+                    say("Somebody else has answered objection {number}.", number=objection),
+                    say("See: grader objections list"),
+                )
+            adjustment = None
+            if attempt is not None and points is not None:
+                change = {"attempt": attempt, "part": found.part, "points": points, "factor": None}
+                change |= {**told, "reason": f"objection {objection}", "takes_back": None}
+                adjustment = rows.insert(connection, schema.adjustment, change)
+            row = {"objection": objection, "text": rows.clean(text), "adjustment": adjustment}
+            rows.insert(connection, replies, {**row, **told})
+            return adjustment
+
     def forget(self, student: int) -> None:
         """Delete a student with all that is known of them, for good."""
         attempts = sa.select(schema.attempt.c.id).where(schema.attempt.c.student == student)
         taken_back = schema.adjustment.c.attempt.in_(attempts)
+        asked = sa.select(schema.objection.c.id).where(schema.objection.c.student == student)
         with self._database.writing() as connection:
+            connection.execute(sa.delete(schema.reply).where(schema.reply.c.objection.in_(asked)))
             counter = taken_back & schema.adjustment.c.takes_back.is_not(None)
             connection.execute(sa.delete(schema.adjustment).where(counter))
             connection.execute(sa.delete(schema.adjustment).where(taken_back))
+            again = schema.second_marking.c.attempt.in_(attempts)
+            connection.execute(sa.delete(schema.second_marking).where(again))
             of_them = schema.grading.c.attempt.in_(attempts)
             connection.execute(sa.delete(schema.grading).where(of_them))
-            for table in (schema.attempt, schema.extension):
+            for table in (schema.attempt, schema.extension, schema.objection):
                 connection.execute(sa.delete(table).where(table.c.student == student))
             connection.execute(sa.delete(schema.student).where(schema.student.c.id == student))
         self._database.sweep()

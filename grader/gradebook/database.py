@@ -28,7 +28,7 @@ VARIABLE: Final = "GRADER_GRADEBOOK"
 FILE: Final = "gradebook.sqlite"
 """The gradebook of a course, in its folder."""
 
-NEWEST: Final = "0004"
+NEWEST: Final = "0006"
 """The version of the tables that this grader reads and writes."""
 
 _VERSIONS = Path(__file__).parent / "versions"

@@ -23,9 +23,10 @@ from grader.gradebook.entries import (
     show,
     valid,
 )
+from grader.gradebook.objections import Objection, told_objections
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
-from grader.render.final_grade import DecidedPart, FinalGrade
+from grader.render.final_grade import DecidedPart, FinalGrade, ToldObjection
 
 
 class Rules(Value, frozen=True):
@@ -45,6 +46,12 @@ class Account(Value, frozen=True):
     rules: Rules
     extensions: tuple[Extension, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    objections: tuple[Objection, ...] = ()
+
+    @property
+    def adjustments(self) -> tuple[Adjustment, ...]:
+        """What was adjusted, in all attempts."""
+        return tuple(entry for each in self.attempts for entry in each.adjustments)
 
     @property
     def extension(self) -> Extension | None:
@@ -68,7 +75,7 @@ class Grade(Value, frozen=True):
 
     `attempt` is the number of the one that counts, `lines` explain it from top to bottom. `open`
     are points that a person has yet to give: neither `points` nor `possible` has them. `decided`
-    are the parts of which a person decided something.
+    are the parts of which a person decided something, `objections` what the student asked.
     """
 
     points: Decimal | None
@@ -80,6 +87,7 @@ class Grade(Value, frozen=True):
     lines: tuple[Text, ...]
     open: Decimal = NONE
     decided: tuple[DecidedPart, ...] = ()
+    objections: tuple[ToldObjection, ...] = ()
 
     @property
     def final(self) -> FinalGrade | None:
@@ -87,7 +95,7 @@ class Grade(Value, frozen=True):
         if self.points is None:
             return None
         numbers = float(self.points), float(self.possible), float(self.open)
-        return FinalGrade(*numbers, self.lines, parts=self.decided)
+        return FinalGrade(*numbers, self.lines, parts=self.decided, objections=self.objections)
 
 
 class _Total(NamedTuple):
@@ -162,6 +170,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         (*heads, *listed, *map(_other_rubric_line, others), why, *chosen.lines, end),
         chosen.open,
         decided_parts(chosen.attempt, chosen.parts),
+        told_objections(account.objections, account.adjustments),
     )
 
 

@@ -29,6 +29,7 @@ from grader.gradebook.entries import (
     Value,
 )
 from grader.gradebook.grades import Rules
+from grader.gradebook.objections import NewObjection, Objection, Reply
 from grader.language import in_a_row, say
 from grader.lateness import LatePolicy
 from grader.report import Report, encode_report
@@ -286,6 +287,20 @@ def _as_adjustment(row: Row[Any]) -> Adjustment:
     return Adjustment(**fields)
 
 
+def read_second_markings(connection: Connection, *chosen: Any) -> dict[tuple[int, str], Adjustment]:
+    """Return the newest second marking of each answer, by attempts and parts.
+
+    What was taken back has no points.
+    """
+    table = schema.second_marking
+    found = {}
+    for row in connection.execute(sa.select(table).where(*chosen).order_by(table.c.id)):
+        marking = msgspec.json.decode(row.marking, type=prepared(Marking))
+        told = row.id, row.part, row.points, None, None, "", row.who, row.recorded, marking
+        found[row.attempt, row.part] = Adjustment(*told)
+    return found
+
+
 def read_extensions(connection: Connection, student: int | None) -> dict[Pair, list[Extension]]:
     """Return extensions by student and assignment, in order."""
     table = schema.extension
@@ -295,6 +310,43 @@ def read_extensions(connection: Connection, student: int | None) -> dict[Pair, l
         entry = Extension(row.due, row.reason, row.who, row.recorded)
         found[row.student, row.assignment].append(entry)
     return found
+
+
+def read_objections(connection: Connection, student: int | None) -> dict[Pair, list[Objection]]:
+    """Return objections by student and assignment, in order."""
+    table = schema.objection
+    chosen = sa.true() if student is None else table.c.student == student
+    asked = connection.execute(sa.select(table).where(chosen).order_by(table.c.id)).all()
+    replies = _replies(connection, [row.id for row in asked] if student is not None else None)
+    found: dict[Pair, list[Objection]] = defaultdict(list)
+    for row in asked:
+        told = row.id, row.part, row.text, row.who, row.recorded
+        found[row.student, row.assignment].append(Objection(*told, tuple(replies[row.id])))
+    return found
+
+
+def _replies(connection: Connection, objections: list[int] | None) -> dict[int, list[Reply]]:
+    """Return the replies to these objections, or to all, by the objections' numbers."""
+    table = schema.reply
+    chosen = sa.true() if objections is None else table.c.objection.in_(objections)
+    found: dict[int, list[Reply]] = defaultdict(list)
+    for row in connection.execute(sa.select(table).where(chosen).order_by(table.c.id)):
+        told = row.id, row.text, row.who, row.recorded, row.adjustment
+        found[row.objection].append(Reply(*told))
+    return found
+
+
+def objection_of(connection: Connection, objection: NewObjection, assignment: int) -> int | None:
+    """Return the number of an objection in the same words, None where there is none."""
+    table = schema.objection
+    query = sa.select(table.c.id).where(
+        table.c.student == objection.student,
+        table.c.assignment == assignment,
+        table.c.part == objection.part,
+        table.c.text == clean(objection.text),
+    )
+    found = connection.execute(query.order_by(table.c.id)).scalar()
+    return None if found is None else int(found)
 
 
 def read_stored(connection: Connection) -> list[StoredGrading]:

@@ -129,3 +129,24 @@ adjustment = _table(
     Column("marking", Text),
     _recorded(),
 )
+objection = _table(
+    "objection",
+    _to("student"),
+    _to("assignment"),
+    *_texts("part", "text", "who"),
+    _recorded(),
+)
+reply = _table(
+    "reply",
+    _to("objection"),
+    *_texts("text", "who"),
+    Column("adjustment", ForeignKey("adjustment.id")),
+    _recorded(),
+)
+second_marking = _table(
+    "second_marking",
+    _to("attempt"),
+    *_texts("part", "marking", "who"),
+    Column("points", Exact),
+    _recorded(),
+)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.language import NOTHING, Joined, Text, join, say
 from grader.report import AssignmentId, Check, Part, Report
+from grader.rubric import ManualTable
 
 _COARSER = (1, 2, 5, 10, 20, 50)
 """A check's grid is made coarser by these factors, until it is coarser than the interval."""
@@ -49,13 +50,19 @@ def decided(assignment: Assignment) -> str:
 def rubric_digest(assignment: Assignment) -> str:
     """Return the digest, in hexadecimal, of the rest: titles, points, visibility, due date."""
     about = describe_assignment(assignment)
-    parts = [
+    parts: list[Any] = [
         [part.id, part.title, part.titles, [_told(part, check) for check in part.check]]
         for part in assignment.part
     ]
-    parts += msgspec.to_builtins(assignment.manual)
+    parts += [_without_question(each) for each in assignment.manual]
     told = [about.slug, assignment.title, assignment.titles, about.version, about.due]
     return hashlib.sha256(_encoded([told, assignment.points, parts]).encode()).hexdigest()
+
+
+def _without_question(part: ManualTable) -> dict[str, Any]:
+    """Return what of a part gives points: the question is there for whoever marks."""
+    told: dict[str, Any] = msgspec.to_builtins(part)
+    return {name: told[name] for name in told if name not in ("question", "questions")}
 
 
 def _told(part: PartTable, check: CheckTable) -> list[object]:

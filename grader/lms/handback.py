@@ -25,6 +25,7 @@ from grader.language import say
 from grader.lms.choices import Packed
 from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
 from grader.lms.export import ExportedGrade
+from grader.render.asking import AskAddress
 from grader.render.audience import shown
 from grader.render.final_grade import FinalGrade
 from grader.report import Report, decode_report, encode_report
@@ -91,7 +92,7 @@ class GradedWork(msgspec.Struct, frozen=True):
     those of a large class are not to be in memory at once. `attempt` is which of the student's it
     is, counted from 1; None where that is not known. `final` is the grade that the gradebook makes
     of it; a folder of reports says nothing of that. `open` are points that a person has yet to
-    give.
+    give. `ask_at` is where students ask, as the course has it.
     """
 
     folder: str
@@ -101,6 +102,7 @@ class GradedWork(msgspec.Struct, frozen=True):
     name: str = ""
     final: FinalGrade | None = None
     open: float = 0.0
+    ask_at: str = ""
 
     @property
     def whose(self) -> str:
@@ -207,15 +209,42 @@ def student_page(work: GradedWork, now: datetime) -> bytes:
     from grader.render.html import render_html  # not to know whose a report is, and slow
 
     report, final = _shown_page(work, now)
-    return render_html(report, work.whose, work.attempt, final)
+    return render_html(report, work.whose, work.attempt, final, _ask_address(work, report))
 
 
 def page_digest(work: GradedWork, now: datetime) -> str:
     """Return a digest of what a student's page says: a newer look of it is no other page."""
     report, final = _shown_page(work, now)
     lines = [] if final is None else [each.english for each in final.lines]
-    told = (work.whose, work.attempt, final is not None and final.is_told, lines)
+    told: tuple[object, ...] = (
+        work.whose,
+        work.attempt,
+        final is not None and final.is_told,
+        lines,
+    )
+    if final is not None and final.objections:
+        told += (_told_questions(final),)
+    if work.ask_at:
+        told += (work.ask_at,)
     return hashlib.sha256(encode_report(report) + repr(told).encode()).hexdigest()
+
+
+def _told_questions(final: FinalGrade) -> list[tuple[object, ...]]:
+    return [
+        (asked.part, asked.text.english, *((e.text.english, e.points) for e in asked.replies))
+        for asked in final.objections
+    ]
+
+
+def _ask_address(work: GradedWork, report: Report) -> AskAddress | None:
+    """Return where a student asks; None where the course says nothing of it.
+
+    The student is called as the roster does: what was collected, or the gradebook, says so.
+    """
+    if not work.ask_at:
+        return None
+    student = work.folder if work.student is None else work.student.id or work.folder
+    return AskAddress(work.ask_at, report.assignment.slug, student)
 
 
 def _shown_page(work: GradedWork, now: datetime) -> tuple[Report, FinalGrade | None]:

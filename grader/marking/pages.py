@@ -38,7 +38,11 @@ from grader.render.html.local_pages import (
     render_marked,
     render_marking,
 )
+from grader.report import Report
 from grader.rubric import exact
+
+_MOST_BEFORE: Final = 3
+"""So many cells before an answer are taken for its question."""
 
 # From what the gradebook has of an answer to what the page shows of it.
 
@@ -85,7 +89,26 @@ def view_of(
         next=leading_to(following(answers, here, unmarked=not shows_all)),
         other_filter=address_of(here, shows_all=True) if not shows_all else "/",
         other_extent=address_of(here, shows_all=shows_all, shows_notebook=not shows_notebook),
+        question=table.asked,
     )
+
+
+def question_before(report: Report, answer: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the cells of text right before an answer, which no part is answered by.
+
+    They are as the student left them.
+    """
+    taken = {at for part in report.parts for at in part.answer}
+    end = min(answer, default=0)
+    begin = end
+    while (
+        end - begin < _MOST_BEFORE
+        and begin > 0
+        and begin - 1 not in taken
+        and report.cells[begin - 1].kind == "markdown"
+    ):
+        begin -= 1
+    return tuple(range(begin, end))
 
 
 def _whose(session: Session, answer: AnswerToMark) -> Text:
@@ -104,6 +127,8 @@ def _about(session: Session, answer: AnswerToMark) -> Text:
 
 def _state(answer: AnswerToMark) -> Text:
     """Say who has marked it, when, and what it came to."""
+    if not answer.given and answer.is_second:
+        return say("Second marking: you do not see the first one, and it gives no points.")
     if not answer.given:
         return say("Not marked yet.")
     last = answer.given[-1]
@@ -192,7 +217,9 @@ class _Pages:
         found = next((part.answer for part in report.parts if part.id == answer.table.id), ())
         whole = request.query_params.get("notebook") == "whole" and bool(found)
         view = view_of(self._session, answers, answer, shows_all=shows_all, shows_notebook=whole)
-        return HTMLResponse(render_marking(view, report, () if whole else found, self._language))
+        before = () if whole else question_before(report, found)
+        shown = () if whole else found
+        return HTMLResponse(render_marking(view, report, shown, self._language, before))
 
     async def take(self, request: Request) -> Response:
         """Take what was chosen, and say where it goes on."""

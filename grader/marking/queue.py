@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import Adjustment, Attempt, Chosen, Marking, Student
 from grader.gradebook.grades import Account, derive, ending
 from grader.language import say
+from grader.marking.shares import Share
 from grader.rubric import ManualTable
 
 MOST_COMMENTS = 12
@@ -34,6 +35,8 @@ class AnswerToMark(NamedTuple):
     """What is to be marked: the answer of an attempt to a part. `number` stands for who gave it.
 
     `given` are the entries that count, newest last; there are none as long as nobody has marked it.
+    Where it `is_second` they are those of the second marking, which gives no points: whoever gives
+    it does not see the first one.
     """
 
     table: ManualTable
@@ -41,6 +44,7 @@ class AnswerToMark(NamedTuple):
     attempt: Attempt
     number: int
     given: tuple[Adjustment, ...]
+    is_second: bool = False
 
     @property
     def place(self) -> Place:
@@ -65,10 +69,19 @@ class AnswerToMark(NamedTuple):
 
 
 class Session:
-    """One person who marks an assignment. Students have numbers alone where it `is_anonymous`."""
+    """One person who marks an assignment, or a share of it where several do.
+
+    Students have numbers alone where it `is_anonymous`.
+    """
 
     def __init__(
-        self, book: Gradebook, assignment: Assignment, who: str, *, is_anonymous: bool = False
+        self,
+        book: Gradebook,
+        assignment: Assignment,
+        who: str,
+        *,
+        is_anonymous: bool = False,
+        share: Share | None = None,
     ) -> None:
         if not assignment.manual:
             raise UsageError(
@@ -79,17 +92,20 @@ class Session:
         self.assignment = assignment
         self.who = who
         self.is_anonymous = is_anonymous
+        self.share = share
         self._salt = secrets.token_bytes(16)
 
     def answers(self) -> tuple[AnswerToMark, ...]:
         """Return all answers that can be marked: part by part, and in each student by student."""
         students = [each for each in self.book.students() if each.withdrawn is None]
         accounts = self.book.accounts()
+        seconds = {} if self.share is None else self.book.second_markings()
         numbered = list(enumerate(sorted(students, key=self._order), 1))
         found = [
             answer
             for number, student in numbered
-            for answer in self._of(student, number, accounts.get(student.id, {}))
+            for found in self._of(student, number, accounts.get(student.id, {}))
+            for answer in self._shared(found, seconds)
         ]
         order = [table.id for table in self.assignment.manual]
         return tuple(sorted(found, key=lambda each: order.index(each.table.id)))
@@ -106,11 +122,29 @@ class Session:
         )
         points = table.score(each.id for each in items)
         marking = Marking(items, comment.strip())
-        self.book.mark(*answer.place, points, marking, seen=seen, who=self.who)
+        self._write_for(answer)(*answer.place, points, marking, seen=seen, who=self.who)
 
     def take_back(self, answer: AnswerToMark, seen: int) -> None:
         """Take back what was given. Raises OvertakenError."""
-        self.book.mark(*answer.place, None, Marking(), seen=seen, who=self.who)
+        self._write_for(answer)(*answer.place, None, Marking(), seen=seen, who=self.who)
+
+    def _write_for(self, answer: AnswerToMark) -> Callable[..., None]:
+        return self.book.mark_second if answer.is_second else self.book.mark
+
+    def _shared(
+        self, answer: AnswerToMark, seconds: Mapping[Place, Adjustment]
+    ) -> Iterator[AnswerToMark]:
+        """Yield an answer as this session marks it, if it does."""
+        if self.share is None:
+            yield answer
+            return
+        names = self.assignment.slug, answer.table.id, answer.student.login
+        place = self.share.place(*names)
+        if place == 0:
+            yield answer
+        elif place == 1:
+            second = seconds.get(answer.place)
+            yield answer._replace(given=() if second is None else (second,), is_second=True)
 
     def _of(
         self, student: Student, number: int, own: Mapping[str, Account]

@@ -40,12 +40,31 @@ class DecidedPart(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
+class ToldReply(NamedTuple):
+    """What somebody answered, and the `points` that it moved; None where it moved none."""
+
+    text: Text
+    who: str
+    time: str
+    points: float | None = None
+
+
+class ToldObjection(NamedTuple):
+    """What a student asked about a part, or about the whole where `part` is empty."""
+
+    part: str
+    text: Text
+    time: str
+    replies: tuple[ToldReply, ...] = ()
+
+
 class FinalGrade(NamedTuple):
     """A grade: `points` of `possible`, and how it comes about, a line for each step.
 
     The last line is the grade itself. `open` are points that a person has yet to give, which are in
     neither of the two. `parts` are those of which a person decided something. Where `is_told` is
     false the grade is not for the page: it would tell what is kept back, or is of all attempts.
+    `objections` are what the student asked.
     """
 
     points: float
@@ -54,6 +73,7 @@ class FinalGrade(NamedTuple):
     lines: tuple[Text, ...]
     is_told: bool = True
     parts: tuple[DecidedPart, ...] = ()
+    objections: tuple[ToldObjection, ...] = ()
 
     @classmethod
     def only_marked(cls, parts: Iterable[DecidedPart]) -> FinalGrade | None:

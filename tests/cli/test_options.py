@@ -51,6 +51,13 @@ COMMANDS = (
     ("grades", "extend"),
     ("grades", "forget"),
     ("grades", "stats"),
+    ("grades", "agreement"),
+    ("rubric", "export"),
+    ("rubric", "import"),
+    ("objections", "list"),
+    ("objections", "add"),
+    ("objections", "import"),
+    ("objections", "answer"),
 )
 ODD = re.compile(r"[{<]|\.\.\.$|\[\[|Value error")
 

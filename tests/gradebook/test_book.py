@@ -12,8 +12,9 @@ import pytest
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, HandedIn
 from grader.gradebook.database import file_of, open_database
-from grader.gradebook.entries import RosterEntry, Student, plan
+from grader.gradebook.entries import Marking, RosterEntry, Student, plan
 from grader.gradebook.grades import Account, derive_all
+from grader.gradebook.objections import NewObjection
 from grader.lateness import LatePolicy
 from tests.gradebook.factory import CONTENT, DUE, SLUG, conv, enrol, hand_in, report_of
 
@@ -164,10 +165,17 @@ def test_nothing_of_who_is_forgotten_remains(book: Gradebook, ada: Student, url:
         number = book.adjust(attempt.id, points=Decimal(1), reason="why-" + student.login, who="e")
         book.take_back(number, reason="no-" + student.login, who="e")
         book.extend(student.id, SLUG, DUE, reason="when-" + student.login, who="e")
+        asked = NewObjection(student.id, SLUG, "", "asked-" + student.login)
+        ((number, _),) = book.enter_objections([asked], who="e")
+        marking = Marking((), "second-" + student.login)
+        book.mark_second(attempt.id, "schedule", Decimal(1), marking, seen=0, who="e")
+        told = {"seen": 0, "who": "e", "attempt": attempt.id, "points": Decimal(1)}
+        book.answer_objection(number, "told-" + student.login, **told)
     book.forget(ada.id)
     assert ["ben"] == [each.login for each in book.students()]
     assert [ben.id] == [*book.accounts()]
-    assert 2 == len(account(book, ben).attempts[0].adjustments)
+    assert 3 == len(account(book, ben).attempts[0].adjustments)
+    assert 1 == len(account(book, ben).objections) == len(book.second_markings())
     path = file_of(url)
     if path is not None:
         content = b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))

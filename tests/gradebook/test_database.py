@@ -49,11 +49,23 @@ UPDATE grading SET rubric = 'ef', level = 'strong', dialect = 'current', seconds
     noticed = '', chosen_by = 'command';
 """
 TOLD = "UPDATE attempt SET told_late = true, together = 'ab';\n"
+ASKED = """
+INSERT INTO objection (student, assignment, part, text, who, recorded)
+    VALUES (1, 1, 'a', 'why?', 'eve', '2026-12-02T00:00:00+00:00');
+INSERT INTO reply (objection, text, who, adjustment, recorded)
+    VALUES (1, 'so', 'eve', 1, '2026-12-03T00:00:00+00:00');
+"""
+TWICE = """
+INSERT INTO second_marking (attempt, part, points, marking, who, recorded)
+    VALUES (1, 'b', '1.5', '{}', 'bob', '2026-12-01T00:00:00+00:00');
+"""
 ROWS = {
     "0001": FIRST,
     "0002": FIRST + MARKED,
     "0003": FIRST + MARKED + KEYED,
     "0004": FIRST + MARKED + KEYED + TOLD,
+    "0005": FIRST + MARKED + KEYED + TOLD + ASKED,
+    "0006": FIRST + MARKED + KEYED + TOLD + ASKED + TWICE,
 }
 """What a gradebook of each version holds; a new version gets rows of its own here."""
 

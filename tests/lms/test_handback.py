@@ -22,11 +22,12 @@ from grader.lms.handback import (
     collected_around,
     grades_of,
     pack_pages,
+    page_digest,
     page_names,
     read_works,
     student_page,
 )
-from grader.render.final_grade import FinalGrade
+from grader.render.final_grade import FinalGrade, ToldObjection, ToldReply
 from grader.report import Report, encode_report
 from tests.sample_reports import nothing_to_grade, typical
 
@@ -201,6 +202,30 @@ def test_a_page_says_how_the_grade_comes_about_unless_that_tells_what_is_kept_ba
         assert "before adjustments and lateness" in page
         assert is_told is ("Part a: 3 of 4" in page)
         assert is_told is ("All 3, &lt;b&gt;bold&lt;/b&gt;" in page)
+
+
+def test_a_page_has_the_address_to_ask_at_with_the_id_of_the_roster(tmp_path: Path) -> None:
+    works(tmp_path, {"ada/hw": graded(), "min/hw": graded()})
+    found = read_works(tmp_path / "reports", Collected((ADA_OF_MOODLE,)), tmp_path)
+    pages = [
+        student_page(msgspec.structs.replace(each, ask_at="mailto:ta@x.org"), NOW).decode()
+        for each in found.each
+    ]
+    for page, student in zip(pages, (ADA_OF_MOODLE.id or ADA_OF_MOODLE.folder, "min"), strict=True):
+        assert f"mailto:ta@x.org?subject=e2e-conv%2C%20{student}" in page
+    assert all(b"mailto:" not in student_page(each, NOW) for each in found.each)
+
+
+def test_a_page_is_another_one_when_an_objection_is_answered() -> None:
+    reply = ToldReply(foreign("So."), "eve", "2026-12-01", 1.0)
+    asked = ToldObjection("schedule", foreign("Why?"), "2026-12-01")
+    grades = [
+        FinalGrade(3.0, 4.0, 0.0, (foreign("3 of 4."),), objections=each)
+        for each in ((), (asked,), (asked._replace(replies=(reply,)),))
+    ]
+    works = [GradedWork("ada", graded, None, final=each) for each in grades]
+    works.append(msgspec.structs.replace(works[-1], ask_at="mailto:ta@x.org"))
+    assert 4 == len({page_digest(each, NOW) for each in works})
 
 
 def test_pages_have_names_of_their_own(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
+from grader.marking.shares import Share
 from tests.browser import WIDE, Browser, Scheme, Visit, browser, chromium, enter
 from tests.endtoend.command import GRADER, heed_interrupts
 from tests.marking.factory import COURSE, grade_of, make_class
@@ -31,6 +34,7 @@ class Served(NamedTuple):
     process: subprocess.Popen[str]
     address: str
     book: Gradebook
+    first: str = ""
 
     def page_of(self, number: int, part: str) -> str:
         """Return the address of an answer, by the number of the attempt."""
@@ -42,10 +46,18 @@ class Served(NamedTuple):
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """`grader mark` for a class of three, until the tests of this module are over."""
     path = tmp_path_factory.mktemp("course") / "gradebook.sqlite"
+    with serving(path, COURSE, "--by", "eve", "--names") as found:
+        assert "0 of 6 answers are marked." in found.first
+        yield found
+
+
+@contextmanager
+def serving(path: Path, course: Path, *options: str) -> Iterator[Served]:
+    """Serve the page for a class of three in a new gradebook."""
     book = Gradebook(open_database(f"sqlite:///{path}", make=True))
     make_class(book)
     process = subprocess.Popen(
-        [GRADER, "mark", "--course", str(COURSE), "--by", "eve"],
+        [GRADER, "mark", "--course", str(course), *options],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "GRADER_GRADEBOOK": str(path)},
@@ -53,8 +65,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     )
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
-    assert "written: 0 of 6 answers are marked." == lines[0].strip()
-    yield Served(process, lines[1].split()[1], book)
+    yield Served(process, lines[1].split()[1], book, lines[0])
     process.kill()
     process.wait()
     process.stdout.close()
@@ -168,6 +179,41 @@ def test_what_two_do_at_once_is_told_to_the_second(browser: Browser, served: Ser
     )
     second.get_by_role("link", name="See its current state").click()
     expect(second.locator(".state")).to_contain_text("2 of 4, by eve, ")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_marker_of_several_sees_the_question_and_nobodys_name(
+    browser: Browser, tmp_path: Path, scheme: Scheme
+) -> None:
+    course = tmp_path / "course"
+    shutil.copytree(COURSE, course)
+    (course / "course.toml").write_text('[marking]\nmarkers = ["ana", "ben"]\ntwice = 100\n')
+    file = course / "assignments" / "written" / "assignment.toml"
+    asked = 'id = "why"\nquestion = "Why is a **fused loop** faster? <script>alert(1)</script>"'
+    file.write_text(file.read_text().replace('id = "why"', asked))
+    words = ("--share", "ben", "--by", "ben")
+    with serving(tmp_path / "gradebook.sqlite", course, *words) as served:
+        visit = opened(browser, served, scheme=scheme)
+        page = visit.page
+        expect(page.locator("#whose")).to_contain_text("Submission ")
+        expect(page.locator(".asked strong")).to_have_text("fused loop")
+        assert not any(name in page.content() for name in ("Ada", "Bob Hope", "leilei"))
+        assert [] == visit.violations()
+        for _ in range(6):
+            expect(page.locator("#total")).not_to_have_text("–")
+            address = page.url
+            page.keyboard.press("1")
+            page.keyboard.press("Enter")
+            page.wait_for_url(lambda url, address=address: url != address)
+        expect(page.locator("body")).to_contain_text("6 of 6 marked")
+        share = Share(("ana", "ben"), "ben", 100)
+        names = [(part, login) for part in ("why", "plot") for login in ("ada", "bob", "leilei")]
+        seconds = [each for each in names if share.place("written", *each) == 1]
+        assert seconds and len(seconds) == len(served.book.second_markings())
+        open_points = sum(6 if part == "why" else 4 for part, _ in seconds)
+        grades = [grade_of(served.book, login) for login in ("ada", "bob", "leilei")]
+        assert open_points == sum(each.open for each in grades)
+        assert [] == visit.events
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

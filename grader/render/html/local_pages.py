@@ -44,7 +44,7 @@ class MarkingView(NamedTuple):
 
     `whose` is the student, or a number in their place. `state` says who has marked it, and `seen`
     is the number of that entry, 0 for none. `comments` are what was said before. The addresses are
-    empty where they lead nowhere.
+    empty where they lead nowhere. `question` is the course's own text of it, if there is one.
     """
 
     title: Text
@@ -66,6 +66,7 @@ class MarkingView(NamedTuple):
     next: str
     other_filter: str
     other_extent: str
+    question: Text = NOTHING
 
 
 class _ShownRow(NamedTuple):
@@ -85,12 +86,24 @@ class _ShownGroup(NamedTuple):
     rows: tuple[_ShownRow, ...]
 
 
-def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], lang: str) -> bytes:
+def render_marking(
+    view: MarkingView,
+    report: Report,
+    answer: tuple[int, ...],
+    lang: str,
+    question: tuple[int, ...] = (),
+) -> bytes:
     """Return the page, in a language; `answer` are the places of the cells that are shown.
 
-    All cells are shown where there are none. It loads its style and its script alone.
+    All cells are shown where there are none. `question` are the cells of the notebook that stand
+    before the answer; the course's own question takes their place. It loads its style and its
+    script alone.
     """
     with speaking(lang):
+        is_own = bool(view.question.english)
+        shown, places = _shown_cells(view, report, answer, question if not is_own else (), lang)
+        cells = tuple(written_cells(shown, places, _marking_words()))
+        first = len(places) - len(answer or report.cells)
         page = template("marking.html.j2").render(
             words=_marking_words(),
             language=spoken(),
@@ -106,11 +119,29 @@ def render_marking(view: MarkingView, report: Report, answer: tuple[int, ...], l
             groups=tuple(_groups(view.rows)),
             progress=tell("{done} of {all} marked", done=view.done, all=view.all),
             share=share(view.done, view.all),
-            cells=tuple(written_cells(report, answer, _marking_words())),
+            question=cells[:first],
+            asked=tell("Question") if is_own else tell("Before the answer, in the notebook"),
+            cells=cells[first:],
             is_found=bool(answer) or view.shows_notebook,
             view=view,
         )
         return page.encode("utf-8", "replace")
+
+
+def _shown_cells(
+    view: MarkingView,
+    report: Report,
+    answer: tuple[int, ...],
+    question: tuple[int, ...],
+    lang: str,
+) -> tuple[Report, tuple[int, ...]]:
+    """Return a report and the places of its cells that are shown: first those of the question."""
+    places = answer or tuple(range(len(report.cells)))
+    own = view.question.in_(lang)
+    if not own:
+        return report, (*question, *places)
+    cell = Cell(kind="markdown", source=own)
+    return replace(report, cells=(*report.cells, cell)), (len(report.cells), *places)
 
 
 def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:

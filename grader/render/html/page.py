@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from grader.language import say
 from grader.render import wording
+from grader.render.asking import AskAddress
 from grader.render.final_grade import DecidedPart, FinalGrade, as_decided
 from grader.render.findings import (
     as_listed,
@@ -28,6 +29,7 @@ from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
 from grader.render.html.decisions import with_decisions
 from grader.render.html.notebook import Notebook
+from grader.render.html.questions import Questions
 from grader.render.html.sections import (
     CellAnchors,
     first_view,
@@ -232,20 +234,27 @@ Row = TypeVar("Row", bound=tuple[object, ...])
 
 
 def render_html(
-    report: Report, whose: str = "", attempt: int | None = None, final: FinalGrade | None = None
+    report: Report,
+    whose: str = "",
+    attempt: int | None = None,
+    final: FinalGrade | None = None,
+    ask: AskAddress | None = None,
 ) -> bytes:
     """Return a report as one HTML page, in its own language, of at most SIZE bytes.
 
     `whose` stands in its title, the name or the folder of whoever handed it in, and which `attempt`
     of theirs it is, counted from 1, where somebody knows that. `final` is what a gradebook makes of
     it: that is the page's score then, and the report's own points are told as what was before.
+    `ask` is where the student asks about it.
 
     It loads nothing and has no script. All text is escaped by the templates; what nobody can see is
     taken out of it, and images are PNGs. Where it would become too large, the notebook's images
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        return _Page(report, _heading(whose, attempt), final).render().encode("utf-8", "replace")
+        return (
+            _Page(report, _heading(whose, attempt), final, ask).render().encode("utf-8", "replace")
+        )
 
 
 def _steps(final: FinalGrade | None) -> Iterator[tuple[str]]:
@@ -264,7 +273,10 @@ def _heading(whose: str, attempt: int | None) -> str:
 class _Page:
     """A report's page, while it is made."""
 
-    def __init__(self, report: Report, whose: str, final: FinalGrade | None) -> None:
+    def __init__(
+        self, report: Report, whose: str, final: FinalGrade | None, ask: AskAddress | None
+    ) -> None:
+        self._questions = Questions(report, final, ask)
         self._score = score(report, final)
         self._decided: dict[str, DecidedPart] = {}
         if final is not None:
@@ -297,6 +309,8 @@ class _Page:
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
             grade=_some(_steps(self._final)),
+            objections=self._questions.general,
+            ask=self._questions.address,
             first=self._first,
             own_cells=_some(self._notebook.own_cells(report.cells[: self._shown]), _LINKS, _LINK),
             notes=_some((tell(note),) for note in report.notes),
@@ -317,6 +331,7 @@ class _Page:
         views = part_views(self._report, self._missing)
         for part, view in zip(self._report.parts, views, strict=True):
             view = with_decisions(view, self._decided.get(part.id))
+            view = self._questions.beside(view, part.id)
             piece = budget.fit(*(functools.partial(write, form) for form in forms(view)))
             if not piece:
                 break

@@ -133,8 +133,26 @@ class FirstView(NamedTuple):
     brings: str
 
 
+class ReplyView(NamedTuple):
+    """What somebody answered; `by` says who, when, and what it moved."""
+
+    by: str
+    text: str
+
+
+class ObjectionView(NamedTuple):
+    """What the student asked, and what was answered."""
+
+    time: str
+    text: str
+    replies: tuple[ReplyView, ...]
+
+
 class PartView(NamedTuple):
-    """A part, as the templates want it. `folded` says why it is, empty where it is not."""
+    """A part, as the templates want it. `folded` says why it is, empty where it is not.
+
+    `ask` is the address where the student asks about it.
+    """
 
     anchor: str
     folded: str
@@ -151,6 +169,8 @@ class PartView(NamedTuple):
     listing: tuple[str, ...]
     function: str
     diff: tuple[TextBlock, ...]
+    objections: tuple[ObjectionView, ...] = ()
+    ask: str = ""
 
 
 def first_view(cause: Cause, report: Report) -> FirstView:
@@ -210,7 +230,8 @@ def forms(view: PartView) -> Iterator[PartView]:
     yield (view := view._replace(diff=()))
     yield (view := view._replace(drawing=None, listing=()))
     yield (view := view._replace(diagnosis=None, sample=None))
-    yield view._replace(groups=())
+    yield (view := view._replace(groups=()))
+    yield view._replace(objections=())
 
 
 def share(score: float, maximum: float) -> float:

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize
 
+from grader.language import foreign
+from grader.render.asking import AskAddress
+from grader.render.final_grade import FinalGrade, ToldObjection, ToldReply
 from grader.render.html import render_html
 from grader.report import Report
 from tests import sample_reports
@@ -65,6 +68,29 @@ def test_axe_finds_nothing(
     opened = visit(browser, path, size, scheme)
     opened.unfold()
     assert [] == opened.violations()
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"]
+)
+def test_questions_and_answers_are_readable_and_do_nothing(
+    browser: Browser, tmp_path: Path, size: ViewportSize, scheme: Scheme
+) -> None:
+    text = foreign(" ".join(SCRIPTS) + INVISIBLE + "W" * 300)
+    replies = (ToldReply(text, "eve", "2026-12-01", 2.5),)
+    asked = [ToldObjection(part, text, "2026-12-01", replies) for part in ("schedule", "")]
+    line = (foreign("The grade: 80 of 100."),)
+    final = FinalGrade(80.0, 100.0, 0.0, line, objections=tuple(asked))
+    ask = AskAddress("mailto:ta@example.org", "e2e-conv", "ada")
+    path = tmp_path / "report.html"
+    path.write_bytes(render_html(sample_reports.typical(), final=final, ask=ask))
+    opened = visit(browser, path, size, scheme)
+    opened.unfold()
+    assert opened.page.get_by_role("link", name="Ask about this part").first.is_visible()
+    assert opened.page.evaluate("window.harm === undefined")
+    assert opened.overflow() <= 0
+    assert [] == opened.violations()
+    assert [] == opened.events
 
 
 def test_axe_finds_what_is_there_to_find(browser: Browser, tmp_path: Path) -> None:

@@ -1,0 +1,148 @@
+"""Objections: what a student asks about a grade, what was answered, and what that moved.
+
+A student writes to the course; an instructor enters it, so that no student says whose it is. The
+text is a student's all the same: whoever shows it escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Final, Literal, get_args
+
+from grader.errors import UsageError
+from grader.gradebook.decisions import told_time
+from grader.gradebook.entries import Adjustment, Value, signed, valid
+from grader.language import Text, foreign, say
+from grader.lateness import NONE
+from grader.render.final_grade import ToldObjection, ToldReply
+
+ObjectionState = Literal["open", "answered", "moved"]
+STATES: Final[tuple[ObjectionState, ...]] = get_args(ObjectionState)
+
+LONGEST: Final = 4_000
+"""Most characters of an objection, and of a reply to it."""
+
+
+class Reply(Value, frozen=True):
+    """What was answered; `adjustment` is the number of the one that it came with, if any."""
+
+    id: int
+    text: str
+    who: str
+    recorded: datetime
+    adjustment: int | None = None
+
+
+class Objection(Value, frozen=True):
+    """What a student asks about a part, or about the whole where `part` is empty.
+
+    `who` entered it.
+    """
+
+    id: int
+    part: str
+    text: str
+    who: str
+    recorded: datetime
+    replies: tuple[Reply, ...] = ()
+
+    def moved(self, adjustments: Iterable[Adjustment]) -> Decimal:
+        """Return the points that it moved: by the adjustments of its replies that count."""
+        own = {each.adjustment for each in self.replies}
+        found = (each.points for each in valid(adjustments) if each.id in own)
+        return sum((each for each in found if each is not None), NONE)
+
+    def state(self, adjustments: Iterable[Adjustment]) -> ObjectionState:
+        """Say how it stands, given all adjustments of the student's attempts."""
+        if not self.replies:
+            return "open"
+        return "moved" if self.moved(adjustments) else "answered"
+
+
+class NewObjection(Value, frozen=True):
+    """An objection as it is entered; `student` is an id of the gradebook."""
+
+    student: int
+    slug: str
+    part: str
+    text: str
+
+
+def checked_text(text: str) -> str:
+    """Return a text without blanks around it. Raises UsageError where nothing is left, or much."""
+    found = text.strip()
+    if not found:
+        raise UsageError(say("The text is empty."), say("Write what was asked or answered."))
+    if len(found) > LONGEST:
+        raise UsageError(
+            say("The text has {count} characters.", count=len(found)),
+            say("Shorten it to {most} characters.", most=LONGEST),
+        )
+    return found
+
+
+def checked_part(part: str, slug: str, parts: tuple[str, ...]) -> str:
+    """Return a part of an assignment, or nothing for the whole. Raises UsageError."""
+    if part and part not in parts:
+        raise UsageError(
+            say("{slug} has no part {part}.", slug=slug, part=repr(part)),
+            say("It has {parts}.", parts=", ".join(parts)),
+        )
+    return part
+
+
+def objection_lines(
+    objections: Iterable[Objection], adjustments: Iterable[Adjustment]
+) -> tuple[Text, ...]:
+    """Return what is said of objections: a line for each, and one for each reply."""
+    changes = {each.id: each for each in valid(adjustments)}
+    lines = []
+    for each in objections:
+        asked = {"number": str(each.id), "time": told_time(each.recorded), "text": each.text}
+        if each.part:
+            lines.append(
+                say("Objection {number}, part {part}, {time}: {text}", **asked, part=each.part)
+            )
+        else:
+            lines.append(say("Objection {number}, {time}: {text}", **asked))
+        if not each.replies:
+            lines.append(say("It has not been answered yet."))
+        lines += [_reply_line(reply, changes) for reply in each.replies]
+    return tuple(lines)
+
+
+def _reply_line(reply: Reply, changes: dict[int, Adjustment]) -> Text:
+    told = {"who": reply.who, "time": told_time(reply.recorded), "text": reply.text}
+    points = _points(reply, changes)
+    if points is None:
+        return say("Answered by {who}, {time}: {text}", **told)
+    return say("Answered by {who}, {time}, {points} points: {text}", **told, points=signed(points))
+
+
+def _points(reply: Reply, changes: dict[int, Adjustment]) -> Decimal | None:
+    change = None if reply.adjustment is None else changes.get(reply.adjustment)
+    return None if change is None else change.points
+
+
+def told_objections(
+    objections: Iterable[Objection], adjustments: Iterable[Adjustment]
+) -> tuple[ToldObjection, ...]:
+    """Return objections as a student's page shows them."""
+    changes = {each.id: each for each in valid(adjustments)}
+
+    def told(reply: Reply) -> ToldReply:
+        points = _points(reply, changes)
+        change = None if points is None else float(points)
+        return ToldReply(foreign(reply.text), reply.who, told_time(reply.recorded), change)
+
+    return tuple(
+        ToldObjection(
+            each.part,
+            foreign(each.text),
+            told_time(each.recorded),
+            tuple(map(told, each.replies)),
+        )
+        for each in objections
+    )
