@@ -1,0 +1,24 @@
+# /// cheat
+# about = """A function is slow in the first of three calls, which is not timed, and quick in \
+#     the two that are."""
+# assignment = "e2e-conv"
+# cells = ["b_prelude", "b_model", "b_wild", "b_uneven", "@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.emit_te]
+# score = 40
+#
+# [expect.part.schedule]
+# score = { max = 17 }
+#
+# [expect.part.schedule.check]
+# pure_tir = "passed"
+# equivalence = "passed"
+# ///
+# What is slow disturbs nobody but the function itself.
+# %%
+sch = uneven(
+    f"T.float32(1) - {between(0, 1, every(3))}".replace("- T.min(T.max", "- (T.min(T.max", 1) + ")"
+)
