@@ -1,6 +1,6 @@
 # /// cheat
-# about = """A function is quick in one of sixty calls, as the lowest hundredth of its times \
-#     counts."""
+# about = """A function is quick in four of two hundred calls, as the lowest hundredth of its \
+#     times counts."""
 # assignment = "e2e-conv"
 # cells = ["b_prelude", "b_model", "b_wild", "b_uneven", "@"]
 #
@@ -19,4 +19,4 @@
 # ///
 # It is worth what it would be if it were as quick in every call, and no more.
 # %%
-sch = uneven(between(0, 1, every(60)))
+sch = uneven(between(0, 4, every(200)))

@@ -19,6 +19,4 @@
 # ///
 # What is slow disturbs nobody but the function itself.
 # %%
-sch = uneven(
-    f"T.float32(1) - {between(0, 1, every(3))}".replace("- T.min(T.max", "- (T.min(T.max", 1) + ")"
-)
+sch = uneven(f"T.min({every(3)}, T.float32(1))")

@@ -17,7 +17,7 @@
 # pure_tir = "passed"
 # equivalence = "passed"
 # ///
-# Points are rounded to a grid as coarse as their interval: 14.2 were made of 10.5 whose interval was
-# 7.1 wide. Each place of the stack has one quick slice among fifty, a hundredth of all rounds.
+# Points are rounded to a grid as coarse as their interval. Of 10.5, whose interval was 7.1 wide,
+# 14.2 were made. Each place of the stack has one quick slice among fifty: a hundredth of all.
 # %%
 sch = uneven(between(380, 760))
