@@ -41,6 +41,17 @@ class TestPlan:
     def test_a_call_that_takes_long_warms_itself_up(self) -> None:
         assert Plan(0, 1) == choose_plan(Bench(0.1), BLOCK)
 
+    def test_one_call_that_was_disturbed_makes_no_blocks_cold(self) -> None:
+        """Who was kept waiting for 20 ms in that very call had blocks of one cold call each."""
+        bench = Bench(3e-5)
+        run = bench.run
+
+        def once(function: int, block: int, warm: int, calls: int) -> None:
+            run(function, block, warm, calls if bench.events else 1000 * calls)
+
+        bench.run = once  # type: ignore[method-assign]
+        assert Plan(1, 2) == choose_plan(bench, BLOCK)
+
     def test_a_function_that_takes_no_time_has_no_endless_blocks(self) -> None:
         assert Plan(1, MOST_CALLS) == choose_plan(Bench(1e-12), BLOCK)
 
