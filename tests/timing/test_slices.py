@@ -80,7 +80,11 @@ class TestRounds:
         assert 25 == choose_rounds([slow], [Plan(1, 1)])
 
     def test_a_slow_submission_leaves_rounds_in_which_nothing_is_cold(self) -> None:
-        assert FEWEST_ROUNDS == choose_rounds([Bench(5e-5, 5e-5, 1.0, 5e-5)], [Plan(1, 1)])
+        assert FEWEST_ROUNDS == choose_rounds([Bench(5e-5, 5e-5, 0.1, 5e-5)], [Plan(1, 1)])
+
+    def test_one_that_no_class_wants_to_wait_for_has_one_round(self) -> None:
+        """Half a second a call kept a class waiting for 87 seconds, and got nothing for it."""
+        assert 1 == choose_rounds([Bench(5e-5, 5e-5, 0.5, 5e-5)], [Plan(1, 1)])
 
     def test_its_calls_fit_into_the_ledger(self) -> None:
         rounds = choose_rounds([Bench(1e-9)], [Plan(1, 128)])

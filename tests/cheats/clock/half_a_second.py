@@ -16,8 +16,8 @@
 # pure_tir = "passed"
 # equivalence = "passed"
 # ///
-# It is worth nothing, and is measured a hundred times all the same: four rounds of three calls in
-# each of eight slices.
+# It is worth nothing, and was called a hundred times all the same: 87 seconds. Its slices have one
+# round now.
 # %%
 sch = install(
     """

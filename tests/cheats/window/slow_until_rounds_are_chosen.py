@@ -11,7 +11,7 @@
 # score = 40
 #
 # [expect.part.schedule]
-# score = { max = 17 }
+# score = { max = 15.5 }
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

@@ -11,7 +11,7 @@
 # score = 40
 #
 # [expect.part.schedule]
-# score = { max = 17 }
+# score = { max = 26.2 }
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"
