@@ -74,6 +74,13 @@ class TestTiming:
         (note,) = read(shared_core(1, 64)).notes
         assert note.english.startswith("The quickest times did not repeat")
 
+    def test_who_is_slower_by_far_needs_no_quiet_machine(self) -> None:
+        """It takes so long that little is measured of the others; it would be graded once more."""
+        slow = read(steady(30e-6, 30e-3, 5e-6, control=31e-6))
+        assert 0.001 == slow.speedup
+        with pytest.raises(Unsteady):
+            read(steady(30e-6, 50e-6, 5e-6, control=31e-6))
+
     def test_that_is_not_said_by_the_luck_of_a_draw(self) -> None:
         """Measuring ended as times repeated, and another draw of the same slices said they did not:
         two of thirty reports had the note for nothing."""
