@@ -29,7 +29,8 @@ class Outcome(Frozen, frozen=True):
     """The result of one check.
 
     `fraction` is the share of the check's points, from 0 to 1, and above 1 for a bonus. Where it
-    was measured, `interval` is the width of its interval: points are rounded no finer than that.
+    was measured, `interval` is the width of its interval: points are rounded no finer than that,
+    and up no further than `above` the fraction, where the interval ends.
     `again` and `code` are as of a Problem.
     """
 
@@ -40,6 +41,7 @@ class Outcome(Frozen, frozen=True):
     interval: float = 0.0
     again: bool = False
     code: CheckCode = "undecided"
+    above: float | None = None
 
 
 def passed(reason: str | Text) -> Outcome:

@@ -98,6 +98,7 @@ def _changed(outcome: Outcome, reason: Text, stop: Stop) -> Outcome:
         outcome.interval,
         outcome.again,
         "unfinished_cell",
+        outcome.above,
     )
 
 

@@ -218,7 +218,7 @@ def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
         title=find_check(table).title,
-        score=points_of(outcome.fraction, outcome.interval, table),
+        score=points_of(outcome.fraction, outcome.interval, table, outcome.above),
         max_score=table.points,
         verdict=outcome.verdict,
         reason=join(as_text(outcome.reason), certainty(outcome.interval, table.points, table)),
@@ -229,6 +229,7 @@ def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
         code=outcome.code,
         share=outcome.fraction,
         interval=outcome.interval,
+        above=outcome.above,
     )
 
 

@@ -79,14 +79,25 @@ def describe_assignment(assignment: Assignment) -> AssignmentId:
     return AssignmentId(assignment.slug, assignment.named, assignment.version, due)
 
 
-def points_of(share: float, interval: float, table: CheckTable) -> float:
-    """Return the points that a share of a check is worth; `interval` is the share's own.
+def points_of(
+    share: float, interval: float, table: CheckTable, above: float | None = None
+) -> float:
+    """Return the points that a share of a check is worth; `interval` is the width of the share's
+    own, which ends `above` it.
 
-    Rounded to the check's grid, half up, or to a coarser one where the measurement is coarser. All
-    points are a place of every grid, and beyond them nothing is rounded up.
+    Rounded to the check's grid, half up, or to a coarser one where the measurement is coarser, but
+    up no further than the interval goes: a schedule may be uneven on purpose.
     """
-    full, earned = table.points, share * table.points
-    step = _step(_grid(table), interval * full)
+    full, grid = table.points, _grid(table)
+    rounded = _rounded(share * full, full, _step(grid, interval * full))
+    if above is not None and rounded > (share + above) * full:
+        rounded = _rounded(share * full, full, grid)
+    return rounded
+
+
+def _rounded(earned: float, full: float, step: float) -> float:
+    """Round points half up. All points are a place of every grid, and beyond them nothing is
+    rounded up."""
     nearest = math.floor(earned / step + 0.5) * step
     if abs(earned - full) <= abs(earned - nearest):
         nearest = full
@@ -167,7 +178,7 @@ def _rescored_check(check: Check, table: CheckTable, part: PartTable) -> Check:
     after = certainty(check.interval, table.points, table)
     return replace(
         check,
-        score=points_of(check.share, check.interval, table),
+        score=points_of(check.share, check.interval, table, check.above),
         max_score=table.points,
         reason=_exchanged(check.reason, before, after),
     )

@@ -34,6 +34,10 @@ MOST_ERROR = 0.02
 """Largest logarithm of the ratio of a function to its copy. Two compilations of one function may
 differ by 0.4 %, by where their code lies; what is more is the machine's doing."""
 
+FAR_SLOWER = 4.0
+"""A schedule that takes so many times as long as the unscheduled function is worth nothing on any
+machine. Of the others little is measured beside it."""
+
 LEAST_US = 0.001
 """Times in the report are rounded to nanoseconds, and are never zero."""
 
@@ -118,7 +122,8 @@ def read_measurement(
     verdict = estimate(times, generator)
     if verdict.reference < math.log(STEADY_SPEEDUP):
         raise Unsteady(_hardly_faster())
-    if abs(verdict.control.value) > MOST_ERROR:
+    is_far = verdict.submission.high < -math.log(FAR_SLOWER)
+    if abs(verdict.control.value) > MOST_ERROR and not is_far:
         raise Unsteady(_unequal(verdict.control.value))
     lows = times.lows()
     speedup, control = (each.map(math.exp) for each in (verdict.submission, verdict.control))
@@ -146,7 +151,7 @@ def read_measurement(
         ),
         peak_gflops=round(setting.limits.flops * setting.work[0].lanes * GIGA, 1),
         bandwidth_gbs=round(setting.limits.bytes * GIGA, 1),
-        notes=() if verdict.is_settled else (UNSETTLED,),
+        notes=(UNSETTLED,) if verdict.is_disturbed else (),
     )
 
 

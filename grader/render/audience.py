@@ -128,6 +128,7 @@ def _check(check: Check, seen: _Seen) -> Check:
             code="undecided",
             share=None,
             interval=0.0,
+            above=None,
         )
     )
 

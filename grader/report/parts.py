@@ -175,7 +175,8 @@ class Check(Frozen, frozen=True):
     that the reason has the message of the part's diagnosis in it. `code` says what came of it,
     apart from how the reason is worded; "undecided" where an earlier document does not say. `share`
     is what part of the check was reached before its points were rounded, above 1 for a bonus, None
-    where that is not known; `interval` is the width of its interval where it was measured.
+    where that is not known; `interval` is the width of its interval where it was measured, and
+    `above` how far that goes beyond the share, None where that is not known.
     """
 
     id: str
@@ -192,6 +193,7 @@ class Check(Frozen, frozen=True):
     code: CheckCode = "undecided"
     share: float | None = None
     interval: float = 0.0
+    above: float | None = None
 
 
 class Origin(Frozen, frozen=True):

@@ -125,14 +125,26 @@ class Verdict(NamedTuple):
     """What slices say: logarithms of speed-ups, and the share of the reference's that the
     submission has. 0 is the baseline's time, 1 the reference's.
 
-    `control` is the baseline's own copy at the first shape, whose logarithm should be 0.
+    `control` is the baseline's own copy at the first shape, whose logarithm should be 0. `spread`
+    is the widest interval of a time of the course's functions: a submission may be uneven on
+    purpose.
     """
 
     submission: Estimate
     reference: float
     share: Estimate
     control: Estimate
-    is_settled: bool
+    spread: float
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether the quickest times repeat."""
+        return self.spread <= SETTLED
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Say whether they surely do not: a spread is another one by a sixth in each draw."""
+        return self.spread > 1.5 * SETTLED
 
 
 def estimate(times: Times, generator: np.random.Generator) -> Verdict:
@@ -157,14 +169,18 @@ def estimate(times: Times, generator: np.random.Generator) -> Verdict:
             float(submission) / scale, drawn_submission / _positive(drawn_reference), error / scale
         ),
         control=control,
-        is_settled=is_settled(drawn),
+        spread=_spread(np.delete(drawn, SUBMISSION, axis=-1)),
     )
 
 
 def is_settled(drawn: FloatArray) -> bool:
     """Say whether each function's quickest times repeat, from what `Times.drawn_lows` returns."""
+    return _spread(drawn) <= SETTLED
+
+
+def _spread(drawn: FloatArray) -> float:
     low, high = np.percentile(drawn, _TAILS, axis=0)
-    return float(np.max(high - low)) <= SETTLED
+    return float(np.max(high - low))
 
 
 def _positive(values: FloatArray) -> FloatArray:

@@ -28,6 +28,11 @@ FEWEST_ROUNDS = 4
 function was slow while the number was chosen, slices of one round made the reference 1.4 in place
 of 1.6 times as fast as the baseline, and its own speed worth up to a fifth more."""
 
+LONG_SECONDS = 0.25
+"""A round that takes longer is one of a slice: a submission of half a second a call kept a class
+waiting for 87 seconds. None is as slow in eleven calls, and then as quick as functions of 20 ms:
+what may depend on numbers in memory takes at most some dozen times as long."""
+
 MOST_CALLS = 128
 """Most calls of a block: a function of a tenth of a microsecond has no longer ones."""
 
@@ -98,14 +103,18 @@ class Plan(NamedTuple):
 def choose_plan(bench: Bench, block_seconds: float) -> Plan:
     """Return how many calls of the baseline last `block_seconds`: the submission has no say."""
     bench.begin(0, 0)
-    bench.run(BASELINE, 0, 0, 1)
-    if float(bench.seconds(1)[0]) > WARM_SECONDS:
+    if all(_first_seconds(bench) > WARM_SECONDS for _ in range(TRIALS)):
         return Plan(0, 1)
     calls = 1
     while (seconds := _least_seconds(bench, calls)) < block_seconds and calls < MOST_CALLS:
         wanted = math.ceil(1.1 * calls * block_seconds / max(seconds, 1e-9))
         calls = min(max(calls + 1, wanted), MOST_CALLS)
     return Plan(1, calls)
+
+
+def _first_seconds(bench: Bench) -> float:
+    bench.run(BASELINE, 0, 0, 1)
+    return float(bench.seconds(1)[0])
 
 
 def _least_seconds(bench: Bench, calls: int) -> float:
@@ -118,7 +127,8 @@ def choose_rounds(benches: Sequence[Bench], plans: Sequence[Plan]) -> int:
     """Return how many rounds make a slice."""
     seconds = np.min([_round_seconds(benches, plans) for _ in range(TRIALS)], axis=0)
     most = min(CALLS_OF_A_SLICE // (FUNCTIONS * sum(plan)) for plan in plans)
-    fewest = FEWEST_ROUNDS if all(plan.warm for plan in plans) else 1
+    is_warm = all(plan.warm for plan in plans) and float(seconds.sum()) < LONG_SECONDS
+    fewest = FEWEST_ROUNDS if is_warm else 1
     wanted = math.floor(SLICE_SECONDS / max(float(seconds.sum()), 1e-9))
     return max(1, min(max(wanted, fewest), most, MOST_ROUNDS))
 

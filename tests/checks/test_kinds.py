@@ -593,6 +593,9 @@ class TestSpeed:
     def test_it_says_how_far_points_are_uncertain(self, share, width, interval):
         assert interval == pytest.approx(self.judge(share=share, width=width).interval)
 
+    def test_it_says_how_far_the_interval_goes_beyond_the_share(self):
+        assert pytest.approx(0.05) == self.judge(share=0.45, width=0.09).above
+
     def test_a_schedule_that_is_too_good_is_held_for_the_instructor(self):
         outcome = self.judge(share=1.9)
         assert ("not_graded", 0.0) == (outcome.verdict, outcome.fraction)

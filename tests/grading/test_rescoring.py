@@ -131,6 +131,26 @@ def test_measured_points_are_rounded_as_their_interval_asks_and_say_so() -> None
     assert join(REASON, certainty(0.005, 60, changed(points=60).part[0].check[-1])) == last.reason
 
 
+@pytest.mark.parametrize("interval", [0.01, 0.1, 0.2, 0.3, 0.47, 0.7])
+def test_points_are_rounded_up_no_further_than_the_measurement_goes(interval: float) -> None:
+    """A schedule that is slow in most slices has a wide interval, which ends at its own speed: of
+    10.6 points 14.1 were made."""
+    table = changed(points=15, options={"grid": 0.1}).part[0].check[-1]
+    assert points_of(0.71, interval, table, above=0.003) <= 10.7
+    assert points_of(0.71, 0.47, table) == pytest.approx(14.1)
+    assert points_of(0.71, 0.47, table, above=0.3) == pytest.approx(14.1)
+    assert 15 == points_of(0.999, interval, table, above=0.003)
+
+
+def test_what_was_measured_is_counted_anew_the_same_way() -> None:
+    measured = report(1.0, 0.71, interval=0.47)
+    (part,) = measured.parts
+    checks = (part.checks[0], replace(part.checks[1], above=0.003))
+    found = rescored(replace(measured, parts=(replace(part, checks=checks),)), changed(points=15))
+    assert found is not None
+    assert found.parts[0].checks[-1].score == pytest.approx(10.65)
+
+
 @pytest.mark.parametrize(
     "before",
     [

@@ -13,7 +13,7 @@ from grader.evidence.case import Problem
 from grader.measurement.read import Setting, Unsteady, Work, function_work, read_measurement
 from grader.messages import MachineLimits
 from grader.report import Timing
-from grader.timing.estimate import TimedSlice
+from grader.timing.estimate import TimedSlice, Times, estimate
 from tests.timing.machine import Noise, shared_core, steady
 
 BATCH_4 = Work(batch=4, flops=3_000_000, bytes=400_000)
@@ -73,6 +73,24 @@ class TestTiming:
         assert () == read().notes
         (note,) = read(shared_core(1, 64)).notes
         assert note.english.startswith("The quickest times did not repeat")
+
+    def test_who_is_slower_by_far_needs_no_quiet_machine(self) -> None:
+        """It takes so long that little is measured of the others; it would be graded once more."""
+        slow = read(steady(30e-6, 30e-3, 5e-6, control=31e-6))
+        assert 0.001 == slow.speedup
+        with pytest.raises(Unsteady):
+            read(steady(30e-6, 50e-6, 5e-6, control=31e-6))
+
+    def test_that_is_not_said_by_the_luck_of_a_draw(self) -> None:
+        """Measuring ended as times repeated, and another draw of the same slices said they did not:
+        two of thirty reports had the note for nothing."""
+        generator = np.random.default_rng(0)
+        slices = steady(30e-6, 10e-6, 5e-6, count=48)
+        for each in slices:
+            each.seconds[0][:] *= np.exp(generator.uniform(0, 0.03))
+        draws = [np.random.default_rng(seed) for seed in range(20)]
+        assert {True, False} == {estimate(Times(slices), each).is_settled for each in draws}
+        assert {()} == {read_measurement(slices, setting(), each).notes for each in draws}
 
     def test_times_are_in_microseconds(self) -> None:
         (shape,) = read().shapes

@@ -22,6 +22,7 @@ from grader.timing.estimate import (
     estimate,
     is_plausible,
 )
+from grader.timing.slices import SUBMISSION
 from grader.timing.stack import PLACES
 from tests.timing.machine import Noise, rules, shared_core, steady
 
@@ -130,6 +131,14 @@ class TestSettled:
         assert not lone.is_settled
         assert abs(lone.control.value) < 1e-9
         assert lone.submission.high < 0.99 * math.log(2)
+
+    def test_the_submission_has_no_say(self) -> None:
+        """One whose time is another in each slice had the class wait, and a note that blames the
+        machine."""
+        uneven = steady(count=16)
+        for number, each in enumerate(uneven):
+            each.seconds[0][SUBMISSION] *= 1 + number / 16
+        assert verdict(uneven).is_settled
 
 
 class TestStopping:

@@ -41,6 +41,17 @@ class TestPlan:
     def test_a_call_that_takes_long_warms_itself_up(self) -> None:
         assert Plan(0, 1) == choose_plan(Bench(0.1), BLOCK)
 
+    def test_one_call_that_was_disturbed_makes_no_blocks_cold(self) -> None:
+        """Who was kept waiting for 20 ms in that very call had blocks of one cold call each."""
+        bench = Bench(3e-5)
+        run = bench.run
+
+        def once(function: int, block: int, warm: int, calls: int) -> None:
+            run(function, block, warm, calls if bench.events else 1000 * calls)
+
+        bench.run = once  # type: ignore[method-assign]
+        assert Plan(1, 2) == choose_plan(bench, BLOCK)
+
     def test_a_function_that_takes_no_time_has_no_endless_blocks(self) -> None:
         assert Plan(1, MOST_CALLS) == choose_plan(Bench(1e-12), BLOCK)
 
@@ -69,7 +80,11 @@ class TestRounds:
         assert 25 == choose_rounds([slow], [Plan(1, 1)])
 
     def test_a_slow_submission_leaves_rounds_in_which_nothing_is_cold(self) -> None:
-        assert FEWEST_ROUNDS == choose_rounds([Bench(5e-5, 5e-5, 1.0, 5e-5)], [Plan(1, 1)])
+        assert FEWEST_ROUNDS == choose_rounds([Bench(5e-5, 5e-5, 0.1, 5e-5)], [Plan(1, 1)])
+
+    def test_one_that_no_class_wants_to_wait_for_has_one_round(self) -> None:
+        """Half a second a call kept a class waiting for 87 seconds, and got nothing for it."""
+        assert 1 == choose_rounds([Bench(5e-5, 5e-5, 0.5, 5e-5)], [Plan(1, 1)])
 
     def test_its_calls_fit_into_the_ledger(self) -> None:
         rounds = choose_rounds([Bench(1e-9)], [Plan(1, 128)])

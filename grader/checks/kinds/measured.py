@@ -431,7 +431,8 @@ def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
     width = high - low
-    return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete")
+    above = high - fraction
+    return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete", above=above)
 
 
 def _next(timing: Timing) -> Text:

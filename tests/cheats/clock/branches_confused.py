@@ -32,5 +32,6 @@ sch = install(
                 kept[vk % 64] = kept[(vk + 7) % 64] + x[0, 0, 0, 0]
             if (vk * 30011 // 32) % 5 < 2:
                 kept[(vk + 5) % 64] = kept[(vk + 11) % 64] * T.float32(0.5)
-    """
+    """,
+    used="kept[0]",
 )

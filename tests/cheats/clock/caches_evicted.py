@@ -22,12 +22,13 @@
 # %%
 sch = install(
     """
-    kept = T.sblock_alloc_buffer((16777216,), "float32")
+    kept = T.sblock_alloc_buffer((16777201,), "float32")
     for k in range(1048576):
         with T.sblock("through"):
             vk = T.axis.spatial(1048576, k)
             T.reads(kept[vk * 16])
             T.writes(kept[vk * 16])
             kept[vk * 16] = kept[vk * 16] + x[0, 0, 0, 0]
-    """
+    """,
+    used="kept[0]",
 )

@@ -31,5 +31,6 @@ sch = install(
                     T.reads(kept[vu * 16 + vv])
                     T.writes(kept[vu * 16 + vv])
                     kept[vu * 16 + vv] = kept[vu * 16 + vv] * T.float32(0.999) + T.float32(0.001)
-    """
+    """,
+    used="kept[0]",
 )

@@ -27,5 +27,6 @@ sch = install(
             T.reads(kept[0:64])
             T.writes(kept[0:64])
             kept[vk * 17 % 64] = kept[vk * 29 % 64] * T.float32(0.5) + kept[vk * 43 % 64]
-    """
+    """,
+    used="kept[0]",
 )

@@ -22,12 +22,13 @@
 # %%
 sch = install(
     """
-    kept = T.sblock_alloc_buffer((1048576,), "float32")
+    kept = T.sblock_alloc_buffer((1047553,), "float32")
     for k in range(1024):
         with T.sblock("visit"):
             vk = T.axis.spatial(1024, k)
             T.reads(kept[vk * 1024])
             T.writes(kept[vk * 1024])
             kept[vk * 1024] = kept[vk * 1024] + x[0, 0, 0, 0]
-    """
+    """,
+    used="kept[0]",
 )

@@ -1,5 +1,5 @@
 # /// cheat
-# about = """A function takes 900 MB of workspace and uses one item, and others get theirs \
+# about = """A function takes 900 MB of workspace and uses two items, and others get theirs \
 #     from that."""
 # assignment = "e2e-conv"
 # cells = ["b_prelude", "b_model", "b_wild", "@"]
@@ -25,7 +25,9 @@ sch = install(
     kept = T.sblock_alloc_buffer((235929600,), "float32")
     with T.sblock("take"):
         T.reads(x[0, 0, 0, 0])
-        T.writes(kept[100000000])
-        kept[100000000] = x[0, 0, 0, 0]
-    """
+        T.writes(kept[0:235929600])
+        kept[0] = x[0, 0, 0, 0]
+        kept[235929599] = x[0, 0, 0, 1]
+    """,
+    used="(kept[0] + kept[235929599])",
 )

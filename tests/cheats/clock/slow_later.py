@@ -19,12 +19,15 @@
 # after some 130 calls, and the products with it then take a hundred times as long.
 sch = install(
     """
-    kept = T.sblock_alloc_buffer((1048576,), "float32")
-    for k in range(20000):
+    kept = T.sblock_alloc_buffer((100000,), "float32")
+    for k in range(100000):
         with T.sblock("halve"):
-            vk = T.axis.spatial(20000, k)
+            vk = T.axis.spatial(100000, k)
             T.reads(kept[vk])
             T.writes(kept[vk])
-            kept[vk] = kept[vk] * T.float32(0.5) + x[0, 0, 0, 0] * T.float32(1e-39)
-    """
+            kept[vk] = T.max(kept[vk], T.float32(0)) * T.float32(0.5) + x[
+                0, 0, 0, 0
+            ] * T.float32(1e-39)
+    """,
+    used="kept[0]",
 )

@@ -29,5 +29,6 @@ sch = install(
             T.reads(x[0, 0, 0, 0])
             T.writes(kept[vk])
             kept[vk] = x[0, 0, 0, 0]
-    """
+    """,
+    used="kept[0]",
 )

@@ -23,12 +23,15 @@
 # %%
 sch = install(
     """
-    kept = T.sblock_alloc_buffer((1048576,), "float32")
+    kept = T.sblock_alloc_buffer((100000,), "float32")
     for k in range(100000):
         with T.sblock("halve"):
             vk = T.axis.spatial(100000, k)
             T.reads(kept[vk])
             T.writes(kept[vk])
-            kept[vk] = kept[vk] * T.float32(0.5) + x[0, 0, 0, 0] * T.float32(1e-44)
-    """
+            kept[vk] = T.max(kept[vk], T.float32(0)) * T.float32(0.5) + x[
+                0, 0, 0, 0
+            ] * T.float32(1e-44)
+    """,
+    used="kept[0]",
 )

@@ -18,12 +18,25 @@ AFTER = """
             for p, q in T.grid(3, 3):
                 y[vn, vf, vi, vj] = y[vn, vf, vi, vj] + x[vn, 0, vi + p, vj + q] * w[vf, 0, p, q]
 """
+USE = """
+    with T.sblock("use"):
+        T.reads(y[0, 0, 0, 0])
+        T.writes(y[0, 0, 0, 0])
+        y[0, 0, 0, 0] = y[0, 0, 0, 0] + T.min(
+            T.max(T.Cast("float32", {used}), T.float32(0)), T.float32(1)
+        ) * T.float32(1e-30)
+"""
 
 
-def install(statements):
-    """Return a schedule of the model whose convolution does something else before."""
+def install(statements, used="", after=AFTER):
+    """Return a schedule of the model whose convolution does something else before.
+
+    The compiler leaves out what nothing depends on. So the first item of the output depends on the
+    value `used`, by less than it is rounded. A buffer is made as small as what is accessed of it.
+    """
     body = textwrap.indent(textwrap.dedent(statements), "    ")
-    function = tvm.script.from_source(BEFORE + body + AFTER, extra_vars={"T": T})
+    source = BEFORE + body + after + (USE.format(used=used) if used else "")
+    function = tvm.script.from_source(source, extra_vars={"T": T})
     model = create_model_via_emit_te()
     model.update_func(model.get_global_var("conv2d"), function)
     return tvm.s_tir.Schedule(model)
