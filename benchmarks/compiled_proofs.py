@@ -8,16 +8,16 @@ referee reads a submission. The proven ones are compiled by TVM and called on ar
 ones, with guards and without. With `--keep` an interrupted run goes on where it was.
 
 Printed as JSON, for each kind: `drawn`, `read` (others are refused), `proven`, `compiled`,
-`seconds` of a processor, and `wild`: what those did that they must not. Exit code 1 where there is
-any.
+`endless` (not done after 10 s of a processor), `seconds` of a processor, and `wild`: what those did
+that they must not. Exit code 1 where there is any.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import tvm
+from child import ChildError, EndlessError, in_child
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from journal import Journal, kept_in
@@ -34,6 +35,9 @@ from grader.errors import IRError
 from grader.ir.read import read_module
 from tests.ir.compiled import UncompiledError, find_wild_access
 from tests.ir.programs import LONG_TYPES, divisions, programs
+
+SECONDS = 10
+"""What a program may take of a processor: a proven one may have 2**40 rounds."""
 
 PART = 200
 """Programs that are drawn from one seed: an interrupted run loses no more."""
@@ -46,6 +50,7 @@ class Figures(msgspec.Struct):
     read: int = 0
     proven: int = 0
     compiled: int = 0
+    endless: int = 0
     seconds: float = 0.0
     wild: list[str] = []
 
@@ -61,10 +66,13 @@ class Figures(msgspec.Struct):
             return
         self.proven += 1
         try:
-            wild = find_wild_access(module, items)
-        except UncompiledError:
+            is_compiled, wild = in_child(_Called, lambda: _call(module, items), SECONDS)
+        except EndlessError:
+            self.endless += 1
             return
-        self.compiled += 1
+        except ChildError as error:
+            is_compiled, wild = True, str(error)
+        self.compiled += is_compiled
         if wild:
             self.wild.append(f"{wild}: {module}")
 
@@ -72,6 +80,20 @@ class Figures(msgspec.Struct):
         """Add the figures of other programs."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class _Called(NamedTuple):
+    """What a program did that it must not, empty where there is nothing, or nothing compiled."""
+
+    is_compiled: bool
+    wild: str
+
+
+def _call(module: tvm.IRModule, items: Sequence[int]) -> _Called:
+    try:
+        return _Called(True, find_wild_access(module, items))
+    except UncompiledError:
+        return _Called(False, "")
 
 
 class Kind(NamedTuple):
@@ -89,7 +111,7 @@ KINDS = {
 
 def draw(kind: Kind, count: int, seed: str) -> Figures:
     """Draw and examine so many programs."""
-    found, begin = Figures(), time.process_time()
+    found, begin = Figures(), _used()
     drawn = settings(
         max_examples=count,
         deadline=None,
@@ -99,8 +121,13 @@ def draw(kind: Kind, count: int, seed: str) -> Figures:
     )
     test: Any = given(kind.strategy)  # a strategy of anything has no types
     seeded(seed)(drawn(test(lambda one: kind.examine(found, one))))()
-    found.seconds = time.process_time() - begin
+    found.seconds = _used() - begin
     return found
+
+
+def _used() -> float:
+    """Return the seconds of a processor of this process and of children that have ended."""
+    return sum(os.times()[:4])
 
 
 def run(count: int, seed: int, journal: Journal) -> dict[str, Figures]:
