@@ -213,7 +213,7 @@ def _move_whole(handed_in: Delivery, folder: Path, room: StudentRoom) -> bool:
     if len(handed_in.files) < 2 or not room.may_move_all(handed_in):
         return False
     path, name = handed_in.files[0]
-    around = path.parents[name.count("/")]
+    around = Path(str(path).removesuffix(f"/{name}"))
     if not _are_in(around, handed_in.files) or _count_files(around) != len(handed_in.files):
         return False
     for each in around.iterdir():

@@ -117,3 +117,14 @@ class TestAFolderOfOneStudent:
         other = Delivery("bob", {"folder": "bob"}, ((tmp_path / "ada/hw.py", "hw.py"),))
         self.place(tmp_path, FILES, other)
         assert "1" == (tmp_path / "ada/hw.py").read_text()
+
+    def test_names_that_are_no_paths_of_files_are_placed_one_by_one(self, tmp_path: Path) -> None:
+        """A system that is asked by its API tells names, and their files are called by numbers."""
+        make_folder(tmp_path, {"0": "1", "1": "2"})
+        deep = "/".join("d" * 50)
+        files = ((tmp_path / "0", f"{deep}/a.py"), (tmp_path / "1", f"{deep}/b.py"))
+        mine, output = Delivery("ada", {"folder": "ada"}, files), tmp_path / "output"
+        output.mkdir()
+        room = ClassRoom((mine,), 1000)
+        place_files(mine, output, shared_reader, room.of(mine), Pace(lambda: None))
+        assert ["a.py", "b.py"] == sorted(each.name for each in (output / deep).iterdir())
