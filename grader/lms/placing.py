@@ -174,12 +174,13 @@ def place_files(
 ) -> tuple[LeftOut, ...]:
     """Copy what was handed in into a folder; archives in it are unpacked in place of them."""
     left_out, taken = LeftOutList(), Counter[Path]()
-    for path, name in () if _move_whole(handed_in, folder, room) else handed_in.files:
+    for path, name in () if _move_whole(handed_in, folder, room, pace) else handed_in.files:
         pace.step()
         refused = _place(path, folder, name, taken, moves=room.may_move(path))
         if refused is not None:
             left_out.add(name, refused)
     found = files_in(folder)
+    pace.step()
     packed = [each for each in found if is_archive(each.name)]
     for _ in range(_NESTED):
         inside: list[Path] = []
@@ -204,7 +205,7 @@ def files_in(folder: Path) -> list[Path]:
     return [Path(each) for each in sorted(found, key=lambda each: each.split("/"))]
 
 
-def _move_whole(handed_in: Delivery, folder: Path, room: StudentRoom) -> bool:
+def _move_whole(handed_in: Delivery, folder: Path, room: StudentRoom, pace: Pace) -> bool:
     """Move what is in a folder that was unpacked for one student. Returns whether it was moved.
 
     One by one, 24,000 files in folders of their own were 48,000 folders to be made, and as many to
@@ -218,6 +219,7 @@ def _move_whole(handed_in: Delivery, folder: Path, room: StudentRoom) -> bool:
         return False
     for each in around.iterdir():
         each.rename(folder / each.name)
+        pace.step()
     return True
 
 
