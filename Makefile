@@ -1,4 +1,4 @@
-# make setup | demo | test | test-all | levels | check | wheel | site
+# make setup | demo | test | test-all | levels | nightly | check | wheel | site
 # make setup PYTHON=python3.12 takes that Python; without it the first suitable one on the path is taken.
 PYTHON ?=
 VENV := .venv
@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ANY_PYTHON = $(firstword $(foreach each,python3 python3.14 python3.13 python3.12 python3.11 python3.10 $(PYTHON),\
     $(shell command -v $(each))))
 
-.PHONY: setup demo test test-all levels check format notebooks wheel site
+.PHONY: setup demo test test-all levels nightly check format notebooks wheel site
 setup:
 	@$(or $(ANY_PYTHON),echo 'There is no Python 3 on the path: install Python 3.10 to 3.14 \
 	    (Debian, Ubuntu: apt-get install python3 python3-venv; Fedora: dnf install python3).' >&2; false) \
@@ -71,6 +71,11 @@ level-%:
 	@echo "== $(who), level $(level)"
 	@GRADER_TEST_LEVEL=$(level) $(BIN)/python -m tests.users $(who) \
 	    $(BIN)/python -m pytest -q -p no:cacheprovider -m "not timed" $(SUITES)
+
+# What CI searches for each night. SEED=20261129, which its output names, draws its programs again.
+SEED ?=
+nightly: setup
+	$(BIN)/python tools/nightly.py $(SEED:%=--seed=%)
 
 check: setup
 	$(BIN)/ruff check .

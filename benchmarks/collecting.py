@@ -19,14 +19,13 @@ import resource
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-import msgspec
 from archive_kinds import KINDS, Kind
+from child import in_child
 from reader_watch import Watch, children
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -113,10 +112,10 @@ def measure(kind: Kind, size: int, students: int) -> Row:
     """Make an archive, and collect it, each in a process of its own."""
     with tempfile.TemporaryDirectory() as place:
         archive = Path(place, "a.zip")
-        _in_child(lambda: kind.pack(archive, kind.members(size, students)) or {})
+        in_child(type(None), lambda: kind.pack(archive, kind.members(size, students)))
         watch = Watch(_unpackers)
         with watch.watching():
-            found = _in_child(lambda: _collect(archive, Path(place, "class")))
+            found = in_child(dict[str, Any], lambda: _collect(archive, Path(place, "class")))
         found["reader_seconds"] = max(found["reader_seconds"], watch.seconds)
         megabytes = archive.stat().st_size / _MEGABYTE
         return Row(kind.name, megabytes, reader_megabytes=watch.megabytes, **found)
@@ -163,34 +162,6 @@ def _collect(archive: Path, output: Path) -> dict[str, Any]:
 def _used() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
-
-
-def _in_child(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Work in a child, whose memory is its own. Raises ChildProcessError."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        _answer(work, writer)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as stream:
-        answer = stream.read()
-    if os.waitpid(child, 0)[1] != 0:
-        raise ChildProcessError
-    found: dict[str, Any] = msgspec.json.decode(answer)
-    return found
-
-
-def _answer(work: Callable[[], dict[str, Any]], writer: int) -> NoReturn:
-    status = 1
-    try:
-        os.write(writer, msgspec.json.encode(work()))
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-        raise
-    finally:
-        os._exit(status)
 
 
 def _print(row: Row) -> None:

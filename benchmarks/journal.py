@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,3 +37,12 @@ class Journal:
         with self._path.open("ab") as file:
             file.write(msgspec.json.encode(value) + b"\n")
         return value
+
+
+@contextmanager
+def kept_in(folder: Path | None) -> Iterator[Path]:
+    """Yield a folder, or else one for the time being."""
+    with tempfile.TemporaryDirectory() as temporary:
+        chosen = folder or Path(temporary)
+        chosen.mkdir(exist_ok=True)
+        yield chosen

@@ -29,7 +29,6 @@ import json
 import math
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +38,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from journal import Journal
+from journal import Journal, kept_in
 from load import load
 from schedules import candidate, drawn, tiled
 
@@ -269,7 +268,7 @@ def main() -> int:
     arguments = parser.parse_args()
     most = len(os.sched_getaffinity(0))
     cells = [each for each in CELLS if arguments.only in each.name and each.threads <= most]
-    with _kept_in(arguments.keep) as folder:
+    with kept_in(arguments.keep) as folder:
         settings = json.dumps([arguments.trials, arguments.only, arguments.schedules])
         journal = Journal(folder / "journal", settings)
         found: list[Row] | Agreement
@@ -282,15 +281,6 @@ def main() -> int:
     if arguments.json:
         arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
     return 0
-
-
-@contextmanager
-def _kept_in(folder: Path | None) -> Iterator[Path]:
-    """Yield a folder, or else one for the time being."""
-    with tempfile.TemporaryDirectory() as temporary:
-        chosen = folder or Path(temporary)
-        chosen.mkdir(exist_ok=True)
-        yield chosen
 
 
 if __name__ == "__main__":

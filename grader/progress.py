@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
 from grader.language import NOTHING, Text, say
@@ -35,6 +36,24 @@ class Silent:
 
     def step(self, done: int, total: int, label: Text = NOTHING) -> None:
         """Ignore the step."""
+
+
+class Pace:
+    """Tells that work goes on, once a second, however many small steps it has."""
+
+    seconds = 1.0
+
+    def __init__(self, tell: Callable[[], None], clock: Callable[[], float] = monotonic) -> None:
+        self._tell = tell
+        self._clock = clock
+        self._last = clock()
+
+    def step(self) -> None:
+        """Tell, unless that was done less than a second ago."""
+        now = self._clock()
+        if now >= self._last + self.seconds:
+            self._last = now
+            self._tell()
 
 
 class BatchProgress(Protocol):

@@ -281,6 +281,10 @@ _UNPROVEN = {
         "In the function {name}, index {place} of the buffer {subject} may be out of bounds."
     ),
     "iterator": say("In the function {name}, a block's iterator {subject} may be out of range."),
+    "loop": say(
+        "The function {name} has a loop ({subject}) whose bounds TVM may compute wrongly: neither"
+        " it nor a loop around it begins at 0."
+    ),
     "nesting": say("The function {name} is nested too deeply to be analysed."),
     "overflow": say("In the function {name}, an index may overflow its type {subject}."),
     "part": say("In the function {name}, the region {subject} of a buffer may be out of bounds."),

@@ -87,6 +87,7 @@ class _Function:
         self.allocated: dict[int, tuple[_Copies, ...] | None] = {}
         self.regions: dict[int, list[_Span]] = {}
         self.copies: tuple[_Copies, ...] = ()
+        self.moved = 0
         self.depth = 0
         self.rules: dict[str, Callable[[int], None]] = {
             "s_tir.SBlockRealize": self._block,
@@ -228,6 +229,7 @@ class _Function:
         beyond = add(last, stride)
         if numbers is None or know.magnitude(beyond) > numbers.high:
             self.reasons.doubt("overflow", type_of(graph, variable).scalar)
+        moves = self._is_moved(index)
         first, most = know.lowest(low), know.highest(last)
         if most < first:
             return
@@ -240,6 +242,7 @@ class _Function:
         # stack.
         if graph.field(index, "kind") in _COPYING_LOOPS and rounds is not None:
             self.copies = (*before, _Copies(index, rounds))
+        self.moved += moves
         with know.scope():
             form = know.unknown(first, most)
             for bound in (add(form, low, -1), add(last, form, -1)):
@@ -248,6 +251,23 @@ class _Function:
             self.indices.define(variable, form)
             self.statement(graph.field(index, "body"))
         self.copies = before
+        self.moved -= moves
+
+    def _is_moved(self, index: int) -> bool:
+        """Say whether TVM moves a loop, so that it begins at 0 and goes by 1.
+
+        It forgets to in the bounds of a moved loop within another: in `for i in range(64, 66): for
+        j in range(i - 64, i - 62)` it lets `j` begin at -64.
+        """
+        graph = self.graph
+        low, extent = (constant(graph, graph.field(index, name)) for name in ("min", "extent"))
+        step = graph.optional(index, "step")
+        stride = 1 if step is None else constant(graph, step)
+        if low == 0 and stride == 1:
+            return False
+        if self.moved and None in (low, extent, stride):
+            self.reasons.doubt("loop", graph.name(graph.field(index, "loop_var")))
+        return True
 
     def _choice(self, index: int) -> None:
         graph = self.graph

@@ -20,7 +20,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.language import Text, say
-from grader.progress import Progress
+from grader.progress import Pace, Progress, Silent
 from grader.reading.messages import (
     Began,
     FolderSkipped,
@@ -67,8 +67,6 @@ CLASS_FILES = 50_000
 
 With moves and digests each takes up to 0.3 ms of a processor.
 """
-
-_STEP = 500
 
 _TELLINGS = 3
 """Messages for each file at most: a student who is left out is told as a folder and as such."""
@@ -195,7 +193,13 @@ def _unpack(
     limits: ArchiveLimits,
     progress: Progress | None,
 ) -> UnpackOutcome:
-    writer = _Writer(folder, limits)
+    shown = Silent() if progress is None else progress
+
+    def tell() -> None:
+        shown.step(writer.files, limits.files, say("{count} files", count=writer.files))
+
+    pace = Pace(tell)
+    writer = _Writer(folder, limits, pace)
     request = UnpackLimits(
         limits.file_size,
         limits.size,
@@ -218,10 +222,7 @@ def _unpack(
                 elif not writer.take(message):
                     end = "large"
                     break
-                elif progress is not None and writer.files % _STEP == 0:
-                    progress.step(
-                        writer.files, limits.files, say("{count} files", count=writer.files)
-                    )
+                pace.step()
     outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds, encoding)
     if end == "damaged":
         hint = say("Download it again. A folder that you unpacked by hand works, too.")
@@ -253,15 +254,17 @@ def _too_large(archive: Path, limits: ArchiveLimits, outcome: UnpackOutcome) -> 
 class _Writer:
     """Writes members below a folder, and counts them once more: their teller has met an archive."""
 
-    def __init__(self, folder: Path, limits: ArchiveLimits) -> None:
+    def __init__(self, folder: Path, limits: ArchiveLimits, pace: Pace) -> None:
         self.files = 0
         self.size = 0
         self._told = LeftOutList()
-        self._folder = folder
+        # As text: a Path takes as long as the file that is opened by it.
+        self._folder = str(folder)
         self._limits = limits
+        self._pace = pace
         self._file: BinaryIO | None = None
-        self._path = folder
-        self._made = {folder}
+        self._path = self._folder
+        self._made = {self._folder}
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -298,13 +301,13 @@ class _Writer:
             parts = path_parts(message.name, self._limits.depth)
             if not self._limits.shared and any(map(is_left_behind, parts)):
                 return
-            self._path = self._folder.joinpath(*parts)
+            self._path = "/".join((self._folder, *parts))
             with names_refused():
                 if isinstance(message, FolderTold):
                     self._make(self._path)
                     return
-                self._make(self._path.parent)
-                self._file = self._path.open("xb", buffering=0)
+                self._make(_around(self._path))
+                self._file = open(self._path, "xb", buffering=0)  # noqa: PTH123, SIM115
         except PathError as refusal:
             if isinstance(message, Began):  # of a folder, its members are told
                 self._told.add(message.name, refusal.reason)
@@ -314,24 +317,27 @@ class _Writer:
         self.close()
         self._told.add(message.name, message.reason)
         with contextlib.suppress(PathError), names_refused():
-            path = self._folder.joinpath(*path_parts(message.name, self._limits.depth))
+            path = "/".join((self._folder, *path_parts(message.name, self._limits.depth)))
             self._remove(path)
             if message.is_folder:
                 self._make(path)
 
-    def _remove(self, path: Path) -> None:
+    def _remove(self, path: str) -> None:
         """Remove a file or a folder that was written here, if there is one."""
-        if path.is_file():
-            self.size -= path.stat().st_size
-            path.unlink()
-        for place, _, names in os.walk(path):
-            folder = Path(place)
-            self._made.discard(folder)
-            self.size -= sum((folder / name).stat().st_size for name in names)
-        if path.is_dir():
-            shutil.rmtree(path)
+        if Path(path).is_file():
+            self._remove_file(Path(path))
+        for place, _, names in os.walk(path, topdown=False):
+            self._made.discard(place)
+            for name in names:
+                self._remove_file(Path(place, name))
+            Path(place).rmdir()
 
-    def _make(self, folder: Path) -> None:
+    def _remove_file(self, path: Path) -> None:
+        self.size -= path.stat().st_size
+        path.unlink()
+        self._pace.step()
+
+    def _make(self, folder: str) -> None:
         """Make a folder and those around it; each counts as a file.
 
         4,000 files with a path of their own each were 40,000 folders.
@@ -339,17 +345,21 @@ class _Writer:
         missing = []
         while folder not in self._made:
             missing.append(folder)
-            folder = folder.parent
+            folder = _around(folder)
         for each in reversed(missing):
-            each.mkdir(exist_ok=True)
+            Path(each).mkdir(exist_ok=True)
             self._made.add(each)
         self.files += len(missing)
 
     def _drop(self) -> None:
         """Remove what was written of a member that is left out in its middle."""
         if self._file is not None:
-            self._path.unlink()
+            Path(self._path).unlink()
         self.close()
+
+
+def _around(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 class LeftOutList:

@@ -23,6 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
@@ -41,7 +42,7 @@ from grader.lms.layouts import read_layout
 from grader.lms.placing import ClassRoom, StudentRoom, files_in, place_files
 from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
 from grader.lms.times import moment_of, settled
-from grader.progress import Progress, Silent
+from grader.progress import Pace, Progress, Silent
 from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute
 
@@ -439,8 +440,9 @@ class _Work:
         rows = sorted(zip(handed_in, claims, strict=True), key=lambda row: _stamp(row[0].at))
         for done, (each, (owner, doubt)) in enumerate(rooms.in_turn(rows)):
             name = self._folder_of(each, owner, doubt)
-            self._progress.step(done, len(rows))
-            self._take(each, _Owner(owner, doubt, name), source, rooms.of(each))
+            tell = partial(self._progress.step, done, len(rows))
+            tell()
+            self._take(each, _Owner(owner, doubt, name), source, rooms.of(each), Pace(tell))
 
     def _claims(self, handed_in: Sequence[Delivery]) -> list[tuple[RosterPerson | None, Doubt]]:
         """Return whose each is; nobody's where two of one source would be one student's."""
@@ -486,14 +488,16 @@ class _Work:
             self._folders[identity] = name
         return self._folders[identity]
 
-    def _take(self, handed_in: Delivery, owner: _Owner, source: str, room: StudentRoom) -> None:
+    def _take(
+        self, handed_in: Delivery, owner: _Owner, source: str, room: StudentRoom, pace: Pace
+    ) -> None:
         """Take one student's, unless it is there or was."""
         name = owner.folder
         incoming = self._output / _INCOMING / name
         _remove(incoming)
         incoming.mkdir(parents=True)
-        left_out = place_files(handed_in, incoming, self._reader, room)
-        digest = _digest(incoming)
+        left_out = place_files(handed_in, incoming, self._reader, room, pace)
+        digest = _digest(incoming, pace)
         self._note_time(name, handed_in)
         before = self._students.get(name)
         if before is not None and _is_known(before, digest, handed_in.at):
@@ -503,7 +507,7 @@ class _Work:
         is_last = before is None or not handed_in.at or _is_later(handed_in, before)
         moved = ""
         if is_last:
-            place, moved = self._put(incoming, name, digest)
+            place, moved = self._put(incoming, name, digest, pace)
         else:
             place = self._put_aside(incoming, name)
         attempt = CollectedAttempt(
@@ -512,14 +516,16 @@ class _Work:
         self._students[name] = _with_attempt(before, attempt, handed_in, owner, moved)
         self._note("new" if before is None else "replaced" if is_last else "unchanged", name)
 
-    def _put(self, incoming: Path, name: str, digest: str) -> tuple[str, str]:
+    def _put(self, incoming: Path, name: str, digest: str, pace: Pace) -> tuple[str, str]:
         """Put a folder where it counts; what is there, unless it is the same, goes aside.
 
         Returns where it is, and where that went.
         """
         place, moved = self._output / SUBMISSIONS / name, ""
         place.parent.mkdir(parents=True, exist_ok=True)
-        if place.is_dir() and _digest(place) == digest:  # a call was killed after it put it there
+        if (
+            place.is_dir() and _digest(place, pace) == digest
+        ):  # a call was killed after it put it there
             _remove(incoming)
         else:
             if place.is_dir():
@@ -700,13 +706,14 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name.casefold())
 
 
-def _digest(folder: Path) -> str:
+def _digest(folder: Path, pace: Pace) -> str:
     """Return the SHA-256 of the names and bytes of a folder's files."""
     digest = hashlib.sha256()
     for path in files_in(folder):
         name = os.fsencode(path.relative_to(folder).as_posix())
         digest.update(len(name).to_bytes(8, "big") + name)
         digest.update(_digest_of_file(path))
+        pace.step()
     return digest.hexdigest()
 
 

@@ -20,8 +20,9 @@ as two students' is nobody's.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -113,17 +114,21 @@ def _entries(folder: Path) -> list[Path]:
     return [each for each in found if not is_left_behind(each.name) and not each.is_symlink()]
 
 
-def _files(path: Path, base: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the plain files of a folder, or a file itself, with their names below `base`."""
-    if path.is_dir():
-        for each in _entries(path):
-            yield from _files(each, base)
-    elif path.is_file():
-        yield path, path.relative_to(base).as_posix()
-
-
 def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
-    return tuple(_files(folder, folder))
+    """Return the plain files of a folder, in order, with their names below it."""
+    found: list[tuple[tuple[str, ...], str]] = []
+    pending: list[tuple[tuple[str, ...], str]] = [((), str(folder))]
+    while pending:
+        parts, place = pending.pop()
+        with os.scandir(place) as entries:
+            for each in entries:
+                if is_left_behind(each.name) or each.is_symlink():
+                    continue
+                if each.is_dir():
+                    pending.append(((*parts, each.name), each.path))
+                elif each.is_file():
+                    found.append(((*parts, each.name), each.path))
+    return tuple((Path(path), "/".join(parts)) for parts, path in sorted(found))
 
 
 # Digits are ASCII's throughout: systems write no others, and a number that somebody spelt with

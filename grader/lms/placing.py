@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +31,7 @@ from grader.lms.archives import (
     unpack,
 )
 from grader.lms.delivery import Delivery
+from grader.progress import Pace
 from grader.reading.reader import SubmissionReader
 
 _NESTED = 2
@@ -100,6 +102,10 @@ class StudentRoom:
         """Say whether a file may be moved and need not be copied; it is asked once for each use."""
         return self._shared.is_last_use(path)
 
+    def may_move_all(self, handed_in: Delivery) -> bool:
+        """Say whether all files of this student may be moved."""
+        return self._shared.has_once(handed_in)
+
     def _take(self, files: int, size: int, seconds: float) -> None:
         self._files -= files
         self._shared.spare_files -= max(files - self._own_files, 0)
@@ -134,6 +140,10 @@ class ClassRoom:
         self._uses[path] -= 1
         return self._uses[path] == 0
 
+    def has_once(self, handed_in: Delivery) -> bool:
+        """Say whether all files of somebody may be moved."""
+        return all(self._uses[path] == 1 for path, _ in handed_in.files)
+
     def of(self, handed_in: Delivery) -> StudentRoom:
         """Return a student's part: an equal one, or by what is packed in it."""
         size = max(self._share, int(self._ratio * self._sizes[id(handed_in)]))
@@ -156,15 +166,21 @@ def _is_slow(path: Path) -> bool:
 
 
 def place_files(
-    handed_in: Delivery, folder: Path, reader: Callable[[], SubmissionReader], room: StudentRoom
+    handed_in: Delivery,
+    folder: Path,
+    reader: Callable[[], SubmissionReader],
+    room: StudentRoom,
+    pace: Pace,
 ) -> tuple[LeftOut, ...]:
     """Copy what was handed in into a folder; archives in it are unpacked in place of them."""
     left_out, taken = LeftOutList(), Counter[Path]()
-    for path, name in handed_in.files:
+    for path, name in () if _move_whole(handed_in, folder, room, pace) else handed_in.files:
+        pace.step()
         refused = _place(path, folder, name, taken, moves=room.may_move(path))
         if refused is not None:
             left_out.add(name, refused)
     found = files_in(folder)
+    pace.step()
     packed = [each for each in found if is_archive(each.name)]
     for _ in range(_NESTED):
         inside: list[Path] = []
@@ -184,8 +200,41 @@ def place_files(
 
 def files_in(folder: Path) -> list[Path]:
     """Return the files in a folder that was made here, in order; none where it is a file."""
-    walk = os.walk(folder)
-    return sorted(Path(place, name) for place, _, names in walk for name in names)
+    found = (f"{place}/{name}" for place, _, names in os.walk(folder) for name in names)
+    # As Paths are ordered, but ten times as fast.
+    return [Path(each) for each in sorted(found, key=lambda each: each.split("/"))]
+
+
+def _move_whole(handed_in: Delivery, folder: Path, room: StudentRoom, pace: Pace) -> bool:
+    """Move what is in a folder that was unpacked for one student. Returns whether it was moved.
+
+    One by one, 24,000 files in folders of their own were 48,000 folders to be made, and as many to
+    be removed. A single file may lie beside everybody else's: their folder is not looked through.
+    """
+    if len(handed_in.files) < 2 or not room.may_move_all(handed_in):
+        return False
+    path, name = handed_in.files[0]
+    around = Path(str(path).removesuffix(f"/{name}"))
+    if not _are_in(around, handed_in.files) or _count_files(around) != len(handed_in.files):
+        return False
+    for each in around.iterdir():
+        each.rename(folder / each.name)
+        pace.step()
+    return True
+
+
+def _are_in(folder: Path, files: Sequence[tuple[Path, str]]) -> bool:
+    """Say whether these are different files in a folder, by names that a student's may have."""
+    top, names = f"{folder}/", {name for _, name in files}
+    with suppress(PathError):
+        for name in names:
+            path_parts(name, _DEPTH)
+        return len(names) == len(files) and all(str(path) == top + name for path, name in files)
+    return False
+
+
+def _count_files(folder: Path) -> int:
+    return sum(len(names) for _, _, names in os.walk(folder))
 
 
 def _place(

@@ -82,7 +82,7 @@ def test_the_pipeline_keeps_to_the_published_schema(tmp_path: Path, choices: Cho
 
 def test_the_projects_own_workflows_keep_to_it_too() -> None:
     paths = sorted((ROOT / ".github/workflows").glob("*.yml"))
-    assert ["ci.yml", "grade.yml"] == [path.name for path in paths]
+    assert ["ci.yml", "grade.yml", "nightly.yml"] == [path.name for path in paths]
     validate("--builtin-schema", "vendor.github-workflows", *map(str, paths))
 
 
@@ -142,6 +142,17 @@ class TestWorkflow:
         for document in workflows(tmp_path):
             for job in document["jobs"].values():
                 assert [] == [step for step in job["steps"] if "${{" in step.get("run", "")]
+
+    def test_what_the_nightly_searches_said_is_kept_whatever_they_found(self) -> None:
+        document = load(ROOT / ".github/workflows/nightly.yml")
+        steps = document["jobs"]["search"]["steps"]
+        (searching,) = (at for at, e in enumerate(steps) if "make nightly" in e.get("run", ""))
+        (keeping,) = (at for at, e in enumerate(steps) if "upload-artifact@" in e.get("uses", ""))
+        assert searching < keeping
+        assert ("always()", "build/nightly") == (
+            steps[keeping]["if"],
+            steps[keeping]["with"]["path"],
+        )
 
     def test_only_pages_are_kept(self, tmp_path: Path) -> None:
         """The reports themselves hold the seed and hidden checks."""

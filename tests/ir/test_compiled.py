@@ -85,6 +85,59 @@ def test_a_negative_modulus_leaves_the_buffer_as_machine_code() -> None:
     assert "f: index of local" == find_wild_access(index_of(*WRONG["negative modulus"]))
 
 
+def loops_of(
+    first: tuple[int, int],
+    inner: Callable[[Any], tuple[Any, Any]],
+    offset: Callable[[Any], Any] = lambda i: i,
+) -> Any:
+    """Return B[j] = A[j] in two loops: over a range, and from and to what its variable gives."""
+    low, high = first
+
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+        for i in range(low, high):
+            for k in range(2):
+                for j in range(inner(offset(i) + k)[0], inner(offset(i) + k)[1]):
+                    B[j] = A[j]
+
+    return tvm.IRModule({"f": f.with_attr("global_symbol", "f")})
+
+
+MOVED = {
+    "begins at another's variable": loops_of((4, 6), lambda i: (i - 4, i)),
+    "ends at another's variable": loops_of((8, 12), lambda i: (1, i)),
+    "begins far from another's": loops_of((64, 66), lambda i: (i - 64, i - 62)),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_tvm_counts_from_another_number_is_not_proven(name: str) -> None:
+    """TVM counts loops from 0, and does not say so to the bounds of loops within them."""
+    unproven = facts(MOVED[name]).unproven
+    assert unproven is not None
+    assert "loop" == unproven.code
+
+
+def test_a_loop_that_is_moved_leaves_the_buffer_as_machine_code() -> None:
+    """It read item -64 of 16."""
+    assert "f: index of A" == find_wild_access(MOVED["begins far from another's"])
+
+
+@pytest.mark.parametrize(
+    "inner", [lambda i: (0, i), lambda i: (2, 12)], ids=["from zero", "between numbers"]
+)
+def test_other_loops_within_one_that_begins_elsewhere_are_proven(inner: Any) -> None:
+    module = loops_of((4, 6), inner)
+    assert facts(module).unproven is None
+    assert "" == find_wild_access(module)
+
+
+def test_a_loop_from_the_variable_of_one_that_begins_at_0_is_proven() -> None:
+    module = loops_of((0, 4), lambda i: (i + 1, i + 4))
+    assert facts(module).unproven is None
+    assert "" == find_wild_access(module)
+
+
 @DRAWN
 @given(programs(LONG_TYPES))
 def test_no_proven_program_leaves_its_buffers(module: Any) -> None:
