@@ -329,33 +329,25 @@ def load_report(path: Name) -> Report:
         return decode_report(content)
     except msgspec.DecodeError as error:
         raise UsageError(
-            say(
-                "{path} is not a report of version {version}: {error}.",
-                path=str(path.name),
-                version=str(version),
-                error=str(error),
-            ),
-            say("Name a file that `grader run --json` or `grader batch` wrote, as it was written."),
+            say("not-report-version", path=str(path.name), version=str(version), error=str(error)),
+            say("name-file-that-grader-run-json-or-grader"),
         ) from None
 
 
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise UsageError(
-                say("There is no file {path}.", path=str(path)),
-                say("Check the name and the folder."),
-            )
+            raise UsageError(say("there-no-file", path=str(path)), say("check-name-and-folder"))
         with path.open("rb") as file:
             content = file.read(REPORT_LIMIT + 1)
     except OSError as error:
         raise UsageError(
-            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror))
+            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror))
         ) from None
     if len(content) > REPORT_LIMIT:
         most = REPORT_LIMIT // 2**20
-        message = say("{path} is larger than {most} MB.", path=path.name, most=most)
-        raise UsageError(message, say("Grade it again."))
+        message = say("larger-than-mb", path=path.name, most=most)
+        raise UsageError(message, say("grade-again"))
     return content
 
 
@@ -364,12 +356,12 @@ def _other_version(name: str, version: int) -> tuple[Text, Text]:
     values: dict[str, str | int] = {"path": name, "version": version, "current": SCHEMA_VERSION}
     if version > SCHEMA_VERSION:
         return (
-            say("{path} is a report of a later version ({version}); this is {current}.", **values),
-            say("Use the grader that wrote it, or a later one."),
+            say("report-later-version", **values),
+            say("use-grader-that-wrote-or-later-one"),
         )
     return (
-        say("{path} is a report of an earlier version ({version}); this is {current}.", **values),
-        say("Grade the submission again, or use the grader that wrote it."),
+        say("report-earlier-version", **values),
+        say("grade-submission-again-or-use-grader"),
     )
 
 
@@ -384,14 +376,13 @@ def _check_version(content: bytes, path: Path) -> int:
         found = msgspec.json.decode(content, type=prepared(_Versioned))
     except (msgspec.DecodeError, RecursionError):
         raise UsageError(
-            say("{path} is not a report.", path=str(path.name)),
-            say("Name a file that `grader run --json` or `grader batch` wrote."),
+            say("not-report", path=str(path.name)), say("name-file-that-grader-run-json")
         ) from None
     version = found.schema_version
     if found.rows is not None:
         raise UsageError(
-            say("{path} is the overview of a batch, not a report.", path=str(path.name)),
-            say("Name one of the reports in it, such as ada/hw.json."),
+            say("overview-batch-not-report", path=str(path.name)),
+            say("name-one-reports-in-such-as-ada"),
         )
     if version not in READABLE:
         raise UsageError(*_other_version(path.name, version))

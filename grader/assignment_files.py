@@ -95,19 +95,19 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CourseError(
-            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror)),
-            say("Check the path."),
+            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror)),
+            say("check-path"),
         ) from None
 
 
 def _invalid(path: Path, error: Exception, content: bytes) -> MistakeError:
     told = _BEGINS_WITH_A_MARK if content.startswith(BOM_UTF8) else told_refusal(error, Assignment)
-    problem = say("it is not a valid assignment: {error}.", error=told)
+    problem = say("not-valid-assignment", error=told)
     line = find_line(content.decode("utf-8", "replace"), str(error))
-    return MistakeError(Mistake("toml", path, line, problem, say("See docs/assignment.md.")))
+    return MistakeError(Mistake("toml", path, line, problem, say("see-docs-assignment-md")))
 
 
-_BEGINS_WITH_A_MARK = say("it starts with a byte order mark: save it as UTF-8 without BOM")
+_BEGINS_WITH_A_MARK = say("starts-with-byte-order-mark-save")
 
 
 # --- where in a TOML file -------------------------------------------------------------------------
@@ -232,8 +232,8 @@ def load_given(folder: Path) -> GivenForms:
         return _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
         raise CourseError(
-            say("{path} cannot be read: {error}", path=str(path), error=str(error)),
-            say("Make it again with tools/make_given.py; see docs/assignment.md."),
+            say("path-cannot-read-error", path=str(path), error=str(error)),
+            say("make-again-with-tools-make-given-py"),
         ) from error
 
 

@@ -104,8 +104,8 @@ class Course(msgspec.Struct, frozen=True):
         if slug not in found:
             known = ", ".join(sorted(found)) or "none"
             raise UsageError(
-                say("There is no assignment called {slug!r} in this course.", slug=slug),
-                say("Known: {known}.", known=known),
+                say("there-no-assignment-called-in-this-course", slug=slug),
+                say("known", known=known),
             )
         return found[slug]
 
@@ -140,12 +140,12 @@ def load_course(root: Path) -> Course:
         assignment = load_assignment(path)
         if assignment.slug != path.parent.name:
             told = say(
-                "The folder {path} contains an assignment named {slug}.",
+                "folder-contains-assignment-named",
                 path=str(path.parent.name),
                 slug=str(assignment.slug),
             )
             line = find_line(path.read_text(encoding="utf-8"), "`slug`")
-            hint = say("Give both the same name.")
+            hint = say("give-both-same-name")
             raise MistakeError(Mistake("folder_name", path, line, told, hint))
         found[assignment.slug] = CourseAssignment(assignment, path.parent)
         for file in variant_files(path):
@@ -153,10 +153,7 @@ def load_course(root: Path) -> Course:
             variant = load_variant(file, path, slug)
             variants[slug] = CourseAssignment(variant, path.parent, file.parent)
     if not found:
-        raise CourseError(
-            say("No assignment was found."),
-            say("Run in a course folder, or name one with --course DIR."),
-        )
+        raise CourseError(say("no-assignment-found"), say("run-in-course-folder-or-name-one"))
     return Course(root, found, variants)
 
 
@@ -198,11 +195,7 @@ def choose_assignment(
     if demanded is not None:
         chosen = course.get(demanded)
         if declared not in (None, demanded, chosen.folder.name):
-            return chosen, say(
-                "The notebook names {declared}; it was graded as {demanded}.",
-                declared=declared,
-                demanded=demanded,
-            )
+            return chosen, say("notebook-names-graded", declared=declared, demanded=demanded)
         return chosen, NOTHING
     if declared in course.assignments:
         return course.assignments[declared], NOTHING
@@ -215,34 +208,19 @@ def _by_entry_points(
     recognised = recognise(course, defined_names(submission.sources))
     if recognised is not None:
         if declared is None:
-            return recognised, say(
-                "The assignment was recognised by its entry points; the notebook's metadata "
-                "do not name one."
-            )
+            return recognised, say("assignment-recognised-by-entry-points-notebooks-metadata-do")
         return recognised, say(
-            "The assignment was recognised by its entry points; the notebook's metadata name "
-            "{declared}.",
-            declared=declared,
+            "assignment-recognised-by-entry-points-notebooks-metadata", declared=declared
         )
     known = ", ".join(sorted(course.assignments))
     if submission.problem:
         raise UsageError(
-            say(
-                "{submission} cannot be graded: {reason}.",
-                submission=submission.name,
-                reason=clause(submission.problem),
-            ),
-            join(
-                submission.hint,
-                say("With --assignment SLUG it gets a report with 0 points."),
-            ),
+            say("cannot-graded", submission=submission.name, reason=clause(submission.problem)),
+            join(submission.hint, say("with-assignment-slug-gets-report")),
         )
     raise UsageError(
-        say(
-            "No assignment found: {submission} does not name one.",
-            submission=str(submission.name),
-        ),
-        say("Name it with --assignment SLUG: {known}.", known=str(known)),
+        say("no-assignment-found-does-not-name-one", submission=str(submission.name)),
+        say("name-with-assignment-slug", known=str(known)),
     )
 
 

@@ -52,9 +52,7 @@ def blaming(
         raise
     except (Exception, SystemExit) as error:
         where, at = _place_of(error, path)
-        told = say(
-            "it raises {error}: {message}.", error=type(error).__name__, message=_said(error)
-        )
+        told = say("raises", error=type(error).__name__, message=_said(error))
         raise fault(code, where, at or line, told, hint) from error
 
 
@@ -85,8 +83,8 @@ def import_file(path: Path, name: str) -> ModuleType:
             "file_missing",
             path,
             None,
-            say("There is no {file} in {folder}.", file=path.name, folder=path.parent.name),
-            say("Write it; docs/assignment.md describes its contents."),
+            say("there-no-in", file=path.name, folder=path.parent.name),
+            say("write-docs-assignment-md-describes-contents"),
         )
     module = importlib.util.module_from_spec(spec)
     try:
@@ -100,11 +98,7 @@ def import_file(path: Path, name: str) -> ModuleType:
 
 
 def _on_import() -> Text:
-    return say(
-        "grader imports it with the packages of {python}: fix the line, or install the "
-        "missing package there.",
-        python=sys.executable,
-    )
+    return say("grader-imports-with-packages-fix-line", python=sys.executable)
 
 
 def _unparsed(path: Path, error: SyntaxError) -> MistakeError:
@@ -112,8 +106,8 @@ def _unparsed(path: Path, error: SyntaxError) -> MistakeError:
         "python_syntax",
         Path(error.filename or path),
         error.lineno,
-        say("it is not Python: {message}.", message=_said(error)),
-        say("Fix the line, or the bracket or quotation mark before it that was not closed."),
+        say("not-python", message=_said(error)),
+        say("fix-line-or-bracket-or-quotation-mark"),
     )
 
 
@@ -160,25 +154,25 @@ def _missing_function(
         "function_missing",
         path,
         None,
-        say("oracle.py has no function called {name}.", name=name),
-        say("Define it as def {signature}. It returns {result}.", **_form_of(name, table)),
+        say("oracle-py-has-no-function-called", name=name),
+        say("define-as-def-returns", **_form_of(name, table)),
     )
 
 
 def _form_of(name: str, table: Computation | OracleOptions | None) -> dict[str, Text]:
     """Return how a function of an oracle is declared, and what it returns."""
     if table is None:
-        result = say("what the timed function gives, with an axis over calls before the others")
+        result = say("what-timed-function-gives-with-axis-over")
         return {"signature": foreign(f"{name}(variant, *arrays)"), "result": result}
     if isinstance(table, OracleOptions):
         shape = ", ".join(map(str, ("n", *table.output_shape)))
-        result = say("one array of shape ({shape})", shape=shape)
+        result = say("one-array-shape", shape=shape)
         return {"signature": foreign(f"{name}(parameters, inputs)"), "result": result}
     arguments = [each.name or f"argument{i}" for i, each in enumerate(table.arguments)]
     shapes = [f"(cases, {each.spelled[1:-1]})".replace(", )", ")") for each in table.outputs]
     return {
         "signature": foreign(f"{name}({', '.join(['parameters', *arguments])})"),
-        "result": say("for each output an array of shape {shapes}", shapes=", ".join(shapes)),
+        "result": say("for-each-output-array-shape", shapes=", ".join(shapes)),
     }
 
 
@@ -192,7 +186,7 @@ def _guarded(
     def call(*arguments: Any, **options: Any) -> Any:
         _demand_signature(function, path, table, arguments, options)
         hint = say(
-            "It was called with {arguments}. Call it with arrays of these shapes to see why.",
+            "called-with-call-with-arrays-these-shapes",
             arguments=", ".join(map(_shown, arguments)) or "nothing",
         )
         with blaming(path, hint, line):
@@ -227,8 +221,8 @@ def _demand_signature(
             "signature",
             path,
             line_of(function),
-            say("{name} cannot be called: {message}.", name=function.__name__, message=str(error)),
-            say("Declare it as def {signature}.", **form),
+            say("cannot-called", name=function.__name__, message=str(error)),
+            say("declare-as-def", **form),
         ) from error
 
 
@@ -243,14 +237,12 @@ def _array(value: Any, path: Path, line: int | None, name: str) -> Any:
     """Return an output as an array of numbers. Raises MistakeError."""
     import numpy as np  # commands that run no oracle need not wait for it
 
-    hint = say(
-        "Return an array of NumPy's; of a tensor of PyTorch's it is `tensor.detach().numpy()`."
-    )
+    hint = say("return-array-numpys-tensor-pytorchs-tensor-detach")
     with blaming(path, hint, line, code="no_array"):
         array = np.asarray(value)
     if array.dtype.kind not in _NUMBERS:
         what = str(array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
-        told = say("{name} returns {what}, not an array of numbers.", name=name, what=what)
+        told = say("returns-not-array-numbers", name=name, what=what)
         raise fault("no_array", path, line, told, hint)
     return array
 
@@ -274,18 +266,15 @@ def demand_shapes(
     if found == wanted:
         return
     told = say(
-        "{name} returns arrays of shapes {found}; {wanted} is required.",
+        "returns-arrays-shapes-required",
         name=name,
         found=", ".join(map(str, found)),
         wanted=", ".join(map(str, wanted)),
     )
     if [math.prod(each) for each in found] == [math.prod(each) for each in wanted]:
-        hint = say("It has the right number of elements: reshape it, or transpose its axes.")
+        hint = say("has-right-number-elements-reshape-or-transpose")
     else:
-        hint = say(
-            "The first axis is the cases; the others are `outputs`, or `output_shape`, in "
-            "assignment.toml."
-        )
+        hint = say("first-axis-cases-others-outputs-or-output")
     raise fault("shape", path, line, told, hint)
 
 
@@ -301,25 +290,23 @@ def find_maker(module: ModuleType, path: Path, name: str) -> Callable[[int], Any
             "model",
             path,
             _assigned(path, "MODELS"),
-            say("models.py has no model called {name!r}.", name=name),
+            say("models-py-has-no-model-called", name=name),
             say(
-                "MODELS is a dictionary of functions of a seed; it has: {known}.",
+                "models-dictionary-functions-seed-has",
                 known=", ".join(sorted(map(str, known))) or "nothing",
             ),
         )
     make = known[name]
 
     def made(seed: int) -> Any:
-        hint = say("It is called with a number, the seed: draw the weights from it.")
+        hint = say("called-with-number-seed-draw-weights")
         with blaming(path, hint, line_of(make)):
             model = make(seed)
         if not callable(getattr(model, "eval", None)) or not hasattr(model, "state_dict"):
             told = say(
-                "the function for {name!r} returns {what}, not a module of PyTorch's.",
-                name=name,
-                what=type(model).__name__,
+                "function-for-returns-not-module-pytorchs", name=name, what=type(model).__name__
             )
-            raise fault("model", path, line_of(make), told, say("Return a torch.nn.Module."))
+            raise fault("model", path, line_of(make), told, say("return-torch-nn-module"))
         return model
 
     return made

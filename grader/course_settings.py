@@ -63,12 +63,12 @@ def load_settings(root: Path) -> CourseSettings:
     except (FileNotFoundError, NotADirectoryError):
         return CourseSettings()
     except OSError as error:
-        told = say("it cannot be read ({reason})", reason=str(error.strerror))
+        told = say("cannot-read-reason", reason=str(error.strerror))
         raise _mistake(path, None, told) from None
     if len(content) > _LARGEST:
-        raise _mistake(path, None, say("it is larger than 64 kB"))
+        raise _mistake(path, None, say("larger-than-64-kb"))
     if content.startswith(BOM_UTF8):
-        mark = say("it starts with a byte order mark: save it as UTF-8 without BOM")
+        mark = say("starts-with-byte-order-mark-save")
         raise _mistake(path, 1, mark)
     try:
         return msgspec.toml.decode(content, type=prepared(CourseSettings))
@@ -78,5 +78,5 @@ def load_settings(root: Path) -> CourseSettings:
 
 
 def _mistake(path: Path, line: int | None, told: Text) -> MistakeError:
-    problem = say("it is not valid: {error}.", error=told)
-    return MistakeError(Mistake("toml", path, line, problem, say("See docs/gradebook.md.")))
+    problem = say("not-valid", error=told)
+    return MistakeError(Mistake("toml", path, line, problem, say("see-docs-gradebook-md")))

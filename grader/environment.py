@@ -93,8 +93,8 @@ def need_for_marking() -> None:
     lacking = [name for name in FOR_MARKING if importlib.util.find_spec(name) is None]
     if lacking:
         raise UsageError(
-            say("Marking by hand needs {missing}, too.", missing=", ".join(lacking)),
-            say("Install the same wheel with its extra: pip install 'FILE.whl[grading,marking]'"),
+            say("marking-by-hand-needs-too", missing=", ".join(lacking)),
+            say("install-same-wheel-with-extra-pip"),
         )
 
 
@@ -104,11 +104,8 @@ def only_self_check(missing: Iterable[str]) -> UsageError:
     A notebook would be graded all the same, and lose all points where its imports fail.
     """
     return UsageError(
-        say(
-            "Only the self-check is installed: grading needs {missing}, too.",
-            missing=", ".join(missing),
-        ),
-        say("Install the same wheel with its extra: pip install 'FILE.whl[grading]'"),
+        say("only-self-check-installed-grading-needs-too", missing=", ".join(missing)),
+        say("install-same-wheel-with-extra-pip-install"),
     )
 
 
@@ -116,8 +113,8 @@ def need_cluster() -> None:
     """Raise UsageError where what a cluster needs is not installed."""
     if importlib.util.find_spec("distributed") is None:
         raise UsageError(
-            say("A cluster needs {missing}, too.", missing="distributed"),
-            say("Install the same wheel with its extra: pip install 'FILE.whl[grading,cluster]'"),
+            say("cluster-needs-too", missing="distributed"),
+            say("install-same-wheel-with-extra-pip-install-file"),
         )
 
 
@@ -195,7 +192,4 @@ def missing_import(preamble: str, name: str) -> Text:
     statement = bound_names(preamble).get(name)
     if statement is None:
         return NOTHING
-    return say(
-        "The assignment's own notebook imports it: put `{statement}` before this.",
-        statement=statement,
-    )
+    return say("assignments-own-notebook-imports-put-before", statement=statement)

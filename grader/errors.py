@@ -127,7 +127,7 @@ class MistakeError(CourseError):
 
     def __init__(self, mistake: Mistake) -> None:
         place = mistake.place
-        super().__init__(say("{place}: {problem}", place=place, problem=mistake.problem))
+        super().__init__(say("place-problem", place=place, problem=mistake.problem))
         self.mistake = mistake
         self.hint = mistake.hint
 

@@ -31,7 +31,7 @@ from grader.language import Text, say
 ROOM = 4 * 2**20
 """Bytes that a place must have room for: most reports are smaller."""
 
-REPORT = say("the report")
+REPORT = say("report")
 
 _STANDARD = (1, 2)
 _NO_PROBE = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
@@ -100,26 +100,18 @@ def rescue(content: bytes, suffix: str) -> Text:
         if place:
             Path(place).unlink()
         print(content.decode(errors="replace"), file=sys.stderr, flush=True)
-        return say(
-            "It is printed above instead, so that nothing is lost: free some space, and copy it."
-        )
-    return say("It is kept in {place} instead: free some space, and move it.", place=place)
+        return say("printed-above-instead-so-that-nothing-lost")
+    return say("kept-in-instead-free-some-space", place=place)
 
 
 def unwritable(path: Path, error: OSError, what: Text = REPORT) -> UsageError:
     """Return what is said of a place that cannot be written to."""
-    hint = say("Name another place, in a folder that exists and can be written to.")
+    hint = say("name-another-place-in-folder-that-exists")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = say("Free some space there, or name another place.")
+        hint = say("free-some-space-there-or-name-another")
     reason = error.strerror or type(error).__name__
     return UsageError(
-        say(
-            "Cannot write {what} to {path}: {reason}.",
-            what=what,
-            path=str(path),
-            reason=str(reason),
-        ),
-        hint,
+        say("cannot-write-what-path-reason", what=what, path=str(path), reason=str(reason)), hint
     )
 
 
@@ -217,8 +209,8 @@ def temporary_folder() -> str:
         return tempfile.gettempdir()
     except FileNotFoundError:
         raise MachineError(
-            say("No folder for temporary files is writable."),
-            say("Free space in the folder for temporary files, or set TMPDIR to another."),
+            say("no-folder-for-temporary-files-writable"),
+            say("free-space-in-folder-for-temporary-files"),
         ) from None
 
 

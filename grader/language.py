@@ -212,7 +212,7 @@ class Enumeration(Joined):
     __slots__ = ()
 
     def _between(self, language: str) -> str:
-        return say(", ").in_(language)
+        return say("comma").in_(language)
 
 
 class Clauses(Joined):

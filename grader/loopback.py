@@ -129,10 +129,8 @@ def listening(port: int) -> Iterator[socket.socket]:
             listener.listen()  # who is given the address may ask before the server does
         except OSError as error:
             raise UsageError(
-                say(
-                    "Port {port} is not available: {reason}.", port=port, reason=str(error.strerror)
-                ),
-                say("Leave out --port for a free one."),
+                say("port-not-available", port=port, reason=str(error.strerror)),
+                say("leave-out-port-for-free-one"),
             ) from None
         yield listener
 

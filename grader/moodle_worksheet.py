@@ -66,11 +66,8 @@ def find_columns(table: ReadTable) -> Worksheet:
     if found is not None:
         return found
     raise UsageError(
-        say(
-            "This is not a Moodle grading worksheet: it has no column {names}.",
-            names=in_a_row(missing),
-        ),
-        say("Switch Moodle to English, download the grading worksheet, and name the file."),
+        say("this-not-moodle-grading-worksheet-has", names=in_a_row(missing)),
+        say("switch-moodle-english-download-grading-worksheet"),
     )
 
 

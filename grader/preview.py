@@ -166,7 +166,7 @@ class PreviewSession:
         except GraderError as error:
             return NotShown(error.message, error.hint)
         except OSError as error:  # a file that an editor is writing
-            return NotShown(foreign(str(error)), say("Save it again."))
+            return NotShown(foreign(str(error)), say("save-again"))
         except ValueError as error:
             # What is being graded when the command ends finds its processes gone.
             if not self._is_closed:
@@ -293,7 +293,7 @@ class _Pages:
         """Show the page of a notebook that is graded, as its student sees it."""
         found = self._session.graded(request.query_params.get("mutant", REFERENCE))
         if found is None:
-            return self._told(say("It is being graded."), say("The page opens by itself."))
+            return self._told(say("being-graded"), say("page-opens-by-itself"))
         if isinstance(found, NotShown):
             return self._told(*found)
         page = found.render("html", language=self._language)

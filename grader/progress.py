@@ -106,8 +106,8 @@ class TimeLeft:
         """Return how many of how many are done, and how long the others will take if known."""
         left = self.left(done, total)
         if not left:
-            return say("{done} of {total}", done=done, total=total)
-        return say("{done} of {total}, about {left} left", done=done, total=total, left=left)
+            return say("done-total", done=done, total=total)
+        return say("done-total-about-left", done=done, total=total, left=left)
 
     def left(self, done: int, total: int) -> Text:
         """Return about how long the others will take, such as "12 min"; nothing if unknown."""
@@ -124,8 +124,8 @@ def time_left(seconds: float, finished: int, rest: int) -> Text:
 def duration(seconds: float) -> Text:
     """Return a rough duration, such as "40 s", "12 min" or "2 h 5 min"."""
     if seconds < 60:
-        return say("{seconds} s", seconds=math.ceil(seconds / 10) * 10)
+        return say("s", seconds=math.ceil(seconds / 10) * 10)
     hours, minutes = divmod(math.ceil(seconds / 60), 60)
     if hours:
-        return say("{hours} h {minutes} min", hours=hours, minutes=minutes)
-    return say("{minutes} min", minutes=minutes)
+        return say("h-min", hours=hours, minutes=minutes)
+    return say("min", minutes=minutes)

@@ -36,16 +36,16 @@ class NotParsedError(Told):
 def parse(source: str) -> ast.Module:
     """Read a cell with a parser that refuses to nest too deep. Raises NotParsedError."""
     if len(source) > CELL_LIMIT:
-        raise NotParsedError(say("the cell is longer than {limit} characters", limit=CELL_LIMIT))
+        raise NotParsedError(say("cell-longer-than-characters", limit=CELL_LIMIT))
     try:
         with _WARNINGS, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the student's escapes, which are not ours
             return ast.parse(source)
     except SyntaxError as error:
         at = error.lineno or 1
-        raise NotParsedError(say("the cell is not Python: line {line}", line=at)) from None
+        raise NotParsedError(say("cell-not-python-line", line=at)) from None
     except (ValueError, RecursionError, MemoryError):
-        raise NotParsedError(say("the cell is not Python, or it nests too deep")) from None
+        raise NotParsedError(say("cell-not-python-or-nests-too-deep")) from None
 
 
 def cell_magic(source: str) -> str:

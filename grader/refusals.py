@@ -23,31 +23,31 @@ _STEP = re.compile(r"\.?([\w-]+)|\[(\d+|\.\.\.)\]")
 Place = tuple["str | int", ...]
 
 WORDS: dict[str, Text] = {
-    "array": say("a list in brackets"),
-    "bool": say("`true` or `false`"),
-    "date": say("a date"),
-    "datetime": say("a date with its time"),
-    "decimal": say("a number"),
-    "float": say("a number"),
-    "int": say("a whole number"),
-    "object": say("a table"),
-    "str": say("a text in quotation marks"),
-    "time": say("a time"),
+    "array": say("list-in-brackets"),
+    "bool": say("true-or-false"),
+    "date": say("date"),
+    "datetime": say("date-with-time"),
+    "decimal": say("number"),
+    "float": say("number"),
+    "int": say("whole-number"),
+    "object": say("table"),
+    "str": say("text-in-quotation-marks"),
+    "time": say("time"),
 }
 """What msgspec calls something, and what stands in a TOML file then."""
 
 FOUND: dict[str, Text] = {
     **WORDS,
-    "float": say("a number with a point"),
-    "str": say("a text"),
+    "float": say("number-with-point"),
+    "str": say("text"),
 }
 """The same for what stands there and should not: only a whole number is wanted in its place."""
 
 FORMS: dict[str, Text] = {
-    r"^[a-z][a-z0-9_-]*\Z": say("small letters, digits, - and _, with a letter first"),
-    r"^[^\W\d]\w*\Z": say("a Python name"),
-    r"^[*?]?[^\W\d][\w*?]*\Z": say("a Python name, in which * and ? are wildcards"),
-    r"^(?!\d)[\w*?]+\Z": say("a Python name, in which * and ? are wildcards"),
+    r"^[a-z][a-z0-9_-]*\Z": say("small-letters-digits-and-with-letter-first"),
+    r"^[^\W\d]\w*\Z": say("python-name"),
+    r"^[*?]?[^\W\d][\w*?]*\Z": say("python-name-in-which-and-wildcards"),
+    r"^(?!\d)[\w*?]+\Z": say("python-name-in-which-and-wildcards"),
 }
 """The regular expressions of assignments, in words."""
 
@@ -63,7 +63,7 @@ class _Complaint(NamedTuple):
 def told(error: Exception, kind: type) -> Text:
     """Return what is wrong with a document that is no `kind`: a clause, without a full stop."""
     if isinstance(error, UnicodeDecodeError):
-        return say("it is not UTF-8 text")
+        return say("not-utf-8-text")
     message = str(error).strip().rstrip(".")
     if not isinstance(error, msgspec.ValidationError):
         return _no_toml(message) if isinstance(error, msgspec.DecodeError) else foreign(message)
@@ -72,7 +72,7 @@ def told(error: Exception, kind: type) -> Text:
     clause = _clause(about, places(path), kind)
     if clause is None:
         return foreign(message)
-    return say("{clause} - at `{path}`", clause=clause, path=path) if path else clause
+    return say("at", clause=clause, path=path) if path else clause
 
 
 def places(path: str) -> Place:
@@ -85,11 +85,7 @@ def _index(number: str) -> int:
 
 
 def _no_toml(message: str) -> Text:
-    return say(
-        "it is not valid TOML ({message}): quote strings, write booleans as `true` or "
-        "`false`, and use each key once",
-        message=message,
-    )
+    return say("not-valid-toml-quote-strings-write-booleans", message=message)
 
 
 def _clause(about: str, place: Place, kind: type) -> Text | None:
@@ -139,8 +135,8 @@ def _unknown(complaint: _Complaint) -> Text:
     known = [each.encode_name for each in table.fields] if _is_table(table) else []
     meant = get_close_matches(key, known, n=1, cutoff=_ALIKE)
     if meant:
-        return say("there is no key `{key}` (did you mean `{meant}`?)", key=key, meant=meant[0])
-    return say("there is no key `{key}`; known: {known}", key=key, known=_listed(known))
+        return say("there-no-key-did-you-mean", key=key, meant=meant[0])
+    return say("there-no-key-known", key=key, known=_listed(known))
 
 
 def _is_table(kind: inspect.Type | None) -> TypeGuard[inspect.StructType]:
@@ -152,7 +148,7 @@ def _listed(words: list[str]) -> Text:
 
 
 def _missing(complaint: _Complaint) -> Text:
-    return say("the key `{key}` is missing", key=complaint.words[0])
+    return say("key-missing", key=complaint.words[0])
 
 
 def _of_another_type(complaint: _Complaint) -> Text | None:
@@ -160,33 +156,28 @@ def _of_another_type(complaint: _Complaint) -> Text | None:
     wanted = wanted.removesuffix(" | null")
     if wanted not in WORDS or found not in FOUND:
         return None
-    return say(
-        "`{key}` must be {wanted}, and is {found}",
-        key=complaint.key,
-        wanted=WORDS[wanted],
-        found=FOUND[found],
-    )
+    return say("must-and", key=complaint.key, wanted=WORDS[wanted], found=FOUND[found])
 
 
 def _bounded(complaint: _Complaint) -> Text:
     sign, bound = complaint.words
     limit = f"{float(bound):.12g}"
     if sign == ">=":
-        return say("`{key}` must be {limit} or more", key=complaint.key, limit=limit)
+        return say("must-or-more", key=complaint.key, limit=limit)
     if sign == "<=":
-        return say("`{key}` must be {limit} or less", key=complaint.key, limit=limit)
-    return say("`{key}` must be more than {limit}", key=complaint.key, limit=limit)
+        return say("must-or-less", key=complaint.key, limit=limit)
+    return say("must-more-than", key=complaint.key, limit=limit)
 
 
 def _empty(complaint: _Complaint) -> Text:
-    return say("`{key}` must not be empty", key=complaint.key)
+    return say("must-not-empty", key=complaint.key)
 
 
 def _of_another_form(complaint: _Complaint) -> Text | None:
     form = FORMS.get(ast.literal_eval(complaint.words[0]))
     if form is None:
         return None
-    return say("`{key}` must be {form}", key=complaint.key, form=form)
+    return say("must", key=complaint.key, form=form)
 
 
 def _of_other_words(complaint: _Complaint) -> Text | None:
@@ -194,7 +185,7 @@ def _of_other_words(complaint: _Complaint) -> Text | None:
     if not isinstance(kind, inspect.LiteralType):
         return None
     return say(
-        "`{key}` must be one of {known}, and is {found}",
+        "must-one-and",
         key=complaint.key,
         known=in_a_row(foreign(f'"{each}"') for each in kind.values),
         found=complaint.words[0],

@@ -61,16 +61,11 @@ def read_table(path: Path) -> ReadTable:
         ]
     except csv.Error as error:
         raise UsageError(
-            say(
-                "Line {line} of {name} is not CSV: {error}.",
-                line=reader.line_num + skipped,
-                name=path.name,
-                error=str(error),
-            ),
-            say("Export it as CSV again."),
+            say("line-not-csv", line=reader.line_num + skipped, name=path.name, error=str(error)),
+            say("export-as-csv-again"),
         ) from None
     if not found:
-        raise UsageError(say("{name} is empty.", name=path.name), say("Export it again."))
+        raise UsageError(say("empty", name=path.name), say("export-again"))
     (_, header), *others = found
     width = len(header)
     rows = [(row + [""] * width)[:width] for _, row in others]
@@ -94,22 +89,18 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
             content = file.read(_SIZE_LIMIT + 1)
     except OSError as error:
         raise UsageError(
-            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
-            say("Check the name."),
+            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("check-name"),
         ) from None
     if len(content) > _SIZE_LIMIT:
-        raise UsageError(
-            say("{name} is larger than 16 MB.", name=path.name),
-            say("Is this the file of one class?"),
-        )
+        raise UsageError(say("larger-than-16-mb", name=path.name), say("this-file-one-class"))
     mark = next((each for each in _ENCODINGS if content.startswith(each)), b"")
     encoding = _ENCODINGS.get(mark, "utf-8")
     try:
         return content[len(mark) :].decode(encoding), encoding, mark
     except UnicodeDecodeError:
         raise UsageError(
-            say("{name} is not text in UTF-8.", name=path.name),
-            say('Save it as "CSV UTF-8": otherwise names are wrong.'),
+            say("not-text-in-utf", name=path.name), say("save-as-csv-utf-8-otherwise-names")
         ) from None
 
 

@@ -32,20 +32,20 @@ from grader.report import (
 )
 from tests import sample_reports
 
-MISSING = say("The notebook defines no function called {entry}.", entry="create")
+MISSING = say("notebook-defines-no-function-called", entry="create")
 TEXTS = {
     "nothing": NOTHING,
-    "a sentence": say("Points"),
+    "a sentence": say("points"),
     "a sentence with values": MISSING,
-    "numbers": say("{share} of its values are NaN or infinite", share=0.25),
+    "numbers": say("values-nan-or-infinite", share=0.25),
     "a number that JSON has not": say("{x:.2f} s", x=math.inf),
-    "a text in a text": say("Not seen: {steps}.", steps=in_a_row([say("split"), "fused"])),
+    "a text in a text": say("not-seen", steps=in_a_row([say("split"), "fused"])),
     "foreign words": foreign("KeyError: {x} 'y'"),
     "a title": foreign("A model", {"ko": "모델", "zh": "模型"}),
     "sentences": join(MISSING, foreign("Why.")),
     "lines": below(MISSING, foreign("Why.")),
     "clauses": in_clauses([say("split"), say("fused")]),
-    "a clause": say("its trace could not be replayed ({message})", message=clause(MISSING)),
+    "a clause": say("trace-could-not-replayed-message", message=clause(MISSING)),
 }
 
 

@@ -37,7 +37,7 @@ def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], 
         found = list(_findings(desired, other.desired, ~oracle.from_test_set, options))
         if isinstance(oracle, CaseOracle) and not found:
             found = list(_unused_arguments(oracle))
-        findings += [say("{name}: {reason}", name=name, reason=each) for each in found]
+        findings += [say("name-reason", name=name, reason=each) for each in found]
     return tuple(ranges), tuple(findings)
 
 
@@ -67,25 +67,17 @@ def _findings(
     flat = desired.reshape(len(desired), -1).astype(np.float64)
     if not np.isfinite(flat).all():
         share = float((~np.isfinite(flat)).any(axis=1).mean())
-        yield say(
-            "the right outputs are NaN or infinite for {share:.0%} of the inputs.", share=share
-        )
+        yield say("right-outputs-nan-or-infinite-for-inputs", share=share)
         return
     drawn = flat[hidden]
     if _is_constant(flat):
-        yield say(
-            "all inputs give the same outputs: a submission that returns them without using "
-            "its input is right."
-        )
+        yield say("all-inputs-give-same-outputs-submission")
         return
     if _is_constant(drawn):
-        yield say(
-            "all inputs that are drawn give the same outputs: the hidden inputs show nothing."
-            " Choose another scale."
-        )
+        yield say("all-inputs-that-drawn-give-same-outputs")
         return
     if other.shape == desired.shape and np.array_equal(other, desired):
-        yield say("another seed gives the same outputs: they do not depend on what is drawn.")
+        yield say("another-seed-gives-same-outputs-they-do")
     yield from _weak(drawn, options)
 
 
@@ -95,9 +87,7 @@ def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
     narrow = float((spread < ROOM * allowed).mean())
     if narrow > DISTINCT:
         yield say(
-            "{share:.0%} of the output's items vary over the hidden inputs by less than {room:g}"
-            " times the tolerance (typically {typical:.2g}, allowed is {allowed:.2g}): make the"
-            " tolerance smaller or the inputs larger.",
+            "outputs-items-vary-over-hidden-inputs",
             share=narrow,
             room=ROOM,
             typical=float(np.median(spread)),
@@ -105,17 +95,14 @@ def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
         )
     distinct = len(np.unique(drawn.round(12), axis=0)) / len(drawn)
     if distinct < DISTINCT:
-        yield say(
-            "only {share:.0%} of the hidden inputs have a unique output.",
-            share=distinct,
-        )
+        yield say("only-hidden-inputs-have-unique-output", share=distinct)
 
 
 def _unused_arguments(oracle: CaseOracle) -> Iterator[Text]:
     """Say which arguments make no difference."""
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
-            yield say("{name} does not affect the output.", name=name)
+            yield say("does-not-affect-output", name=name)
 
 
 def _tolerance(flat: np.ndarray, options: Comparison) -> np.ndarray:

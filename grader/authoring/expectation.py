@@ -85,13 +85,13 @@ def load_expectation(path: Path) -> Expectation:
         return msgspec.toml.decode(path.read_bytes(), type=prepared(Expectation))
     except OSError as error:
         raise CourseError(
-            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
-            say("Check the path."),
+            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("check-path"),
         ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            say("{path} is not a valid verdict file: {error}.", path=str(path), error=str(error)),
-            say("The format is described in grader/authoring/expectation.py."),
+            say("not-valid-verdict-file", path=str(path), error=str(error)),
+            say("format-described-in-grader-authoring-expectation-py"),
         ) from None
 
 

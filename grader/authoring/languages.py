@@ -35,10 +35,8 @@ def remove_language(root: Path, chosen: CourseAssignment, language: str) -> list
     known = [each for each in master_languages(read_master(master)) if each != ENGLISH]
     if language not in known:
         raise UsageError(
-            say(
-                "{master} is not translated into {language}.", master=master.name, language=language
-            ),
-            say("It is translated into: {known}.", known=", ".join(known) or "nothing"),
+            say("not-translated-into", master=master.name, language=language),
+            say("translated-into", known=", ".join(known) or "nothing"),
         )
     changed: dict[Path, bytes] = {}
     for path in (master, chosen.folder / "assignment.toml"):

@@ -37,11 +37,11 @@ from grader.language import Text, foreign, in_a_row, say
 Rule = Callable[[LintedMaster], Iterator[LintFinding]]
 
 _NAMES = {
-    "fences": say("a block of code"),
-    "rows": say("a row of a table"),
-    "items": say("an item of a list"),
+    "fences": say("block-code"),
+    "rows": say("row-table"),
+    "items": say("item-list"),
 }
-_LANGUAGES = {ENGLISH: say("English"), "zh": say("Chinese"), "ko": say("Korean")}
+_LANGUAGES = {ENGLISH: say("english"), "zh": say("chinese"), "ko": say("korean")}
 assert _LANGUAGES.keys() == LANGUAGES.keys()
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -58,11 +58,8 @@ def metadata_that_cannot_be_read(subject: LintedMaster) -> Iterator[LintFinding]
         if UNREADABLE in cell.metadata:
             yield subject.finding(
                 "error",
-                say(
-                    "The cell's metadata cannot be read: {metadata}.",
-                    metadata=str(cell.metadata[UNREADABLE]),
-                ),
-                say('Write them like tags=["instructor"] or lang="zh".'),
+                say("cells-metadata-cannot-read", metadata=str(cell.metadata[UNREADABLE])),
+                say("write-them-like-tags-instructor-or-lang"),
                 number,
             )
 
@@ -74,11 +71,8 @@ def tags_that_are_nearly_instructor(subject: LintedMaster) -> Iterator[LintFindi
             if tag != INSTRUCTOR and tag.casefold().startswith(INSTRUCTOR[:8]):
                 yield subject.finding(
                     "error",
-                    say("The tag {tag} does not hide the cell from students.", tag=repr(tag)),
-                    say(
-                        "Write {tag}, or choose a tag that cannot be mistaken for it.",
-                        tag=repr(INSTRUCTOR),
-                    ),
+                    say("tag-does-not-hide-cell-from-students", tag=repr(tag)),
+                    say("write-or-choose-tag-that-cannot-mistaken", tag=repr(INSTRUCTOR)),
                     number,
                 )
 
@@ -90,11 +84,8 @@ def marks_that_do_not_pair(subject: LintedMaster) -> Iterator[LintFinding]:
         if error is not None:
             yield subject.finding(
                 "error",
-                say("There is {problem}.", problem=error.reason),
-                say(
-                    "Write `### BEGIN SOLUTION` and `### END SOLUTION` in pairs, each on its "
-                    "own line."
-                ),
+                say("there-problem", problem=error.reason),
+                say("write-begin-solution-and-end-solution"),
                 number,
                 error.line,
             )
@@ -132,10 +123,8 @@ def cells_that_do_not_parse(subject: LintedMaster) -> Iterator[LintFinding]:
             if problem:
                 yield subject.finding(
                     "error",
-                    say(
-                        "The cell does not parse without its solution: {problem}.", problem=problem
-                    ),
-                    say("Mark whole statements as the solution."),
+                    say("cell-does-not-parse-without-solution-sentence", problem=problem),
+                    say("mark-whole-statements-as-solution"),
                     passage.number,
                 )
 
@@ -150,22 +139,14 @@ def entries_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
         if not _matches(bound, part.entry):
             yield subject.finding(
                 "error",
-                say(
-                    "Part {part} is found by the name {name}, which no cell defines.",
-                    part=part.id,
-                    name=part.entry[0],
-                ),
-                say("Define it, or change `entry` in assignment.toml."),
+                say("part-found-by-name-which-no-cell", part=part.id, name=part.entry[0]),
+                say("define-or-change-entry-in-assignment-toml"),
             )
         elif not _matches(words, part.entry):
             yield subject.finding(
                 "warning",
-                say(
-                    "Students never see {name}, the name by which part {part} is found.",
-                    name=part.entry[0],
-                    part=part.id,
-                ),
-                say("Name it in a text, or outside of the solution."),
+                say("students-never-see-name-by-which-part", name=part.entry[0], part=part.id),
+                say("name-in-text-or-outside-solution"),
             )
 
 
@@ -176,29 +157,22 @@ def answers_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
         if not any(part.is_answer(tags, text) for tags, text in cells):
             yield subject.finding(
                 "error",
-                say("The template has no cell for the answer to part {part}.", part=part.id),
-                say(
-                    "Give a cell the tag {tag}, or change `answer` in assignment.toml.",
-                    tag=repr(part.names[0]),
-                ),
+                say("template-has-no-cell-for-answer-part", part=part.id),
+                say("give-cell-tag-or-change-answer", tag=repr(part.names[0])),
             )
         if not part.item:
             yield subject.finding(
                 "error",
-                say("Part {part} has no rubric, so it cannot be marked.", part=part.id),
-                say("Add [[manual.item]] tables in assignment.toml."),
+                say("part-has-no-rubric-so-cannot-marked", part=part.id),
+                say("add-manual-item-tables-in-assignment-toml"),
             )
         others = [each for each in subject.languages if each != ENGLISH]
         lacking = [each.id for each in part.item if any(code not in each.texts for code in others)]
         if lacking:
             yield subject.finding(
                 "warning",
-                say(
-                    "Items of part {part} are not translated: {items}.",
-                    part=part.id,
-                    items=in_a_row(lacking),
-                ),
-                say("Add `texts` to them in assignment.toml. Until then English is shown."),
+                say("items-part-not-translated", part=part.id, items=in_a_row(lacking)),
+                say("add-texts-them-in-assignment-toml-until"),
             )
 
 
@@ -215,8 +189,8 @@ def imports_that_students_lack(subject: LintedMaster) -> Iterator[LintFinding]:
             if "grader" in {name.partition(".")[0] for name in names}:
                 yield subject.finding(
                     "error",
-                    say("The cell imports grader, which students may not have."),
-                    say("Remove it, or import it within `try` and continue without it."),
+                    say("cell-imports-grader-which-students-may"),
+                    say("remove-or-import-within-try-and-continue"),
                     passage.number,
                 )
 
@@ -232,8 +206,8 @@ def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
     for each in subject.misplaced:
         yield subject.finding(
             "error",
-            say("The cell {problem}.", problem=each.problem),
-            say("Put it directly after the English text cell that it translates."),
+            say("cell-sentence", problem=each.problem),
+            say("put-directly-after-english-text-cell"),
             each.number,
         )
     for passage in subject.passages:
@@ -241,8 +215,8 @@ def translations_of_nothing(subject: LintedMaster) -> Iterator[LintFinding]:
             if isinstance(comment, Misplaced):
                 yield subject.finding(
                     "error",
-                    say("The line {problem}.", problem=comment.problem),
-                    say("Put it directly below a comment with the same indentation."),
+                    say("line-sentence", problem=comment.problem),
+                    say("put-directly-below-comment-with-same-indentation"),
                     passage.number,
                     comment.line,
                 )
@@ -266,9 +240,9 @@ def translations_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding
 def _missing(subject: LintedMaster, missing: list[str], number: int, line: int = 0) -> LintFinding:
     names = _name(missing[0])
     for each in missing[1:]:
-        names = say("{first} and {second}", first=names, second=_name(each))
-    problem = say("There is no translation into {language}.", language=names)
-    hint = say("Add it directly after the original. Until then English is shown.")
+        names = say("first-and-second", first=names, second=_name(each))
+    problem = say("there-no-translation-into", language=names)
+    hint = say("add-directly-after-original-until-then-english")
     return subject.finding("warning", problem, hint, number, line)
 
 
@@ -281,12 +255,8 @@ def translations_that_lost_something(subject: LintedMaster) -> Iterator[LintFind
             if lost:
                 yield subject.finding(
                     "warning",
-                    say(
-                        "The translation into {language} lost {lost}.",
-                        language=_name(language),
-                        lost=in_a_row(lost),
-                    ),
-                    say("Compare it with the original, cell {cell}.", cell=passage.number),
+                    say("translation-into-lost", language=_name(language), lost=in_a_row(lost)),
+                    say("compare-with-original-cell", cell=passage.number),
                     number,
                 )
 
@@ -295,12 +265,12 @@ def _lost(english: Outline, here: Outline) -> list[Text]:
     spans = sorted(english.spans - here.spans)
     targets = sorted(english.targets - here.targets)
     numbers = sorted(english.numbers - here.numbers)
-    lost = [say("the code {code}", code=f"`{each}`") for each in spans]
-    lost += [say("the link to {target}", target=each) for each in targets]
-    lost += [say("the number {number}", number=each) for each in numbers]
+    lost = [say("code", code=f"`{each}`") for each in spans]
+    lost += [say("link-target", target=each) for each in targets]
+    lost += [say("the-number", number=each) for each in numbers]
     if here.headings != english.headings:
         levels = repr(list(english.headings))
-        lost.append(say("the headings of levels {levels}", levels=levels))
+        lost.append(say("headings-levels", levels=levels))
     for what in ("fences", "rows", "items"):
         if getattr(here, what) < getattr(english, what):
             lost.append(_NAMES[what])
@@ -313,8 +283,8 @@ def emphasis_that_is_not_rendered(subject: LintedMaster) -> Iterator[LintFinding
         if cell.cell_type == "markdown" and "**" in outline_of(cell.source).words:
             yield subject.finding(
                 "warning",
-                say("Stars of `**bold**` text are shown as stars."),
-                say("Put punctuation and brackets outside of the stars, or a space after them."),
+                say("stars-bold-text-shown-as-stars"),
+                say("put-punctuation-and-brackets-outside-stars"),
                 number,
             )
 
@@ -325,11 +295,8 @@ def text_in_another_language(subject: LintedMaster) -> Iterator[LintFinding]:
         for language in sorted(scripts_in(subject.visible(passage))):
             yield subject.finding(
                 "warning",
-                say("The English template shows text in {language}.", language=_name(language)),
-                say(
-                    'Write English here, and this text as a translation, with lang="{code}".',
-                    code=language,
-                ),
+                say("english-template-shows-text", language=_name(language)),
+                say("write-english-here-and-this-text", code=language),
                 passage.number,
             )
         for language, (number, cell) in passage.translations.items():
@@ -338,11 +305,8 @@ def text_in_another_language(subject: LintedMaster) -> Iterator[LintFinding]:
             if known and outline.has_words and language not in scripts_in(outline.words):
                 yield subject.finding(
                     "warning",
-                    say(
-                        "The translation into {language} does not contain it.",
-                        language=_name(language),
-                    ),
-                    say("Translate the text, or correct `lang`."),
+                    say("translation-into-does-not-contain", language=_name(language)),
+                    say("translate-text-or-correct-lang"),
                     number,
                 )
 

@@ -88,12 +88,12 @@ def regions(source: str) -> tuple[Region, ...]:
             continue
         edge, marked = mark
         if kind != ("plain" if edge == "BEGIN" else marked):
-            raise MarkError(say("`{mark}` where it cannot be", mark=line.strip()), number)
+            raise MarkError(say("where-cannot", mark=line.strip()), number)
         found.append(Region(kind, tuple(lines), _indentation([*lines, opening])))
         kind = marked if edge == "BEGIN" else "plain"
         lines, opening, opened_at = [], line, number
     if kind != "plain":
-        raise MarkError(say("`{mark}` without its end", mark=opening.strip()), opened_at)
+        raise MarkError(say("without-end", mark=opening.strip()), opened_at)
     return (*found, Region(kind, tuple(lines), _indentation([*lines, opening])))
 
 
@@ -134,7 +134,7 @@ def _read_mark(line: str, number: int) -> tuple[str, Kind] | None:
     if match is not None:
         return match[1], _KINDS[match[2]]
     if _LIKE_A_MARK.match(line.strip()):
-        raise MarkError(say("`{mark}`, which is nearly a mark", mark=line.strip()), number)
+        raise MarkError(say("which-nearly-mark", mark=line.strip()), number)
     return None
 
 
@@ -185,10 +185,8 @@ def find_master(root: Path, slug: str) -> Path:
     found = [folder / f"{slug}{end}" for end in FORMATS if (folder / f"{slug}{end}").exists()]
     if not found:
         raise CourseError(
-            say(
-                "There is no master notebook of {slug} in {folder}.", slug=slug, folder=str(folder)
-            ),
-            say("Write reference/{slug}.py; docs/masters.md says how.", slug=slug),
+            say("there-no-master-notebook", slug=slug, folder=str(folder)),
+            say("write-reference-py-docs-masters-md-says", slug=slug),
         )
     if len(found) == 2 and found[1].suffix == ".ipynb" and _are_paired(*found):
         _demand_the_same(*found)
@@ -196,8 +194,8 @@ def find_master(root: Path, slug: str) -> Path:
     if len(found) > 1:
         names = in_a_row(path.name for path in found)
         raise CourseError(
-            say("{slug} has several master notebooks: {names}.", slug=slug, names=names),
-            say("Keep one of them, or pair them; docs/masters.md says how."),
+            say("has-several-master-notebooks", slug=slug, names=names),
+            say("keep-one-them-or-pair-them-docs"),
         )
     return found[0]
 
@@ -239,12 +237,8 @@ def _demand_the_same(text: Path, notebook: Path) -> None:
     )
     if one != other:
         raise CourseError(
-            say(
-                "{text} and {notebook} are paired, and differ.",
-                text=text.name,
-                notebook=notebook.name,
-            ),
-            say("Run jupytext --sync {path}: the file that was saved last counts.", path=str(text)),
+            say("and-paired-and-differ", text=text.name, notebook=notebook.name),
+            say("run-jupytext-sync-file-that-saved-last", path=str(text)),
         )
 
 
@@ -252,8 +246,8 @@ def read_master(path: Path) -> NotebookNode:
     """Read a master notebook. Raises CourseError when the file cannot be read as one."""
     if path.suffix not in FORMATS:
         raise CourseError(
-            say("{name} is not a master notebook.", name=path.name),
-            say("Its name must end in {names}.", names=in_a_row(FORMATS)),
+            say("not-master-notebook", name=path.name),
+            say("name-must-end", names=in_a_row(FORMATS)),
         )
     try:
         if path.suffix == ".ipynb":
@@ -262,12 +256,8 @@ def read_master(path: Path) -> NotebookNode:
     except (OSError, ValueError, nbformat.ValidationError) as error:
         problem = str(error.message) if isinstance(error, nbformat.ValidationError) else str(error)
         raise CourseError(
-            say(
-                "Cannot read the master notebook {path}: {problem}.",
-                path=str(path),
-                problem=problem,
-            ),
-            say("docs/masters.md says how it is written."),
+            say("cannot-read-master-notebook", path=str(path), problem=problem),
+            say("docs-masters-md-says-how-written"),
         ) from None
 
 
@@ -292,18 +282,14 @@ def sources(master: NotebookNode, language: str = ENGLISH) -> list[Source]:
     known = master_languages(master)
     if language not in known:
         raise UsageError(
-            say("The master notebook has no text in {language}.", language=repr(language)),
-            say("It has {names}.", names=in_a_row(known)),
+            say("master-notebook-has-no-text", language=repr(language)),
+            say("has-sentence", names=in_a_row(known)),
         )
     passages, misplaced = find_passages(master)
     if misplaced:
         raise CourseError(
-            say(
-                "Cell {number} of the master notebook {problem}.",
-                number=misplaced[0].number,
-                problem=misplaced[0].problem,
-            ),
-            say("`grader lint` lists all such cells."),
+            say("cell-master-notebook", number=misplaced[0].number, problem=misplaced[0].problem),
+            say("grader-lint-lists-all-such-cells"),
         )
     languages = comment_languages(master)
     seen: Counter[str] = Counter()
@@ -350,12 +336,8 @@ def _source(
         without_solutions(text, cell.cell_type)
     except MarkError as error:
         raise CourseError(
-            say(
-                "Cell {number} of the master notebook has {error}.",
-                number=passage.number,
-                error=error.reason,
-            ),
-            say("Pair the marks of each solution, as docs/masters.md shows."),
+            say("cell-master-notebook-has", number=passage.number, error=error.reason),
+            say("pair-marks-each-solution-as-docs-masters"),
         ) from None
     return Source(cell_id(visible, seen), cell, text, tags_of(cell), passage.number)
 
@@ -365,24 +347,23 @@ def _check(passage: Passage, languages: tuple[str, ...]) -> None:
     if UNREADABLE in passage.cell.metadata:
         raise CourseError(
             say(
-                "Cell {number} of the master notebook has metadata that cannot be read:"
-                " {metadata}.",
+                "cell-master-notebook-has-metadata-that-cannot",
                 number=passage.number,
                 metadata=str(passage.cell.metadata[UNREADABLE]),
             ),
-            say('Write them like tags=["instructor"] or lang="zh".'),
+            say("write-them-like-tags-instructor-or-lang"),
         )
     if passage.cell.cell_type == "code":
         for item in cut_comments(passage.cell.source, languages):
             if isinstance(item, Misplaced):
                 raise CourseError(
                     say(
-                        "Line {line} of cell {number} of the master notebook {problem}.",
+                        "line-cell-master-notebook",
                         line=item.line + 1,
                         number=passage.number,
                         problem=item.problem,
                     ),
-                    say("Put it directly below a comment with the same indentation."),
+                    say("put-directly-below-comment-with-same-indentation"),
                 )
 
 

@@ -119,27 +119,24 @@ def _unfit(part: PartTable, table: CheckTable) -> tuple[Text, Text] | None:
     ):
         return (
             say(
-                "check {check} of kind {kind} looks at no part of `entry_kind` {entry_kind}.",
+                "check-kind-looks-at-no-part-entry",
                 check=table.id,
                 kind=table.kind,
                 entry_kind=repr(part.entry_kind),
             ),
-            say("Change `entry_kind` of part {part}, or use a different check.", part=part.id),
+            say("change-entry-kind-part-or-use-different", part=part.id),
         )
     if table.kind == "extern_call" and not part.externs:
         return (
-            say(
-                "check {check} requires an external function, which the part does not allow.",
-                check=table.id,
-            ),
-            say("Write `externs = true` in part {part}.", part=part.id),
+            say("check-requires-external-function-which-part-does", check=table.id),
+            say("write-externs-true-in-part", part=part.id),
         )
     return None
 
 
 def _untitled(kind: CheckKind, path: Path, line: int) -> Mistake:
-    told = say("check {kind} has no docstring: students read its name as a title.", kind=kind.kind)
-    hint = say("State in its first sentence what holds when it passes.")
+    told = say("check-has-no-docstring-students-read-name", kind=kind.kind)
+    hint = say("state-in-first-sentence-what-holds")
     return Mistake("check_untitled", path, line, told, hint, "warning")
 
 

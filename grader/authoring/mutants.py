@@ -74,9 +74,7 @@ def make_mutants(
     oracle = prepared.answers(prepared.data(Silent())).result().of(part)
     arrangement = arrange(case.candidate, part, oracle)
     if isinstance(arrangement, Problem):
-        raise CourseError(
-            say("Part {id} of the reference: {reason}", id=part.id, reason=arrangement.reason)
-        )
+        raise CourseError(say("part-reference", id=part.id, reason=arrangement.reason))
     kind = runner_kind(part)
     externs = capture.externs if kind == "extern" else {}
     run = run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs)
@@ -85,8 +83,8 @@ def make_mutants(
         answer = runners.request(kind, task)
     if not isinstance(answer, MutationResult):
         raise CourseError(
-            say("No mutants could be made of part {id}: {answer}.", id=part.id, answer=str(answer)),
-            say("Grade the reference first."),
+            say("no-mutants-could-made-part", id=part.id, answer=str(answer)),
+            say("grade-reference-first"),
         )
     made = [
         Made(part, _changed(capture, each.module), each.mutation, each.difference)
@@ -136,15 +134,11 @@ def load_declared(chosen: CourseAssignment) -> tuple[DeclaredMutant, ...]:
         declared = msgspec.convert(together, prepared(Declarations)).mutant
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            say(
-                "{path} is not a list of mutants: {error}.",
-                path=str(path),
-                error=told(error, Declarations),
-            ),
-            say("See docs/authoring.md."),
+            say("not-list-mutants", path=str(path), error=told(error, Declarations)),
+            say("see-docs-authoring-md"),
         ) from None
     if len({each.id for each in declared}) != len(declared):
-        raise CourseError(say("Two mutants in {path} have the same id.", path=str(path)))
+        raise CourseError(say("two-mutants-in-have-same-id", path=str(path)))
     for each in declared:
         _check(each, assignment)
     return declared
@@ -159,22 +153,14 @@ def apply_declared(mutant: DeclaredMutant, reference: NotebookNode) -> NotebookN
     ]
     if mutant.within and len(cells) != 1:
         raise CourseError(
-            say(
-                "Mutant {id}: `within` is in {count} code cells of the reference.",
-                id=mutant.id,
-                count=len(cells),
-            ),
-            say("Choose a text that occurs in one cell only."),
+            say("mutant-within-in-code-cells-reference", id=mutant.id, count=len(cells)),
+            say("choose-text-that-occurs-in-one-cell"),
         )
     found = sum(reference.cells[index].source.count(mutant.find) for index in cells)
     if found != 1:
         raise CourseError(
-            say(
-                "Mutant {id}: `find` is in the reference {found} times, not once.",
-                id=mutant.id,
-                found=found,
-            ),
-            say("Choose a text that occurs once, or name the cell with `within`."),
+            say("mutant-find-in-reference-times-not-once", id=mutant.id, found=found),
+            say("choose-text-that-occurs-once-or-name"),
         )
     notebook = copy.deepcopy(reference)
     for index in cells:
@@ -187,25 +173,17 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
     parts = {part.id: part for part in assignment.part}
     if mutant.part not in parts:
         raise CourseError(
-            say(
-                "Mutant {id} names a part {part} that does not exist.",
-                id=mutant.id,
-                part=repr(mutant.part),
-            ),
-            say("Known: {names}.", names=in_a_row(parts)),
+            say("mutant-names-part-that-does-not-exist", id=mutant.id, part=repr(mutant.part)),
+            say("known-sentence", names=in_a_row(parts)),
         )
     checks = [table.id for table in parts[mutant.part].check]
     if mutant.expect and mutant.expect not in checks:
         raise CourseError(
-            say(
-                "Mutant {id} names a check {check} that its part does not have.",
-                id=mutant.id,
-                check=repr(mutant.expect),
-            ),
-            say("Known: {names}.", names=in_a_row(checks)),
+            say("mutant-names-check-that-part-does", id=mutant.id, check=repr(mutant.expect)),
+            say("known-sentence", names=in_a_row(checks)),
         )
     if not mutant.find or mutant.find == mutant.replace:
-        raise CourseError(say("Mutant {id} changes nothing.", id=mutant.id), say("Give a `find`."))
+        raise CourseError(say("mutant-changes-nothing", id=mutant.id), say("give-find"))
 
 
 Captures = tuple[Capture | CaptureFailure, ...]

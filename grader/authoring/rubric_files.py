@@ -118,11 +118,11 @@ def _read_toml(path: Path) -> RubricFile:
         return msgspec.toml.decode(content, type=prepared(RubricFile))
     except _DAMAGE as error:
         line = find_line(content.decode("utf-8", "replace"), str(error))
-        problem = say("it is not valid: {error}.", error=told_refusal(error, RubricFile))
+        problem = say("not-valid", error=told_refusal(error, RubricFile))
         raise MistakeError(Mistake("toml", path, line, problem, _SEE)) from None
 
 
-_SEE = say("See docs/marking.md.")
+_SEE = say("see-docs-marking-md")
 
 
 def _read(path: Path) -> bytes:
@@ -131,11 +131,11 @@ def _read(path: Path) -> bytes:
             content = file.read(LARGEST + 1)
     except OSError as error:
         raise UsageError(
-            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
-            say("Check the name."),
+            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("check-name"),
         ) from None
     if len(content) > LARGEST:
-        raise UsageError(say("{name} is larger than 1 MB.", name=path.name), _SEE)
+        raise UsageError(say("larger-than-1-mb", name=path.name), _SEE)
     return content
 
 
@@ -145,9 +145,7 @@ def _read_csv(path: Path, parts: Mapping[str, ManualTable]) -> dict[str, ManualT
     table = read_table(path)
     header = [each.strip().casefold() for each in table.header]
     if missing := [each for each in ("part", "id", "text") if each not in header]:
-        raise UsageError(
-            say("{file} has no column {names}.", file=path.name, names=in_a_row(missing)), _SEE
-        )
+        raise UsageError(say("has-no-column", file=path.name, names=in_a_row(missing)), _SEE)
     items: dict[str, list[RubricItem]] = {}
     for line, row in zip(table.lines, table.rows, strict=True):
         told = {
@@ -157,10 +155,7 @@ def _read_csv(path: Path, parts: Mapping[str, ManualTable]) -> dict[str, ManualT
         if told["part"] not in parts:
             known = in_a_row(parts) if parts else say("none")
             raise _refused(
-                path,
-                line,
-                say("there is no part {part}", part=repr(told["part"])),
-                say("Known: {known}.", known=known),
+                path, line, say("there-no-part", part=repr(told["part"])), say("known", known=known)
             )
         items.setdefault(told["part"], []).append(_item(path, line, told))
     return {part: _with_items(path, parts[part], own) for part, own in items.items()}
@@ -183,7 +178,7 @@ def _item(path: Path, line: int, told: Mapping[str, str]) -> RubricItem:
 
 def _with_items(path: Path, part: ManualTable, items: Sequence[RubricItem]) -> ManualTable:
     if len(items) > _ITEMS:
-        told = say("a rubric has at most {count} items", count=_ITEMS)
+        told = say("rubric-has-at-most-items", count=_ITEMS)
         raise _refused(path, None, told, _SEE)
     try:
         found = replace(part, item=tuple(items))
@@ -193,9 +188,7 @@ def _with_items(path: Path, part: ManualTable, items: Sequence[RubricItem]) -> M
 
 
 def _refused(path: Path, line: int | None, told: Text, hint: Text) -> MistakeError:
-    return MistakeError(
-        Mistake("toml", path, line, say("it is not valid: {error}.", error=told), hint)
-    )
+    return MistakeError(Mistake("toml", path, line, say("not-valid", error=told), hint))
 
 
 def write_rubrics(
@@ -214,7 +207,7 @@ def write_rubrics(
     try:
         write_whole(path, after)
     except OSError as error:
-        raise unwritable(path, error, say("the rubrics")) from None
+        raise unwritable(path, error, say("rubrics")) from None
 
 
 def _check(path: Path, before: bytes, after: bytes, parts: tuple[ManualTable, ...]) -> None:
@@ -223,8 +216,8 @@ def _check(path: Path, before: bytes, after: bytes, parts: tuple[ManualTable, ..
     old, new = (msgspec.toml.decode(each) for each in (before, after))
     if found.manual != parts or {**old, "manual": 0} != {**new, "manual": 0}:
         raise UsageError(
-            say("The [[manual]] tables of {path} cannot be replaced.", path=str(path)),
-            say("Let them stand together, and write no such line into a text."),
+            say("manual-tables-cannot-replaced", path=str(path)),
+            say("let-them-stand-together-and-write"),
         )
 
 
@@ -269,8 +262,5 @@ def told_parts(parts: Iterable[ManualTable]) -> Iterator[Text]:
     """Yield what is in rubrics: a line for each part."""
     for each in parts:
         yield say(
-            "{part}: {count} items, {points} points.",
-            part=foreign(each.id),
-            count=len(each.item),
-            points=f"{each.points:g}",
+            "items-points", part=foreign(each.id), count=len(each.item), points=f"{each.points:g}"
         )

@@ -48,11 +48,8 @@ def _in_check(
     names = [layers[each.places[-1]].name for each in parts_of(layers)]
     line = line_of_check(path, part, table)
     if not names:
-        told = say("`partial` of check {check} gives no points for layers.", check=table.id)
-        hint = say(
-            "What PyTorch does is no chain of layers, each of which takes what the one before"
-            " gives. Leave `partial` off, or divide the part."
-        )
+        told = say("partial-check-gives-no-points-for-layers", check=table.id)
+        hint = say("what-pytorch-does-no-chain-layers-each")
         yield Mistake("check_options", path, line, told, hint, "warning")
         return
     try:

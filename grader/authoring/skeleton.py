@@ -40,15 +40,14 @@ def make_assignment(
     """
     if not SLUG.match(slug):
         raise UsageError(
-            say("{slug} cannot be the name of an assignment.", slug=repr(slug)),
-            say("Use small letters, digits, - and _, and begin with a letter."),
+            say("cannot-name-assignment", slug=repr(slug)),
+            say("use-small-letters-digits-and-begin"),
         )
     contents = {root / path: text.encode() for path, text in _files(slug, languages).items()}
     taken = [path for path in (*contents, *(root / "templates").glob(f"{slug}.*")) if path.exists()]
     if taken:
         raise UsageError(
-            say("{file} exists already.", file=str(taken[0])),
-            say("Choose another name, or move it away first."),
+            say("exists-already", file=str(taken[0])), say("choose-another-name-or-move-away-first")
         )
     write_files(contents)
     made = build_templates(root, load_course(root).get(slug))
@@ -61,8 +60,8 @@ def _files(slug: str, languages: Sequence[str]) -> dict[str, str]:
     unknown = sorted({*languages} - {*LANGUAGES})
     if unknown:
         raise UsageError(
-            say("A new assignment cannot be written in {languages}.", languages=", ".join(unknown)),
-            say("Known: {known}.", known=", ".join(LANGUAGES)),
+            say("new-assignment-cannot-written", languages=", ".join(unknown)),
+            say("known", known=", ".join(LANGUAGES)),
         )
     title = slug.replace("-", " ").replace("_", " ").capitalize()
     texts: dict[str, str] = {}

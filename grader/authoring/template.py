@@ -55,8 +55,8 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 
 UNMARKED = (
-    say("No solution is marked: students would see all of it."),
-    say("Put `### BEGIN SOLUTION` before each solution, and `### END SOLUTION` after it."),
+    say("no-solution-marked-students-would-see-all"),
+    say("put-begin-solution-before-each-solution"),
 )
 """What is wrong with a master whose template is the solved notebook, and what to do."""
 
@@ -74,12 +74,8 @@ def make_template(
         problem = syntax_problem(text) if source.cell.cell_type == "code" else ""
         if problem:
             raise CourseError(
-                say(
-                    "Cell {number} does not parse without its solution: {problem}.",
-                    number=source.number,
-                    problem=problem,
-                ),
-                say("Mark whole statements as the solution."),
+                say("cell-does-not-parse-without-solution", number=source.number, problem=problem),
+                say("mark-whole-statements-as-solution"),
             )
         if source.is_for_students and not _is_emptied(source, text):
             cells.append(_fresh(source.cell, text, source.id))
@@ -135,11 +131,8 @@ def _pasted(text: str, source: Source) -> str:
         before, found, rest = rest.partition(stub)
         if not found:
             raise CourseError(
-                say(
-                    "The template has no stub for cell {number} of the master notebook.",
-                    number=source.number,
-                ),
-                say("Generate it again with `grader template`."),
+                say("template-has-no-stub-for-cell-master", number=source.number),
+                say("generate-again-with-grader-template"),
             )
         done += before + "\n".join(region.lines)
     return done + rest
@@ -255,5 +248,5 @@ def _write(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
     except OSError as error:
-        what = say("a notebook") if path.suffix == ".ipynb" else say("a file of the course")
+        what = say("a-notebook") if path.suffix == ".ipynb" else say("file-course")
         raise unwritable(path, error, what) from None

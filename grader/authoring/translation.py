@@ -184,21 +184,19 @@ def _misfit(cell: NotebookNode, original: Passage | None) -> Text:
     """Say what keeps a cell from being a translation of `original`; nothing if nothing does."""
     language = language_of(cell)
     if language is None:
-        return say(
-            "has lang={code}, which is not the code of a language", code=repr(cell.metadata["lang"])
-        )
+        return say("has-lang-which-not-code-language", code=repr(cell.metadata["lang"]))
     if language == ENGLISH:
-        return say("is marked as English, as cells without `lang` are anyway")
+        return say("marked-as-english-as-cells-without-lang")
     if cell.cell_type != "markdown":
-        return say("is code in one language; translate comments by `# zh: ...` below them")
+        return say("code-in-one-language-translate-comments")
     if original is None or original.cell.cell_type != "markdown":
-        return say("translates nothing: there is no text cell before it")
+        return say("translates-nothing-there-no-text-cell-before")
     if language in original.translations:
-        return say("is the second translation of one cell into {language}", language=language)
+        return say("second-translation-one-cell-into", language=language)
     return NOTHING
 
 
-_OF_NO_COMMENT = say("translates nothing: no comment is above it")
+_OF_NO_COMMENT = say("translates-nothing-no-comment-above")
 
 
 class Comment(msgspec.Struct):

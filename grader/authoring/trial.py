@@ -42,7 +42,7 @@ def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list
     try:
         data = _few(chosen, environment)
     except DataError as error:
-        told = say("it was not run: {reason}", reason=error.message)
+        told = say("not-run-reason", reason=error.message)
         return [Mistake("not_run", path, None, told, error.hint, "warning")]
     few = replace(chosen, assignment=_on_few(chosen))
     try:
@@ -122,12 +122,8 @@ def _in_other_shapes(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
     """Yield what is seen of outputs for cases of other shapes than those that are drawn."""
     for group in oracle.groups[1:]:
         if not np.isfinite(np.asarray(group.desired, np.float64)).all():
-            told = say(
-                "{name} gives NaN or infinite numbers where {extents}.",
-                name=trial.name,
-                extents=group.extents,
-            )
-            hint = say("Leave such a case out of `inputs`, or define the right output for it.")
+            told = say("gives-nan-or-infinite-numbers", name=trial.name, extents=group.extents)
+            hint = say("leave-such-case-out-inputs-or-define")
             yield trial.mistake("not_finite", told, hint)
 
 
@@ -135,44 +131,29 @@ def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
     """Yield what is seen of outputs, and by computing them again."""
     desired = one.desired
     if not np.isfinite(np.asarray(desired, np.float64)).all():
-        told = say(
-            "{name} gives NaN or infinite numbers for inputs like a grading's.", name=trial.name
-        )
-        hint = say("They cannot be compared: choose another `scale`, or fix the function.")
+        told = say("gives-nan-or-infinite-numbers-for-inputs", name=trial.name)
+        hint = say("they-cannot-compared-choose-another-scale")
         yield trial.mistake("not_finite", told, hint)
         return
     if not _alike(desired, other.desired):
-        told = say("{name} gives other numbers when it is called again.", name=trial.name)
-        hint = say(
-            "Draw nothing in it, or use a generator with a seed; call `.eval()` on a model "
-            "with dropout."
-        )
+        told = say("gives-other-numbers-when-called-again", name=trial.name)
+        hint = say("draw-nothing-in-or-use-generator")
         yield trial.mistake("differs", told, hint)
     if desired.dtype in (np.float32, np.float16):
-        told = say("{name} computes in {dtype}.", name=trial.name, dtype=str(desired.dtype))
-        hint = say("Compute in double precision: all of the tolerance is then the student's.")
+        told = say("computes-in", name=trial.name, dtype=str(desired.dtype))
+        hint = say("compute-in-double-precision-all-tolerance")
         yield trial.mistake("precision", told, hint, "warning")
     if not any(each.name for each in one.layers([0])):
-        told = say(
-            "{name} calls no function of PyTorch, so it cannot be told where a module departs.",
-            name=trial.name,
-        )
-        hint = say(
-            "Write it with torch: torch.tensor(x, dtype=torch.float64), and its functions; or let"
-            " {name}_steps, with the same parameters, return the values on the way by name.",
-            name=trial.name,
-        )
+        told = say("calls-no-function-pytorch-so-cannot-told", name=trial.name)
+        hint = say("write-with-torch-tensor-x-dtype-torch", name=trial.name)
         yield trial.mistake("not_diagnosed", told, hint, "warning")
 
 
 def _mixed(trial: _Trial, together: Any, alone: Any) -> Iterator[Mistake]:
     """Yield that a case's output is another one where it is computed by itself."""
     if not _alike(together[:1], alone):
-        told = say("the result of {name} for a case depends on other cases.", name=trial.name)
-        hint = say(
-            "The first axis is the cases: exclude it from sums and softmaxes, and call "
-            "`.eval()` on a model with batch normalisation."
-        )
+        told = say("result-for-case-depends-on-other-cases", name=trial.name)
+        hint = say("first-axis-cases-exclude-from-sums")
         yield trial.mistake("cases_mixed", told, hint)
 
 
@@ -201,14 +182,8 @@ def _case_alone(
 def _unused(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
-            told = say(
-                "{argument} makes no difference to what {name} gives.",
-                argument=name,
-                name=trial.name,
-            )
-            hint = say(
-                "A submission that ignores this function is right, too: use it, or remove it."
-            )
+            told = say("makes-no-difference-what-gives", argument=name, name=trial.name)
+            hint = say("submission-that-ignores-this-function-right-too")
             yield trial.mistake("argument_unused", told, hint, "warning")
 
 
@@ -262,10 +237,10 @@ def _in_variants(
         found = answers.workload(variant, first, *fixed)
         if np.shape(found) != np.shape(wanted) or not _agree(np.asarray(found), wanted):
             told = say(
-                "{name} gives other numbers for {variant} than {function} does.",
+                "gives-other-numbers-for-than-does",
                 name=trial.name,
                 variant=repr(variant),
                 function=table.id.replace("-", "_"),
             )
-            hint = say("Only the first array has an axis over calls; all calls share the others.")
+            hint = say("only-first-array-has-axis-over-calls")
             yield trial.mistake("differs", told, hint)

@@ -99,7 +99,7 @@ class Verifier:
         has_times = any(words.timed_checks(part) for part in self.parts)
         self.timed = timed and has_times
         self.notes = (
-            *((say("Speed was left out (--quick)."),) if has_times and not timed else ()),
+            *((say("speed-left-out-quick"),) if has_times and not timed else ()),
             *map(words.marked_by_people, course_assignment.assignment.manual),
         )
         self.jobs, self.kept = jobs, kept or KeptResults(None)
@@ -159,7 +159,7 @@ class Verifier:
 
     def _reference(self, progress: Progress, *, timed: bool) -> Known:
         """Run and judge the reference, with its speed if that is to be measured."""
-        progress.stage(say("the reference"))
+        progress.stage(say("the-reference"))
         results: tuple[Part, ...] = ()
         if timed:
             stages = Stages(self.prepared.settings.clock)
@@ -169,7 +169,7 @@ class Verifier:
             execution, (results, _), _ = run_parts(submission, self.prepared, progress, stages)
         else:
             execution = run_notebook(self.notebooks.reference, self.prepared, progress)
-        progress.stage(say("judging the reference"))
+        progress.stage(say("judging-reference"))
         compared = compare_captures(execution.captures, self.prepared, progress)
         best = {part.id: graded[0] for part, graded in compared}
         by_part = {part.id: part for part in results} or {n: g.part for n, g in best.items()}
@@ -290,7 +290,7 @@ class Verifier:
             elif part.id in known.best and known.best[part.id].case is not None:
                 wanted.append(part)
         if wanted:
-            progress.stage(say("making mutants"))
+            progress.stage(say("making-mutants"))
         with ThreadPoolExecutor(max_workers=self.jobs) as executor:
             made = executor.map(lambda part: self._automatic(part, known.best[part.id]), wanted)
             for done, (part, (jobs, lacking)) in enumerate(zip(wanted, made, strict=True), 1):
@@ -300,7 +300,7 @@ class Verifier:
         return found
 
     def _judge_all(self, jobs: list[Job], progress: Progress) -> list[Mutant | Inapplicable]:
-        progress.stage(say("judging mutants"))
+        progress.stage(say("judging-mutants"))
         with ThreadPoolExecutor(max_workers=self.jobs) as executor:
             pending = [executor.submit(job) for job in jobs]
             estimate = TimeLeft(self.prepared.settings.clock)

@@ -96,7 +96,7 @@ def verify_assignment(
         )
         verified = verifier.verify(progress)
     told = tuple(
-        say("{name}: {reason}", name=each.path.name, reason=join(each.problem, each.hint))
+        say("name-reason", name=each.path.name, reason=join(each.problem, each.hint))
         for each in warnings
     )
     return msgspec.structs.replace(verified, warnings=told)

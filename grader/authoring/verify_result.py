@@ -127,12 +127,12 @@ def is_judged_untimed(part: PartTable) -> bool:
     return untimed_points(part) > 0 or bool(required_checks(part))
 
 
-SPEED_ALONE = say("only its speed earns points, and no mutant is timed")
+SPEED_ALONE = say("only-speed-earns-points-and-no-mutant")
 
 
 def unchanged(about: str) -> Text:
     """Say that a mutant differs in nothing that can be seen."""
-    return say("{about}: the outputs stay the same", about=about)
+    return say("outputs-stay-same", about=about)
 
 
 def untimed_points(part: PartTable) -> float:
@@ -155,16 +155,13 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
 
 def say_loss(check: Check) -> Text:
     """Say what a check found."""
-    return say("{name}: {reason}", name=check.id, reason=check.reason)
+    return say("name-reason", name=check.id, reason=check.reason)
 
 
 def reference_problem(part: PartTable, check: Check) -> Text:
     """Say that the solved notebook does not get all points."""
     return say(
-        "The reference loses points in part {part}, check {check}: {reason}",
-        part=part.id,
-        check=check.id,
-        reason=check.reason,
+        "reference-loses-points-in-part-check", part=part.id, check=check.id, reason=check.reason
     )
 
 
@@ -172,48 +169,30 @@ def failed_cell(problem: CellProblem, place: str = "") -> Text:
     """Say that a cell of the solved notebook ends in an error; `place` is its file and line."""
     error = foreign(f"{problem.error}: {problem.message}")
     if not place:
-        return say("Cell {cell} of the reference fails: {error}", cell=problem.cell, error=error)
-    return say(
-        "Cell {cell} of the reference ({place}) fails: {error}",
-        cell=problem.cell,
-        place=place,
-        error=error,
-    )
+        return say("cell-reference-fails", cell=problem.cell, error=error)
+    return say("cell-reference-place-fails-error", cell=problem.cell, place=place, error=error)
 
 
 def template_problem(part: str, score: float) -> Text:
     """Say that a notebook without solutions earns points."""
-    problem = say(
-        "The empty template gets {score:g} points in part {part}; it should get none.",
-        score=score,
-        part=part,
-    )
-    mended = say("Put more of it between solution marks, or make a check of the result `required`.")
+    problem = say("empty-template-gets-points-in-part-should", score=score, part=part)
+    mended = say("put-more-between-solution-marks-or-make")
     return join(problem, mended)
 
 
 def no_answer_cell(part: ManualTable) -> Text:
     """Say that students have no cell for what a person marks."""
-    return say(
-        "The template has no cell for the answer to part {part}. Give one the tag {tag}, or change"
-        " `answer` in assignment.toml.",
-        part=part.id,
-        tag=repr(part.names[0]),
-    )
+    return say("template-has-no-cell-for-answer-part-give", part=part.id, tag=repr(part.names[0]))
 
 
 def no_rubric(part: ManualTable) -> Text:
     """Say that there is nothing that a part can be marked by."""
-    return say(
-        "Part {part} has no rubric. Add [[manual.item]] tables in assignment.toml.", part=part.id
-    )
+    return say("part-has-no-rubric-add-manual-item", part=part.id)
 
 
 def marked_by_people(part: ManualTable) -> Text:
     """Say that the points of a part were not looked at."""
-    return say(
-        "Part {part} is marked by hand, for {points:g} points.", part=part.id, points=part.points
-    )
+    return say("part-marked-by-hand-for-points", part=part.id, points=part.points)
 
 
 def survivor(
@@ -221,7 +200,7 @@ def survivor(
 ) -> Text:
     """Say which check should have caught a mutant that lost nothing, and what may help."""
     return say(
-        "Mutant {name} of part {part} ({about}) keeps all points: {why}",
+        "mutant-part-keeps-all-points",
         name=name,
         part=part.id,
         about=about,
@@ -233,18 +212,15 @@ def _overlooked(part: PartTable, comparison: Comparison, difference: float | Non
     looking = [table for table in part.check if "outputs" in find_check(table).needs]
     comparing = [table for table in looking if table.kind == "equivalence"]
     if not comparing:
-        return say("no check of the part compares outputs. Add one of kind `equivalence`.")
+        return say("no-check-part-compares-outputs-add-one")
     check, name = comparing[0], f"`{comparing[0].id}`"
     if check.points == 0 and not check.required:
-        return say("check {check} has no points and is not `required`.", check=name)
-    overlooked = say("check {check} should have caught it.", check=name)
+        return say("check-has-no-points-and-not-required", check=name)
+    overlooked = say("check-should-have-caught", check=name)
     if difference is None:
-        return join(
-            overlooked, say("Give the oracle inputs that distinguish it from the reference.")
-        )
+        return join(overlooked, say("give-oracle-inputs-that-distinguish-from-reference"))
     allowed = say(
-        "Its outputs are off by up to {difference:.2g}, and {atol:g} + {rtol:g} * |output| is"
-        " allowed: make the tolerance smaller, or the inputs larger.",
+        "outputs-off-by-up-and-output-allowed",
         difference=difference,
         atol=comparison.atol,
         rtol=comparison.rtol,
@@ -255,25 +231,18 @@ def _overlooked(part: PartTable, comparison: Comparison, difference: float | Non
 def unexpected(name: str, expected: str, checks: tuple[str, ...]) -> Text:
     """Say that another check than the one named caught a declared mutant."""
     return say(
-        "Mutant {name} was to be caught by check {check}, which it passes; it loses points at"
-        " {others}.",
+        "mutant-caught-by-check-which-passes-loses",
         name=name,
         check=f"`{expected}`",
-        others=in_a_row(checks) if checks else say("no check"),
+        others=in_a_row(checks) if checks else say("no-check"),
     )
 
 
 def missed(name: str, expected: str) -> Text:
     """Say that a declared mutant passes the check that was named for it."""
-    return say(
-        "Mutant {name} keeps all points: check {check} should have caught it.",
-        name=name,
-        check=f"`{expected}`",
-    )
+    return say("mutant-keeps-all-points-check-should-have", name=name, check=f"`{expected}`")
 
 
 def broken(name: str, reason: Text) -> Text:
     """Say that a mutant is no submission that could be judged."""
-    return say(
-        "Mutant {name} shows nothing, because it does not run: {reason}", name=name, reason=reason
-    )
+    return say("mutant-shows-nothing-because-does-not-run", name=name, reason=reason)

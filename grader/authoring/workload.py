@@ -27,7 +27,7 @@ SIGNATURES = {
 LACKING = ("torch", "torchvision", "grader")
 """Packages that runners do not have."""
 
-SEE = say('docs/assignment.md has what `workload.py` holds, under "workload.py".')
+SEE = say("docs-assignment-md-has-what-workload-py")
 
 
 def read_workload(chosen: CourseAssignment) -> list[Mistake]:
@@ -42,15 +42,15 @@ def read_workload(chosen: CourseAssignment) -> list[Mistake]:
     if not asked:
         return []
     if not path.exists():
-        told = say("There is no workload.py, which check {kind} needs.", kind=min(asked))
+        told = say("there-no-workload-py-which-check-needs", kind=min(asked))
         return [Mistake("file_missing", path, None, told, SEE)]
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         line = error.lineno if isinstance(error, SyntaxError) else None
-        told = say("it is not Python: {message}.", message=message)
-        hint = say("Fix the line, or the bracket or quotation mark before it that was not closed.")
+        told = say("not-python", message=message)
+        hint = say("fix-line-or-bracket-or-quotation-mark")
         return [Mistake("python_syntax", path, line, told, hint)]
     wanted = [name for kind, name in _NAMES if kind in asked]
     found = [*_functions(tree, path, wanted), *_imports(tree, path), *_scripts(tree, path)]
@@ -67,10 +67,10 @@ def _functions(tree: ast.Module, path: Path, wanted: list[str]) -> Iterator[Mist
     defined = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
     bound = {name for each in tree.body for name in _bound(each)}
     for name in wanted:
-        hint = say("Define it as def {signature}.", signature=SIGNATURES[name])
+        hint = say("define-as-def", signature=SIGNATURES[name])
         if name not in defined:
             if name not in bound:
-                told = say("workload.py has no function called {name}.", name=name)
+                told = say("workload-py-has-no-function-called", name=name)
                 yield Mistake("function_missing", path, None, told, hint)
             continue
         taken = defined[name].args
@@ -80,9 +80,7 @@ def _functions(tree: ast.Module, path: Path, wanted: list[str]) -> Iterator[Mist
         most = positional if taken.vararg is None else TAKEN[name]
         if not least <= TAKEN[name] <= most or needed:
             told = say(
-                "{name} is called with {count} arguments, and takes a different number.",
-                name=name,
-                count=TAKEN[name],
+                "called-with-arguments-and-takes-different-number", name=name, count=TAKEN[name]
             )
             yield Mistake("signature", path, defined[name].lineno, told, hint)
 
@@ -102,8 +100,8 @@ def _imports(tree: ast.Module, path: Path) -> Iterator[Mistake]:
         is_plain = isinstance(node, ast.Import)
         for name in [e.name for e in node.names] if is_plain else [_module_of(node)]:
             if name.partition(".")[0] in LACKING:
-                told = say("it imports {name}, which a runner does not have.", name=name)
-                hint = say("Import only TVM and Python's standard library.")
+                told = say("imports-which-runner-does-not-have", name=name)
+                hint = say("import-only-tvm-and-pythons-standard-library")
                 yield Mistake("import_failed", path, node.lineno, told, hint)
 
 
@@ -117,19 +115,17 @@ def _scripts(tree: ast.Module, path: Path) -> Iterator[Mistake]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             words = {ast.unparse(each).partition("(")[0] for each in node.decorator_list}
             if any(each.endswith(("prim_func", "ir_module", "R.function")) for each in words):
-                told = say("{name} is TVMScript, whose text cannot be found here.", name=node.name)
-                hint = say("Write tensor expressions (te.compute), and te.create_prim_func.")
+                told = say("tvmscript-whose-text-cannot-found-here", name=node.name)
+                hint = say("write-tensor-expressions-te-compute-and-te")
                 yield Mistake("workload_script", path, node.lineno, told, hint)
 
 
 def _variants(tree: ast.Module, path: Path, assignment: Assignment) -> Iterator[Mistake]:
     """Yield what is wrong with VARIANTS, as far as it is written out."""
     node = next((each for each in tree.body if "VARIANTS" in _bound(each)), None)
-    hint = say(
-        'It maps what the function may compute to the names of its arrays: {"name": ("x", "w")}.'
-    )
+    hint = say("maps-what-function-may-compute-names-arrays")
     if node is None:
-        told = say("workload.py has no VARIANTS.")
+        told = say("workload-py-has-no-variants")
         yield Mistake("variants", path, None, told, hint)
         return
     value = getattr(node, "value", None)
@@ -138,7 +134,7 @@ def _variants(tree: ast.Module, path: Path, assignment: Assignment) -> Iterator[
     except ValueError:  # what is computed is not known without running it
         return
     if not isinstance(variants, dict) or not variants:
-        told = say("VARIANTS is no dictionary of variants.")
+        told = say("variants-no-dictionary-variants")
         yield Mistake("variants", path, node.lineno, told, hint)
         return
     for part in assignment.part:
@@ -146,7 +142,7 @@ def _variants(tree: ast.Module, path: Path, assignment: Assignment) -> Iterator[
         strange = sorted({str(n) for names in variants.values() for n in names} - known)
         if known and strange:
             told = say(
-                "VARIANTS names {strange}, and part {part} has the arguments {known}.",
+                "variants-names-and-part-has-arguments",
                 strange=", ".join(strange),
                 part=part.id,
                 known=", ".join(sorted(known)),

@@ -86,11 +86,7 @@ class Attempts:
         except Exception as error:  # noqa: BLE001  the others shall be graded all the same
             if "GRADER_DEBUG" in self._settings.environment:
                 traceback.print_exc()
-            reason = say(
-                "Internal error: {error}. Grade it again with GRADER_DEBUG=1 and report the "
-                "output.",
-                error=told_failure(error),
-            )
+            reason = say("internal-error-grade-again-with-grader-debug", error=told_failure(error))
         return Attempt(ungraded_report(name, reason, describe_environment()), None, slug)
 
     def grade(

@@ -40,8 +40,8 @@ _OF_A_MAC = "._"
 
 _NOT_LOOKED_INTO = _TOOLS | {".ipynb_checkpoints"}
 
-PERMISSIONS = say("Fix its permissions, and run the same command again.")
-HAND_IN = say("Hand in the .ipynb file itself.")
+PERMISSIONS = say("fix-permissions-and-run-same-command-again")
+HAND_IN = say("hand-in-ipynb-file-itself")
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -85,17 +85,17 @@ def problem_of_file(mode: int) -> tuple[Text, Text]:
     """Say by its `st_mode` why a file may not be read, and what to do; both are empty if it may."""
     if stat.S_ISREG(mode):
         return NOTHING, NOTHING
-    return say("It is {kind}, not a file.", kind=kind_of(mode)), HAND_IN
+    return say("not-file-sentence", kind=kind_of(mode)), HAND_IN
 
 
 def problem_of_closed(error: OSError) -> tuple[Text, Text]:
     """Say why something cannot be looked at, and what to do."""
-    return say("It cannot be read: {strerror}.", strerror=str(error.strerror)), PERMISSIONS
+    return say("cannot-read-strerror", strerror=str(error.strerror)), PERMISSIONS
 
 
 def problem_of_link(link: Path) -> tuple[Text, Text]:
     """Say that something is a link or lies behind one, and what to do."""
-    return say("{link} is a link, which is not followed.", link=link.name), LINK_HINT
+    return say("link-which-not-followed-sentence", link=link.name), LINK_HINT
 
 
 class _Walk:
@@ -181,16 +181,15 @@ def _is_somebodys(folder: Path) -> bool:
 def _nothing_in(folder: Path, walk: _Walk) -> Found:
     if walk.links:
         problem = say(
-            "Nothing to grade in {folder}: there is no notebook, and {link} is a link, which is not"
-            " followed.",
+            "nothing-grade-in-there-no-notebook-and-link",
             folder=folder.name,
             link=walk.links[0].name,
         )
         return Found(folder, problem, LINK_HINT)
-    problem = say("Nothing to grade in {folder}: there is no notebook.", folder=folder.name)
+    problem = say("nothing-grade-in-there-no-notebook", folder=folder.name)
     if walk.others:
         other = walk.others[0].relative_to(folder.parent).as_posix()
-        hint = say("Name scripts and Markdown files to grade them: {other}.", other=other)
+        hint = say("name-scripts-and-markdown-files-grade-them", other=other)
         return Found(folder, problem, hint)
     return Found(folder, problem, _hint_without_notebook(walk.rest))
 
@@ -199,30 +198,24 @@ def _hint_without_notebook(files: Sequence[Path]) -> Text:
     """Say what to do where there are other files: of an archive, that nobody has unpacked it."""
     archive = next((each for each in files if each.name.lower().endswith(_ARCHIVES)), None)
     if archive is not None:
-        return say("Unpack {file}, and run the same command again.", file=one_line(archive.name))
-    what = say(
-        "Find out what became of it, or hand in a file that ends in {suffix}.", suffix=SUFFIX
-    )
+        return say("unpack-and-run-same-command-again", file=one_line(archive.name))
+    what = say("find-out-what-became-or-hand", suffix=SUFFIX)
     if not files:
         return what
-    return join(say("{file} is not a notebook.", file=one_line(files[0].name)), what)
+    return join(say("not-notebook", file=one_line(files[0].name)), what)
 
 
 def _closed(folder: Path, error: OSError) -> Found:
     reason = str(error.strerror)
-    problem = say("Cannot list {folder}: {strerror}.", folder=folder.name, strerror=reason)
+    problem = say("cannot-list", folder=folder.name, strerror=reason)
     return Found(folder, problem, PERMISSIONS)
 
 
 def _too_deep(folder: Path) -> Found:
     return Found(
         folder,
-        say(
-            "{folder} was not searched: it is more than {most} folders deep.",
-            folder=folder.name,
-            most=DEEPEST,
-        ),
-        say("Hand in the notebook in a folder of its own."),
+        say("not-searched-more-than-folders-deep", folder=folder.name, most=DEEPEST),
+        say("hand-in-notebook-in-folder-own"),
     )
 
 
@@ -338,15 +331,12 @@ def _flood(folder: str, group: Sequence[Entry]) -> Entry:
     folder = path.name if folder == os.curdir else folder
     (name,) = name_reports([folder]).values()
     problem = say(
-        "There are {count} notebooks in {folder}; at most {most} of one student are graded.",
+        "there-notebooks-in-at-most-one-student",
         count=len(group),
         folder=folder,
         most=MOST_NOTEBOOKS,
     )
-    hint = say(
-        "Grade the right one by its name. If the folder contains several students' folders, "
-        "name the student's folder alone."
-    )
+    hint = say("grade-right-one-by-name-if-folder")
     return Entry(path, folder, name, first.trusted, problem, hint)
 
 
@@ -375,7 +365,7 @@ def _obstacle(path: Path, trusted: Path) -> tuple[Text, Text]:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(
-            say("There is no file or folder {path}.", path=str(path)), say("Check the name.")
+            say("there-no-file-or-folder", path=str(path)), say("check-name")
         ) from None
     except OSError as error:
         return problem_of_closed(error)

@@ -60,5 +60,5 @@ def with_companions(summary: Summary, groups: Groups) -> Summary:
 def _told(row: Row, count: int) -> Row:
     if count < 2:
         return row
-    told = say("One of {count} notebooks handed in together: the best counts.", count=count)
+    told = say("one-notebooks-handed-in-together-best-counts", count=count)
     return replace(row, noticed=join(told, row.noticed) if row.noticed else told)

@@ -43,15 +43,15 @@ def open_store(folder: Path) -> Iterator[Store]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        try_place(folder / SUMMARY, say("the overview"))
+        try_place(folder / SUMMARY, say("overview"))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise unwritable(folder, error, say("reports")) from None
     if not _locked(descriptor):
         os.close(descriptor)
         raise UsageError(
-            say("Another batch is writing to {folder}.", folder=str(folder)),
-            say("Wait until it ends, or name another folder."),
+            say("another-batch-writing", folder=str(folder)),
+            say("wait-until-ends-or-name-another-folder"),
         )
     try:
         yield Store(folder)
@@ -152,17 +152,12 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.resolve().is_relative_to(self._folder.resolve()):
                 raise UsageError(
-                    say(
-                        "The folder {path} points outside of {folder}.",
-                        path=str(path.parent),
-                        folder=str(self._folder),
-                    ),
-                    say("Remove the link, or name another folder for the reports."),
+                    say("folder-points-outside", path=str(path.parent), folder=str(self._folder)),
+                    say("remove-link-or-name-another-folder"),
                 )
             if path.is_symlink():
                 raise UsageError(
-                    say("{path} is a link.", path=str(path)),
-                    say("Remove it: a report is not written there."),
+                    say("path-link", path=str(path)), say("remove-report-not-written-there")
                 )
             draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
             draft.unlink(missing_ok=True)  # of a run that was killed
@@ -283,7 +278,7 @@ class Batch:
         progress.started(entry.name)
         attempt = self._attempt(entry, _Stages(entry.name, progress))
         if self._sandbox.is_revoked:  # then the report may tell of an end that was ours
-            raise SubmissionError(say("The batch was interrupted."))
+            raise SubmissionError(say("batch-interrupted"))
         return self.write(entry, attempt)
 
     def write(self, entry: Entry, attempt: Attempt) -> GradedFile:

@@ -276,11 +276,8 @@ class RecordingStore(Store):
         file = _read(entry)
         if report.parts and file.sha256 != report.submission.sha256:
             raise GraderError(
-                say(
-                    "{name} was changed while it was graded: it is not in the gradebook.",
-                    name=entry.name,
-                ),
-                say("Run the same command again."),
+                say("changed-while-graded-not-in-gradebook", name=entry.name),
+                say("run-same-command-again"),
             )
         given = self.given(file, owner, slug)
         noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
@@ -422,11 +419,9 @@ def _read(entry: Entry) -> _File:
             found = os.fstat(file.fileno())
             if found.st_size > _LARGEST:
                 raise GraderError(
-                    say("{name} is larger than {limit} MB.", name=entry.name, limit=_LARGEST >> 20)
+                    say("larger-than-mb-sentence", name=entry.name, limit=_LARGEST >> 20)
                 )
             content = b"".join(iter(lambda: file.read(2**20), b""))
     except OSError as error:
-        raise GraderError(
-            say("Cannot read {name}: {reason}.", name=entry.name, reason=str(error.strerror))
-        ) from None
+        raise GraderError(say("cannot-read", name=entry.name, reason=str(error.strerror))) from None
     return _File(entry, content, datetime.fromtimestamp(found.st_mtime, timezone.utc))

@@ -137,29 +137,24 @@ def outcome(row: Row) -> Text:
 
 
 def _points_of(row: Row) -> Text:
-    return say("{score} of {maximum}", score=points(row.score), maximum=points(row.max_score))
+    return say("score-maximum", score=points(row.score), maximum=points(row.max_score))
 
 
 def _not_marked(row: Row) -> Text:
-    return say("{points} not marked yet", points=points(row.open)) if row.open else NOTHING
+    return say("points-not-marked-yet", points=points(row.open)) if row.open else NOTHING
 
 
 def notice(report: Report) -> Text:
     """Return what an instructor should know first; nothing when there is nothing."""
     if not is_graded(report):
-        return say("not graded: {reason}", reason=join(*report.notes))
+        return say("not-graded-reason", reason=join(*report.notes))
     for check in _undecided(report):
-        return say("to be graded again: {reason}", reason=check.reason)
+        return say("graded-again-reason", reason=check.reason)
     if report.problems:
         first, others = report.problems[0], len(report.problems) - 1
         if not others:
-            return say("cell {cell} raised {error}", cell=first.cell, error=first.error)
-        return say(
-            "cell {cell} raised {error}, and {count} more",
-            cell=first.cell,
-            error=first.error,
-            count=others,
-        )
+            return say("cell-raised", cell=first.cell, error=first.error)
+        return say("cell-raised-and-more", cell=first.cell, error=first.error, count=others)
     if report.score >= report.max_score:
         return NOTHING
     if report.submission.executed < report.submission.cells and report.notes:
@@ -196,10 +191,10 @@ def render_overview(summary: Summary, console: Console, language: str = ENGLISH)
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
     )
-    table.add_column(say("Submission").in_(language), ratio=2, overflow="fold")
-    table.add_column(say("Assignment").in_(language), overflow="fold")
-    table.add_column(say("Points").in_(language), justify="right", no_wrap=True)
-    table.add_column(say("Observed").in_(language), ratio=3, overflow="fold")
+    table.add_column(say("submission").in_(language), ratio=2, overflow="fold")
+    table.add_column(say("assignment").in_(language), overflow="fold")
+    table.add_column(say("points").in_(language), justify="right", no_wrap=True)
+    table.add_column(say("observed").in_(language), ratio=3, overflow="fold")
     for row in summary.rows:
         table.add_row(
             Styled(one_line(row.name)),
@@ -215,10 +210,10 @@ def render_overview(summary: Summary, console: Console, language: str = ENGLISH)
 
 
 _CHOSEN: Mapping[str, Text] = {
-    "": say("{name} is {assignment}"),
-    "command": say("{name} is {assignment} by its command"),
-    "metadata": say("{name} is {assignment} by its metadata"),
-    "entry points": say("{name} is {assignment} by its entry points"),
+    "": say("name-assignment"),
+    "command": say("by-command"),
+    "metadata": say("by-metadata"),
+    "entry points": say("by-entry-points"),
 }
 
 
@@ -233,10 +228,9 @@ def mixture(summary: Summary) -> Text:
     odd = [row for row in summary.rows if row.graded and row.assignment != most[0]]
     named = [_chosen(row) for row in odd[:NAMED]]
     if len(odd) > NAMED:
-        named.append(say("and {count} more", count=len(odd) - NAMED))
+        named.append(say("and-more", count=len(odd) - NAMED))
     return say(
-        "Different assignments: {counted}. {named}. Students control their notebook's "
-        "metadata: give the assignment with --assignment SLUG.",
+        "different-assignments-students-control-their-notebooks-metadata",
         counted=in_a_row(f"{slug} ({count})" for slug, count in (most, *others)),
         named=in_clauses(named),
     )
@@ -250,23 +244,23 @@ def count_rows(summary: Summary) -> Text:
     """Return "40 submissions: 38 graded, 12 of them before; 2 could not be graded."."""
     total = len(summary.rows) + summary.pending
     kept = sum(row.kept for row in summary.rows)
-    graded = say("{count} graded", count=len(summary.rows) - summary.ungraded)
+    graded = say("count-graded", count=len(summary.rows) - summary.ungraded)
     if kept:
-        graded = say("{graded}, {count} of them before", graded=graded, count=kept)
+        graded = say("graded-count-them-before", graded=graded, count=kept)
     again = sum(row.again for row in summary.rows)
     places = (
-        say("{count:,} report not in the folder of reports"),
-        say("{count:,} reports not in the folder of reports"),
+        say("report-not-in-folder-reports"),
+        say("reports-not-in-folder-reports"),
     )
     told = (
-        (again, say("{count} to be graded again", count=again)),
-        (summary.ungraded, say("{count} could not be graded", count=summary.ungraded)),
+        (again, say("count-graded-again", count=again)),
+        (summary.ungraded, say("could-not-graded", count=summary.ungraded)),
         (summary.misplaced, counted(summary.misplaced, *places)),
-        (summary.pending, say("{count} not yet graded", count=summary.pending)),
+        (summary.pending, say("not-yet-graded", count=summary.pending)),
     )
-    submissions = counted(total, say("{count:,} submission"), say("{count:,} submissions"))
+    submissions = counted(total, say("count-submission"), say("submissions"))
     parts = in_clauses([graded, *(text for number, text in told if number)])
-    return say("{submissions}: {parts}.", submissions=submissions, parts=parts)
+    return say("submissions-parts", submissions=submissions, parts=parts)
 
 
 def _shown_points(row: Row, language: str) -> Styled:

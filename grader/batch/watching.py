@@ -178,8 +178,7 @@ def state_of(folder: Path, now: datetime) -> BatchState:
         return _ended(decode_summary((folder / SUMMARY).read_bytes()))
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
-            say("No batch is or was writing to {folder}.", folder=str(folder)),
-            say("Name the --output folder of `grader batch`."),
+            say("no-batch-or-writing", folder=str(folder)), say("name-output-folder-grader-batch")
         ) from None
 
 

@@ -93,14 +93,14 @@ the other blocks are inside the right loops of it, with the right loops of their
 THIRDS: tuple[Third, ...] = ("loops", "annotations", "places")
 
 _KINDS: dict[LoopKind, tuple[Text, Text]] = {
-    "serial": (say("serial"), say("Leave that loop unchanged.")),
-    "parallel": (say("parallel"), say("Call `parallel` on it.")),
+    "serial": (say("serial"), say("leave-that-loop-unchanged")),
+    "parallel": (say("parallel"), say("call-parallel-on")),
     "vectorized": (
         say("vectorized"),
-        say("Call `vectorize` on it, before you decompose the reduction."),
+        say("call-vectorize-on-before-you-decompose-reduction"),
     ),
-    "unrolled": (say("unrolled"), say("Call `unroll` on it.")),
-    "thread_binding": (say("bound to a thread"), say("Call `bind` on it.")),
+    "unrolled": (say("unrolled"), say("call-unroll-on")),
+    "thread_binding": (say("bound-thread"), say("call-bind-on")),
 }
 """What a loop of a kind is called, and how it becomes one."""
 
@@ -127,8 +127,8 @@ def compare_functions(wanted: FunctionFacts, found: FunctionFacts) -> Likeness:
     """
     one, other = read_nests(wanted), read_nests(found)
     if not other:
-        reason = say("The function has no blocks.")
-        return Likeness((), Difference(reason, say("Schedule the function as it was given.")))
+        reason = say("function-has-no-blocks")
+        return Likeness((), Difference(reason, say("schedule-function-as-given")))
     loops = list(_loops(one, other))
     places = list(_places(one, other))
     of_sums, of_others = list(_sum_annotations(one, other)), list(_other_annotations(one, other))
@@ -169,12 +169,8 @@ def _loops(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Differ
     """Yield how the sums' loops differ in extents and order."""
     one, other = _sums(wanted), _sums(found)
     if len(one) != len(other):
-        reason = say(
-            "Blocks that do the sum: {found}; in the target: {wanted}.",
-            found=len(other),
-            wanted=len(one),
-        )
-        hint = say("Start from the given function, and schedule that.")
+        reason = say("blocks-that-do-sum-in-target", found=len(other), wanted=len(one))
+        hint = say("start-from-given-function-and-schedule")
         yield Difference(reason, hint)
     for left, right in zip(one, other, strict=False):
         yield from _nest_differences(left.levels, right.levels, _name(right))
@@ -188,8 +184,7 @@ def _nest_differences(
         left, right = _extents(wanted, axes), _extents(found, axes)
         if sorted(map(str, left)) != sorted(map(str, right)):
             reason = say(
-                "Around {name}, the loops {along} should have the extents {wanted} and have"
-                " {found}.",
+                "around-loops-should-have-extents-and-have",
                 name=name,
                 along=_along(axes),
                 wanted=_list(left),
@@ -199,8 +194,7 @@ def _nest_differences(
     for number, (one, other) in enumerate(zip(wanted, found, strict=False), 1):
         if (one.extent, one.axes) != (other.extent, other.axes):
             reason = say(
-                "Loop {number} around {name} should be that of {wanted} iterations {along} and is"
-                " that of {found} iterations {instead}.",
+                "loop-around-should-that-iterations",
                 number=number,
                 name=name,
                 wanted=str(one.extent),
@@ -221,18 +215,17 @@ def _order_hint(wanted: tuple[Level, ...], found: tuple[Level, ...]) -> Text:
         left, right = _extents(wanted, axes), _extents(found, axes)
         if left != right:
             return say(
-                "The loops {along} should have the extents {wanted}, outermost first: give `split`"
-                " the factors in this order, and do not exchange its loops.",
+                "loops-should-have-extents-outermost-first-give",
                 along=_along(axes),
                 wanted=_list(left),
             )
-    return say("`reorder` the loops.")
+    return say("reorder-loops")
 
 
 def _split_hint(extents: tuple[int | None, ...]) -> Text:
     if len(extents) > 1:
-        return say("`split` that loop with the factors {factors}.", factors=_list(extents))
-    return say("Do not `split` that loop.")
+        return say("split-that-loop-with-factors", factors=_list(extents))
+    return say("do-not-split-that-loop")
 
 
 def _places(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:
@@ -243,12 +236,8 @@ def _places(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Diffe
     for init, own in zip_longest(_of("init", wanted), _of("init", found)):
         yield from _initialisation(init, own, found)
     if len(one) != len(other):
-        reason = say(
-            "Blocks beside the sum: {found}; in the target: {wanted}.",
-            found=len(other),
-            wanted=len(one),
-        )
-        hint = say("Cache and inline what is cached and inlined in the target, and nothing else.")
+        reason = say("blocks-beside-sum-in-target", found=len(other), wanted=len(one))
+        hint = say("cache-and-inline-what-cached-and-inlined")
         yield Difference(reason, hint)
 
 
@@ -259,18 +248,17 @@ def _place(wanted: Nest, found: Nest, nests: tuple[Nest, ...]) -> Iterator[Diffe
         yield from _nest_differences(wanted.own, found.own, _name(found))
         return
     reason = say(
-        "{name} is inside of the first {found} loops of {total}; in the target it is inside of"
-        " the first {wanted}.",
+        "inside-first-loops-in-target-inside-first",
         name=_name(found),
         total=_name(total),
         found=found.shared,
         wanted=wanted.shared,
     )
     is_after = nests.index(found) > nests.index(total)
-    hint = say("Leave it where it was.")
+    hint = say("leave-where")
     if wanted.shared:
         hint = say(
-            "Call `{primitive}` for it with loop {number} around {total}.",
+            "call-for-with-loop-around",
             primitive="reverse_compute_at" if is_after else "compute_at",
             number=wanted.shared,
             total=_name(total),
@@ -285,24 +273,16 @@ def _initialisation(
     total = _name(_sums(nests)[0])
     if wanted is None:
         yield Difference(
-            say("The sum is initialised in a block of its own; in the target it is not."),
-            say("Leave out `decompose_reduction`."),
+            say("sum-initialised-in-block-own-in-target"), say("leave-out-decompose-reduction")
         )
         return
-    hint = say(
-        "Call `decompose_reduction` for it with loop {number}, as the last step.",
-        number=wanted.shared + 1,
-    )
+    hint = say("call-decompose-reduction-for-with-loop", number=wanted.shared + 1)
     if found is None:
-        reason = say(
-            "The sum is initialised within {total}; in the target it has a block of its own.",
-            total=total,
-        )
+        reason = say("sum-initialised-within-in-target-has-block", total=total)
         yield Difference(reason, hint)
     elif wanted.shared != found.shared:
         reason = say(
-            "The sum is initialised inside of the first {found} loops of {total}; in the target"
-            " inside of the first {wanted}.",
+            "sum-initialised-inside-first-loops-in-target",
             found=found.shared,
             total=total,
             wanted=wanted.shared,
@@ -333,21 +313,21 @@ def _kinds(wanted: tuple[Level, ...], found: tuple[Level, ...], name: str) -> It
     if [level[:2] for level in wanted] == [level[:2] for level in found]:
         for number, (one, other) in enumerate(zip(wanted, found, strict=True), 1):
             if one.kind != other.kind:
-                yield _kind(one, other.kind, say("Loop {number}", number=number), name)
+                yield _kind(one, other.kind, say("loop-title", number=number), name)
         return
     left = [level for level in found if level.kind != "serial"]
     for level in (each for each in wanted if each.kind != "serial"):
         if level in left:
             left.remove(level)
         else:
-            yield _kind(level, "serial", say("A loop"), name)
+            yield _kind(level, "serial", say("a-loop"), name)
     for level in left:
-        yield _kind(level._replace(kind="serial"), level.kind, say("A loop"), name)
+        yield _kind(level._replace(kind="serial"), level.kind, say("a-loop"), name)
 
 
 def _kind(wanted: Level, found: LoopKind, loop: Text, name: str) -> Difference:
     reason = say(
-        "{loop} of {extent} iterations {along} around {name} should be {wanted}; it is {found}.",
+        "iterations-around-should",
         loop=loop,
         extent=str(wanted.extent),
         along=_along(wanted.axes),
@@ -368,8 +348,8 @@ def _name(nest: Nest) -> str:
 
 def _along(axes: tuple[int, ...]) -> Text:
     if not axes:
-        return say("over the sum")
-    return say("along axis {axes}", axes=", ".join(map(str, axes)))
+        return say("over-sum")
+    return say("along-axis", axes=", ".join(map(str, axes)))
 
 
 def _list(extents: tuple[int | None, ...]) -> str:

@@ -65,7 +65,7 @@ def failed(reason: str | Text, hint: str | Text, code: CheckCode = "unmet") -> O
     return Outcome("failed", 0.0, as_text(reason), as_text(hint), code=code)
 
 
-NOT_RUN: Final = Problem(say("The module was not run."), code="not_run")
+NOT_RUN: Final = Problem(say("module-not-run"), code="not_run")
 """Why a check that needs outputs has none, where nobody asked for any."""
 
 
@@ -104,12 +104,8 @@ class CheckKind(msgspec.Struct, frozen=True):
         except msgspec.ValidationError as error:
             known = ", ".join(self.options.__struct_fields__) or "none"
             raise CourseError(
-                say(
-                    "The options of check {check} are wrong: {error}.",
-                    check=repr(table.id),
-                    error=told(error, self.options),
-                ),
-                say("Options of {kind} are: {known}.", kind=self.kind, known=known),
+                say("options-check-wrong", check=repr(table.id), error=told(error, self.options)),
+                say("options", kind=self.kind, known=known),
             ) from None
 
     def outcome(self, case: Case, options: Table) -> Outcome:
@@ -126,19 +122,12 @@ class CheckKind(msgspec.Struct, frozen=True):
             "check_outcome",
             path,
             line,
-            say("check {kind} returns {what}, not an outcome.", kind=self.kind, what=what),
-            say(
-                "Return `passed(...)`, `partial(...)` or `failed(...)` on every path through "
-                "the function; a fraction is between 0 and 1."
-            ),
+            say("check-returns-not-outcome", kind=self.kind, what=what),
+            say("return-passed-partial-or-failed-on-every"),
         )
 
 
-_ANY_MODULE = say(
-    "A check is called for every module that a student may hand in, including modules without"
-    " calls, blocks or outputs. It gets only the evidence in `needs`, and each piece may be a"
-    " Problem."
-)
+_ANY_MODULE = say("check-called-for-every-module-that-student")
 
 
 _KINDS: dict[str, CheckKind] = {}
@@ -154,7 +143,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         self, kind: str, options: type[Options] | None = None, needs: tuple[Need, ...] = ()
     ) -> None:
         if not isinstance(kind, str):
-            raise _undeclared(kind, say("@check has no name."))
+            raise _undeclared(kind, say("check-has-no-name"))
         self.kind, self.options, self.needs = kind, options, needs
 
     def __call__(
@@ -169,8 +158,8 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         if known is not None and _file(known.decide) != _file(decide):
             raise _undeclared(
                 decide,
-                say("There are two kinds of checks called {kind!r}.", kind=self.kind),
-                say("Rename the one in {file}.", file=_file(decide)),
+                say("there-two-kinds-checks-called", kind=self.kind),
+                say("rename-one-in", file=_file(decide)),
             )
         code = decide.__code__
         place = None if _is_ours(decide) else (Path(code.co_filename), code.co_firstlineno)
@@ -187,37 +176,34 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
     def _declared(self, decide: Callable[[Case, Options], Outcome]) -> type[Options]:
         """Return the options of a check. Raises MistakeError for what is no declaration."""
         if self.options is None:
-            told = say("@check({kind!r}) has no options class.", kind=self.kind)
+            told = say("check-has-no-options-class", kind=self.kind)
             raise _undeclared(decide, told)
         if not (isinstance(self.options, type) and issubclass(self.options, Table)):
-            told = say("The options of check {kind} are not a Table.", kind=self.kind)
+            told = say("options-check-not-table", kind=self.kind)
             raise _undeclared(decide, told)
         unknown = sorted({self.needs} if isinstance(self.needs, str) else {*self.needs} - _NEEDS)
         if unknown:
             raise _undeclared(
                 decide,
                 say(
-                    "Check {kind} needs {unknown}, which is not a tuple of evidence.",
+                    "check-needs-which-not-tuple-evidence",
                     kind=self.kind,
                     unknown=", ".join(map(repr, unknown)),
                 ),
-                say("`needs` is a tuple of some of: {known}.", known=", ".join(sorted(_NEEDS))),
+                say("needs-tuple-some", known=", ".join(sorted(_NEEDS))),
             )
         try:
             inspect.signature(decide).bind(None, None)
         except TypeError as error:
-            told = say("Check {kind} does not take a case and options.", kind=self.kind)
-            hint = say("Write `def {name}(case, options)`.", name=decide.__name__)
+            told = say("check-does-not-take-case-and-options", kind=self.kind)
+            hint = say("write-def-case-options", name=decide.__name__)
             raise _undeclared(decide, told, hint) from error
         return self.options
 
 
 _NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing", "search"})
 
-_DECLARE: Final = say(
-    'Write `@check("a_name", options=NoOptions)`, or a class of its own in the place of NoOptions:'
-    " `class MyOptions(Table, frozen=True)`."
-)
+_DECLARE: Final = say("write-check-name-options-nooptions-or-class")
 
 
 def _undeclared(decide: object, told: Text, hint: Text = _DECLARE) -> MistakeError:
@@ -246,14 +232,10 @@ def find_check(table: CheckTable) -> CheckKind:
     if table.kind not in _KINDS:
         meant = get_close_matches(table.kind, _KINDS, n=1)
         raise CourseError(
-            say(
-                "Check {check} is of an unknown kind {kind}.",
-                check=repr(table.id),
-                kind=repr(table.kind),
-            ),
+            say("check-unknown-kind", check=repr(table.id), kind=repr(table.kind)),
             join(
-                say("Did you mean `{name}`?", name=meant[0]) if meant else NOTHING,
-                say("Known: {known}.", known=in_a_row(sorted(_KINDS))),
+                say("did-you-mean", name=meant[0]) if meant else NOTHING,
+                say("known", known=in_a_row(sorted(_KINDS))),
             ),
         )
     return _KINDS[table.kind]

@@ -49,8 +49,8 @@ def fill(
     for word in words.values():
         if _SPECIAL.search(word):
             raise UsageError(
-                say("{word} is not allowed in a recipe.", word=repr(word)),
-                say("Leave out $, `, \\, {{ and unprintable characters."),
+                say("not-allowed-in-recipe", word=repr(word)),
+                say("leave-out-and-unprintable-characters"),
             )
     text = resources.files(__package__).joinpath(name).read_text("utf-8")
     quoted = {key: quote(word) for key, word in words.items()}
@@ -105,18 +105,15 @@ def submissions_pattern(text: str) -> str:
     path = PurePosixPath(text)
     if not text or path.is_absolute() or ".." in path.parts:
         raise UsageError(
-            say("{text} is not a folder of the repository.", text=repr(text)),
-            say("Name one relative to its root, such as submissions."),
+            say("not-folder-repository", text=repr(text)),
+            say("name-one-relative-root-such-as-submissions"),
         )
     if not _PATTERN.search(text):
         return str(path / NOTEBOOKS)
     if not text.endswith(".ipynb"):
         raise UsageError(
-            say("The pattern {text} does not end in .ipynb.", text=repr(text)),
-            say(
-                'Submissions are notebooks: "submissions/{pattern}" are all in a folder.',
-                pattern=NOTEBOOKS,
-            ),
+            say("pattern-does-not-end-in-ipynb", text=repr(text)),
+            say("submissions-notebooks-submissions-all-in-folder", pattern=NOTEBOOKS),
         )
     return str(path)
 
@@ -141,10 +138,8 @@ def find_course_of(choices: Choices) -> Course | None:
 def _check_inside(course: Path) -> None:
     if course.is_absolute() or ".." in course.parts:
         raise CourseError(
-            say("{course} is not a folder of the repository.", course=str(course)),
-            say(
-                "The course must be in the repository that is graded: name it relative to its root."
-            ),
+            say("not-folder-repository-sentence", course=str(course)),
+            say("course-must-in-repository-that-graded-name"),
         )
 
 
@@ -186,8 +181,8 @@ def leaderboard_files(choices: BoardChoices) -> dict[Path, bytes]:
     for path in (choices.reports, choices.consent):
         if path.is_absolute() or ".." in path.parts:
             raise UsageError(
-                say("{path} is not in the repository.", path=str(path)),
-                say("Name what is in the repository, relative to its root."),
+                say("not-in-repository", path=str(path)),
+                say("name-what-in-repository-relative-root"),
             )
     words = {
         "REPORTS": choices.reports.as_posix(),
@@ -211,8 +206,8 @@ def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
     taken = [path for path in files if os.path.lexists(path) and not _is(path, files[path])]
     if taken and not force:
         raise UsageError(
-            say("{path} exists already.", path=str(taken[0])),
-            say("Use --force to overwrite it, or move it away first."),
+            say("exists-already-sentence", path=str(taken[0])),
+            say("use-force-overwrite-or-move-away-first"),
         )
     for path, content in files.items():
         _write(path, content)
@@ -228,8 +223,8 @@ def _write(path: Path, content: bytes) -> None:
         write_whole(path, content)
     except OSError as error:
         raise UsageError(
-            say("Cannot write {path}: {reason}.", path=str(path), reason=str(error.strerror)),
-            say("Check the folder and its permissions."),
+            say("cannot-write-sentence", path=str(path), reason=str(error.strerror)),
+            say("check-folder-and-permissions"),
         ) from None
 
 
@@ -301,12 +296,8 @@ def _wheel_of(install: Installed, service: str) -> None:
     """Raise UsageError for what a service cannot install: it has no checkout of this project."""
     if isinstance(install, Checkout):
         raise UsageError(
-            say(
-                "{service} cannot install the folder {folder}.",
-                service=service,
-                folder=install.folder,
-            ),
-            say("Leave out --install, or name a wheel: `make wheel` builds one."),
+            say("cannot-install-folder", service=service, folder=install.folder),
+            say("leave-out-install-or-name-wheel-make"),
         )
 
 
@@ -315,18 +306,14 @@ def _choose(course: Course, slug: str | None, service: str) -> CourseAssignment:
     if slug is None and len(course.assignments) > 1:
         known = ", ".join(sorted(course.assignments))
         raise UsageError(
-            say("An autograder of {service} is for one assignment.", service=service),
-            say("Name it with --assignment SLUG: {known}.", known=known),
+            say("autograder-for-one-assignment", service=service),
+            say("name-with-assignment-slug", known=known),
         )
     chosen = course.get(slug or next(iter(course.assignments)))
     if chosen.assignment.sandbox.minimum == "none":
         raise CourseError(
-            say(
-                "{service} writes points where submissions run, and this assignment may be graded "
-                "without isolation: a submission could read the oracle and write its own points.",
-                service=service,
-            ),
-            say('Let `minimum` under [sandbox] in assignment.toml be "basic" or "minimal".'),
+            say("writes-points-where-submissions-run", service=service),
+            say("let-minimum-under-sandbox-in-assignment-toml"),
         )
     return chosen
 
@@ -371,8 +358,8 @@ def classroom50_files(choices: Choices) -> dict[Path, bytes]:
     root = choices.directory if choices.course is None else choices.directory / choices.course
     if not (root / RELEASE).is_file():
         raise UsageError(
-            say("{course} is no release, and Classroom 50 publishes bundles.", course=str(root)),
-            say("Make a release, and name its folder: grader release DIR, then --course DIR."),
+            say("no-release-and-classroom-50-publishes-bundles", course=str(root)),
+            say("make-release-and-name-folder-grader-release"),
         )
     chosen = _choose(load_course(root), choices.assignment, "Classroom 50")
     _wheel_of(choices.install, "Classroom 50")

@@ -84,22 +84,15 @@ def own_wheel(package: Path | None = None) -> Wheel:
     path = checkout / "dist" / f"tvm_grader-{grader.__version__}-py3-none-any.whl"
     if not path.exists():
         raise UsageError(
-            say("There is no wheel of this version yet: {path}.", path=str(path)),
-            say(
-                "Make it with `make wheel` in {checkout}, or name another with --install WHEEL.",
-                checkout=str(checkout),
-            ),
+            say("there-no-wheel-this-version-yet", path=str(path)),
+            say("make-with-make-wheel-in-or-name", checkout=str(checkout)),
         )
     wheel = read_wheel(path)
     packed = _packed(wheel)
     if packed != dict(_sources(package, packed)):
         raise UsageError(
-            say(
-                "{path} differs from the grader in {package}: it has changed since.",
-                path=str(path),
-                package=str(package),
-            ),
-            say("Build the wheel again with `make wheel` in {checkout}.", checkout=str(checkout)),
+            say("differs-from-grader-in-has-changed-since", path=str(path), package=str(package)),
+            say("build-wheel-again-with-make-wheel", checkout=str(checkout)),
         )
     return wheel
 
@@ -110,21 +103,13 @@ def read_wheel(path: Path) -> Wheel:
         content = path.read_bytes() if path.stat().st_size <= MOST_BYTES else b""
     except OSError as error:
         raise UsageError(
-            say("There is no wheel {path}: {reason}.", path=str(path), reason=str(error.strerror)),
-            say(
-                "A recipe installs a wheel of grader, or a folder of the repository that "
-                "contains it. `make wheel` builds one; without --install the running one is "
-                "used."
-            ),
+            say("there-no-wheel", path=str(path), reason=str(error.strerror)),
+            say("recipe-installs-wheel-grader-or-folder-repository"),
         ) from None
     if not (_FILE_NAME.match(path.name) and _is_of_the_grader(content)):
         raise UsageError(
-            say(
-                "{path} is not a wheel of {distribution}.",
-                path=str(path),
-                distribution=DISTRIBUTION,
-            ),
-            say("Name the file that `make wheel` puts into dist/."),
+            say("not-wheel", path=str(path), distribution=DISTRIBUTION),
+            say("name-file-that-make-wheel-puts-into"),
         )
     return Wheel(path.name, content)
 
@@ -158,12 +143,8 @@ def _checkout(named: Path, repository: Path) -> Checkout:
     inside = named.resolve().is_relative_to(repository.resolve())
     if not inside or f'name = "{DISTRIBUTION}"' not in text:
         raise UsageError(
-            say(
-                "{named} is not a folder of the repository that contains {distribution}.",
-                named=str(named),
-                distribution=DISTRIBUTION,
-            ),
-            say("Leave out --install, or name a wheel: `make wheel` builds one."),
+            say("not-folder-repository-that-contains", named=str(named), distribution=DISTRIBUTION),
+            say("leave-out-install-or-name-wheel-make"),
         )
     return Checkout(named.resolve().relative_to(repository.resolve()).as_posix())
 
@@ -177,10 +158,8 @@ def _kept(installed: metadata.Distribution) -> Iterator[tuple[str, bytes]]:
         content = Path(str(file.locate())).read_bytes()
         if file.hash is None or f"{file.hash.mode}={file.hash.value}" != _hash(content):
             raise UsageError(
-                say(
-                    "{name} differs from what was installed: no wheel can be made of it.", name=name
-                ),
-                say("Install grader again, or name a wheel with --install WHEEL."),
+                say("differs-from-what-installed-no-wheel-can", name=name),
+                say("install-grader-again-or-name-wheel"),
             )
         yield name, content
 

@@ -45,7 +45,7 @@ def main() -> None:
         code = SIGNALLED + signal.SIGINT
     if interruption.number:
         discard_output()
-        _say(say("interrupted."))
+        _say(say("interrupted"))
         code = SIGNALLED + interruption.number
     # To look for garbage among all that was imported took 0.6 s of the end of a command.
     gc.freeze()
@@ -101,8 +101,8 @@ def _say_failed(error: Exception) -> int:
         demand_limits()  # where these are too low, anything may fail, in any way
     except GraderError as limited:
         return _say(limited.message, limited.hint)
-    failed = say("internal error, {error}. No grade was given.", error=told_failure(error))
-    return _say(failed, say("Run it again with GRADER_DEBUG=1 and report what it prints."))
+    failed = say("internal-error-no-grade-given", error=told_failure(error))
+    return _say(failed, say("run-again-with-grader-debug"))
 
 
 def _say(message: Text, hint: Text = NOTHING) -> int:

@@ -102,7 +102,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             summary = with_companions(graded, groups)
         except Interrupted as interruption:
             _say(messages, count_rows(interruption.summary))
-            _say(messages, say("Finished reports are kept: the same command continues."))
+            _say(messages, say("finished-reports-kept-same-command-continues"))
             tell_recorded(store, messages, options.grading.course)
             store.write_summary(encode_summary(interruption.summary))
             forget(options.output)
@@ -115,11 +115,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             language = command_language()
             retold = with_companions(_retold(graded, options.output, language), groups)
             render_overview(retold, output, language)
-            where = say(
-                "The reports: {folder}, the overview as JSON: {summary} in it",
-                folder=str(options.output),
-                summary=SUMMARY,
-            )
+            where = say("reports-overview-as-json", folder=str(options.output), summary=SUMMARY)
             _say(output, where)
             tell_recorded(store, output, options.grading.course)
             forget(options.output)
@@ -178,11 +174,8 @@ def _refuse_beside(entries: Iterable[Entry], reports: Path) -> None:
     for entry in entries:
         if realpath(entry.path.parent) == realpath((reports / entry.name).parent):
             raise UsageError(
-                say(
-                    "Reports in {reports} would lie beside submissions.",
-                    reports=str(reports),
-                ),
-                say("Choose a separate folder: --output reports."),
+                say("reports-in-would-lie-beside-submissions", reports=str(reports)),
+                say("choose-separate-folder-output-reports"),
             )
 
 
@@ -243,7 +236,7 @@ def _say_who_grades(cluster: OpenCluster, messages: Console) -> None:
     for reason in cluster.left_out:
         _say(messages, reason)
     count, dashboard = len(cluster.workers), cluster.dashboard
-    told = say("{count} workers grade; what they do: {dashboard}", count=count, dashboard=dashboard)
+    told = say("workers-grade-what-they-do", count=count, dashboard=dashboard)
     _say(messages, told)
 
 
@@ -253,9 +246,9 @@ def _say_kept(
     graded_before = sum(row.kept for row in kept.values())
     if graded_before:
         before = {"kept": graded_before, "all": len(entries)}
-        _say(messages, say("{kept} of {all} were graded before.", **before))
+        _say(messages, say("graded-before", **before))
     if store.rescored:
-        count = say("Points recomputed without a run: {count}.", count=store.rescored)
+        count = say("points-recomputed-without-run", count=store.rescored)
         _say(messages, count)
 
 
@@ -264,13 +257,7 @@ def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages:
     limit = max(each.assignment.limits.resources().memory for each in possible)
     if 2 * limit > capacity:
         _say(
-            messages,
-            say(
-                "This machine has {left} MB of memory left, and a submission may use {limit} "
-                "MB: submissions run one at a time until their use is known.",
-                left=capacity >> 20,
-                limit=limit >> 20,
-            ),
+            messages, say("this-machine-has-mb-memory-left", left=capacity >> 20, limit=limit >> 20)
         )
 
 
@@ -286,9 +273,9 @@ _LOOKS_PER_SECOND = 2
 """Few: schedules are being timed on the same machine."""
 
 _ENDS: dict[Status, Text] = {
-    "done": say("The batch has finished."),
-    "interrupted": say("The batch was interrupted: the same command continues."),
-    "killed": say("The batch was killed while it ran: the same command continues."),
+    "done": say("batch-has-finished"),
+    "interrupted": say("batch-interrupted-same-command-continues"),
+    "killed": say("batch-killed-while-ran-same-command-continues"),
 }
 
 
@@ -353,16 +340,16 @@ def _tell_end(console: Console, state: BatchState) -> None:
 def _counted(state: BatchState) -> Text:
     """Return how many are done, and how long the others take."""
     if state.status == "preparing":
-        return say("The batch is starting.")
-    parts = [say("{done} of {total} done", done=state.done, total=state.total)]
+        return say("batch-starting")
+    parts = [say("done-total-done", done=state.done, total=state.total)]
     counts = (
-        (state.kept, say("{count} of them before", count=state.kept)),
-        (state.failed, say("{count} could not be graded", count=state.failed)),
-        (state.put_back, say("{count} to be graded again", count=state.put_back)),
+        (state.kept, say("them-before", count=state.kept)),
+        (state.failed, say("could-not-graded", count=state.failed)),
+        (state.put_back, say("count-graded-again", count=state.put_back)),
     )
     parts += [told for number, told in counts if number]
     if state.left:
-        parts.append(say("about {left} left", left=state.left))
+        parts.append(say("about-left", left=state.left))
     return in_clauses(parts)
 
 
@@ -370,14 +357,14 @@ def _display(state: BatchState, now: datetime) -> Group:
     """Return the tables of what is graded now, and of what was done last."""
     shown: list[Table | Styled] = [Styled(line(_counted(state)), style="bold")]
     if state.at_work:
-        table = _table(say("Graded now"), say("What is done"), say("For"))
+        table = _table(say("graded-now"), say("what-done"), say("for"))
         for each in state.at_work:
             seconds = max((now - each.since).total_seconds(), 0.0)
             columns = one_line(each.name), line(each.stage), line(duration(seconds))
             table.add_row(*map(Styled, columns))
         shown.append(table)
     if state.latest:
-        table = _table(say("Done last"), say("What came out"))
+        table = _table(say("done-last"), say("what-came-out"))
         for done in state.latest:
             told = Styled(line(done.outcome), style="" if done.graded else "red")
             table.add_row(Styled(one_line(done.name)), told)

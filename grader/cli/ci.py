@@ -91,7 +91,7 @@ def github(
         directory, installed, assignment, threshold, submissions, course, minutes, force
     )
     _write(github_files, choices)
-    _say_what_is_next(choices, say("the tab Actions"))
+    _say_what_is_next(choices, say("tab-actions"))
 
 
 @init.command(cls=CommandWithExamples, epilog="grader ci init gitlab --threshold 60")
@@ -141,11 +141,8 @@ def gradescope(
     _write(gradescope_files, choices)
     tell(
         Console(emoji=False),
-        say("It contains the oracle: do not commit it, and do not share it."),
-        say(
-            "Next: upload it under Configure Autograder, choose 4 GB of memory or more, set the"
-            " same\ntime limit there, and test it with the reference and with the empty template."
-        ),
+        say("contains-oracle-do-not-commit-and-do"),
+        say("next-upload-under-configure-autograder-choose"),
     )
 
 
@@ -178,13 +175,7 @@ def classroom50(
         force=force,
     )
     _write(classroom50_files, choices)
-    tell(
-        Console(emoji=False),
-        say(
-            "Next: commit them to your classroom50 repository, as "
-            "CLASSROOM/autograders/ASSIGNMENT/."
-        ),
-    )
+    tell(Console(emoji=False), say("next-commit-them-your-classroom50-repository"))
 
 
 @init.command(cls=CommandWithExamples, epilog="grader ci init leaderboard --machine EPYC")
@@ -222,8 +213,8 @@ def leaderboard(
     _write(leaderboard_files, choices)
     tell(
         Console(emoji=False),
-        say("Keep the repository private: it contains reports and names."),
-        say("Next: under Settings, Pages, let GitHub Actions be the source, and push the reports."),
+        say("keep-repository-private-contains-reports-and-names"),
+        say("next-under-settings-pages-let-github-actions"),
     )
 
 
@@ -247,7 +238,7 @@ def fetch(
     manifest = read_manifest(course)
     declared = (manifest and manifest.secret) or ""
     unpack(fetch(source_of(os.environ, sha256 or declared)), output)
-    tell(Console(emoji=False), say("The complete course is in {folder}.", folder=str(output)))
+    tell(Console(emoji=False), say("complete-course-in", folder=str(output)))
 
 
 @ci.command(cls=CommandWithExamples, epilog="grader ci solutions .")
@@ -266,11 +257,9 @@ def solutions(
     for each in found:
         path = ascii(str(each.path))  # names are students'
         if each.cell is None:
-            told = say("{path}: a solution of the course.", path=path)
+            told = say("solution-course", path=path)
         else:
-            told = say(
-                "{path}, code cell {cell}: a solution of the course.", path=path, cell=each.cell
-            )
+            told = say("code-cell-solution-course", path=path, cell=each.cell)
         tell(Console(emoji=False), told)
     if found:
         raise typer.Exit(FOUND)
@@ -292,17 +281,10 @@ def _say_what_is_next(choices: Choices, where: Text) -> None:
 
     console = Console(emoji=False)
     if find_course_of(choices) is None:
-        missing = say(
-            "There is no course here yet: put its assignments/ into the repository,\nor name "
-            "the folder that contains it with --course DIR."
-        )
+        missing = say("there-no-course-here-yet-put-assignments")
         tell(console, missing)
     tell(
         console,
-        say(
-            "Next: commit it, push a notebook to {submissions}, and look at {where}.",
-            submissions=choices.submissions,
-            where=where,
-        ),
-        say("Everybody who can read the repository can read the course in it: see docs/ci.md."),
+        say("next-commit-push-notebook-and-look", submissions=choices.submissions, where=where),
+        say("everybody-who-can-read-repository-can-read"),
     )

@@ -84,12 +84,8 @@ def _open_folder(
 ) -> Iterator[ClassOfReports]:
     if not (folder / SUMMARY).is_file():
         raise UsageError(
-            say(
-                "{reports} is not a folder of reports: it has no {file}.",
-                reports=str(folder),
-                file=SUMMARY,
-            ),
-            say("Name the --output folder of `grader batch`."),
+            say("not-folder-reports-has", reports=str(folder), file=SUMMARY),
+            say("name-output-folder-grader-batch"),
         )
     students = read_manifest(collected).students if collected is not None else ()
     people = tuple(Person(each.folder, each.name) for each in students)
@@ -122,8 +118,7 @@ def read_report(path: Path) -> Report:
         return decode_report(content)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
-            say("{path} is not a report.", path=str(path)),
-            say("Remove everything that `grader batch` has not written."),
+            say("not-report", path=str(path)), say("remove-everything-that-grader-batch-has")
         ) from None
 
 
@@ -136,8 +131,8 @@ def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
         if options.assignment is not None and options.assignment not in rules:
             known = in_a_row(rules) if rules else say("none")
             raise UsageError(
-                say("The gradebook has no assignment {slug}.", slug=repr(options.assignment)),
-                say("Known: {known}.", known=known),
+                say("gradebook-has-no-assignment", slug=repr(options.assignment)),
+                say("known", known=known),
             )
         slugs = [each for each in rules if options.assignment in (None, each)]
         students = [each for each in book.students() if each.withdrawn is None]
@@ -180,7 +175,7 @@ def _of_student(
                 slug,
                 _person(student),
                 report,
-                why=say("Nothing of it is graded.") if report is None else NOTHING,
+                why=say("nothing-graded-sentence") if report is None else NOTHING,
                 points=None if grade.points is None else float(grade.points),
                 possible=float(grade.possible),
                 attempts=tuple(map(_attempt, attempts)),

@@ -27,14 +27,14 @@ from grader.render.html.class_page import CONCERNS
 from grader.render.wording import MISTAKE_NAMES, one_line
 
 _FIGURES = {
-    "graded": say("Graded"),
-    "missing": say("Missing"),
-    "lowest": say("Low"),
+    "graded": say("graded"),
+    "missing": say("missing"),
+    "lowest": say("low"),
     "quarter": foreign("25 %"),
-    "median": say("Median"),
+    "median": say("median"),
     "three_quarters": foreign("75 %"),
-    "highest": say("High"),
-    "mean": say("Mean"),
+    "highest": say("high"),
+    "mean": say("mean"),
 }
 """What is told of a class, and what people read it under."""
 
@@ -62,7 +62,7 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
     insights = class_insights(ClassOptions(slug, course=course)) if has_some else {}
 
     def people(console: Console) -> None:
-        table = plain_table(say("Assignment"))
+        table = plain_table(say("assignment"))
         table.columns[0].no_wrap = True
         for title in _FIGURES.values():
             table.add_column(words(title), justify="right", overflow="fold")
@@ -91,8 +91,8 @@ def _tell_objections(console: Console, counts: Iterable[dict[str, int]]) -> None
 
 def _tell_insights(console: Console, insights: Insights) -> None:
     """Tell what the page of a class has first: checks, mistakes, errors, and who needs a look."""
-    checks = plain_table(say("Part"), say("Check"))
-    for title in (say("Passed"), say("Mean"), say("of")):
+    checks = plain_table(say("part"), say("check"))
+    for title in (say("passed"), say("mean"), say("of")):
         checks.add_column(words(title), justify="right", overflow="fold")
     for part in insights.parts:
         for check in part.checks:
@@ -100,14 +100,14 @@ def _tell_insights(console: Console, insights: Insights) -> None:
             points = (f"{check.mean:.4g}", f"{check.max_score:g}")
             names = (part.id, one_line(words(check.title)))
             checks.add_row(*map(Styled, (*names, passed, *points)))
-    counted = plain_table(say("What was misunderstood"))
-    counted.add_column(words(say("Students")), justify="right")
+    counted = plain_table(say("what-misunderstood"))
+    counted.add_column(words(say("students")), justify="right")
     for row in insights.mistakes:
         counted.add_row(Styled(words(MISTAKE_NAMES[row.mistake])), str(len(row.students)))
     for failure in insights.failures:
         name = one_line(": ".join(filter(None, (failure.error, failure.place))))
         counted.add_row(Styled(name), str(len(failure.students)))
-    looks = plain_table(say("To review"), say("Reason"))
+    looks = plain_table(say("review"), say("reason"))
     for concern in insights.concerns:
         reasons = (words(CONCERNS[each.kind]) for each in concern.reasons)
         looks.add_row(Styled(one_line(concern.student)), Styled(", ".join(reasons)))

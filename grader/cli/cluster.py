@@ -73,12 +73,12 @@ def local(
         tell(
             Console(emoji=False),
             say(
-                "{count} workers wait at {address}",
+                "workers-wait-at",
                 count=len(cluster.scheduler.workers),
                 address=cluster.scheduler_address,
             ),
-            say("What they do: {dashboard}", dashboard=cluster.dashboard_link),
-            say("Ctrl-C stops them."),
+            say("what-they-do", dashboard=cluster.dashboard_link),
+            say("ctrl-c-stops-them"),
         )
         sys.stdout.flush()  # who reads it from a file waits for the address
         while True:
@@ -97,14 +97,12 @@ def _started(workers: int, port: int, level: Level | None) -> Iterator[LocalClus
     """Start a cluster, and tell how far that is. Raises UsageError where it has no worker."""
     with ExitStack() as cluster:
         with LiveProgress(Console(stderr=True, emoji=False)) as progress:
-            progress.stage(say("starting the scheduler"))
+            progress.stage(say("starting-scheduler"))
             from grader.cluster.local import local_cluster
 
             started = cluster.enter_context(local_cluster(workers, port, level, progress))
         if not started.scheduler.workers:
-            raise UsageError(
-                say("No worker could be started."), say("See what `grader doctor` says.")
-            )
+            raise UsageError(say("no-worker-could-started"), say("see-what-grader-doctor-says"))
         yield started
 
 
@@ -174,7 +172,7 @@ def _folder_for_dask() -> Path:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise UsageError(
-            say("{folder} must belong to you and be closed to other users.", folder=str(folder)),
-            say("Remove it, or set TMPDIR to a folder that only you may write to."),
+            say("must-belong-you-and-closed-other-users", folder=str(folder)),
+            say("remove-or-set-tmpdir-folder-that-only"),
         )
     return folder

@@ -56,14 +56,10 @@ def run_leaderboard(
     known = [each for each in boards if each is not None]
     if not known:
         raise UsageError(
-            say("Nobody who opted in was measured."),
-            say(
-                "Each line of {file} stands for a student who opted in.", file=str(options.consent)
-            ),
+            say("nobody-who-opted-in-measured"),
+            say("each-line-stands-for-student-who-opted", file=str(options.consent)),
         )
-    made = say(
-        "Made {day} by grader {version}.", day=clock().date().isoformat(), version=__version__
-    )
+    made = say("made-by-grader", day=clock().date().isoformat(), version=__version__)
     for board in known:
         slug, title = board.assignment, titles[board.assignment]
         path = options.output / f"{slug}-leaderboard.html"
@@ -73,8 +69,8 @@ def run_leaderboard(
             write_whole(path.with_suffix(".md"), leaderboard_markdown(board, title, language))
             write_whole(path.with_suffix(".json"), encode_leaderboard(board))
         except OSError as error:
-            raise unwritable(options.output, error, say("the leaderboard")) from None
-        tell(console, say("Written: {path}", path=str(path)))
+            raise unwritable(options.output, error, say("the-leaderboard")) from None
+        tell(console, say("written-title", path=str(path)))
 
 
 def read_consent(path: Path) -> dict[str, str]:
@@ -87,8 +83,8 @@ def read_consent(path: Path) -> dict[str, str]:
     header = [each.strip().casefold() for each in table.header]
     if _STUDENT not in header or _NAME not in header:
         raise UsageError(
-            say("{file} has no columns student and name.", file=path.name),
-            say("Write a line for each student who opted in; the name may be empty."),
+            say("has-no-columns-student-and-name", file=path.name),
+            say("write-line-for-each-student-who-opted"),
         )
     student, name = header.index(_STUDENT), header.index(_NAME)
     taken = {row[name].strip() for row in table.rows}
@@ -103,12 +99,12 @@ def read_consent(path: Path) -> dict[str, str]:
         try:
             write_whole(path, write_table(table.header, rows))
         except OSError as error:
-            raise unwritable(path, error, say("the invented names")) from None
+            raise unwritable(path, error, say("invented-names")) from None
     names = {row[student].strip(): row[name].strip() for row in table.rows}
     if len({*names.values()}) < len(names):
         raise UsageError(
-            say("Two students in {file} have the same name.", file=path.name),
-            say("Ask one of them for a different one."),
+            say("two-students-in-have-same-name", file=path.name),
+            say("ask-one-them-for-different-one"),
         )
     return names
 
@@ -154,9 +150,7 @@ def run_similar(
     """
     language = options.language or command_language()
     made = say(
-        "Made {time} by grader {version}.",
-        time=clock().isoformat(" ", "seconds"),
-        version=__version__,
+        "made-by-grader-sentence", time=clock().isoformat(" ", "seconds"), version=__version__
     ).in_(language)
     every = _writings(options.found)
     pairs = {
@@ -173,7 +167,7 @@ def run_similar(
             write_whole(path, page)
             write_whole(path.with_suffix(".json"), encode_similarities(found))
         except OSError as error:
-            raise unwritable(options.output, error, say("similar parts")) from None
+            raise unwritable(options.output, error, say("similar-parts")) from None
         _tell(console, found, path)
 
 
@@ -195,8 +189,7 @@ def _writings(found: ClassOptions) -> dict[str, list[Writing]]:
             every[work.slug][person.id] = each if before is None else _together(before, each)
     if not every:
         raise UsageError(
-            say("There is no report to look at."),
-            say("Grade a class first: grader batch FOLDER --output reports"),
+            say("there-no-report-look"), say("grade-class-first-grader-batch-folder-output")
         )
     return {slug: [*own.values()] for slug, own in sorted(every.items())}
 
@@ -251,8 +244,8 @@ def _sources(path: Path) -> tuple[str, ...]:
         document = migrate_document(path.read_bytes(), path.suffix)
     except OSError as error:
         raise UsageError(
-            say("Cannot read {path}: {reason}.", path=str(path), reason=str(error.strerror)),
-            say("Check the name."),
+            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("check-name"),
         ) from None
     return (*document.before, *document.migration.sources)
 
@@ -264,8 +257,7 @@ _SHOWN = 10
 def _tell(console: Console, found: Similarities, page: Path) -> None:
     if found.left_out:
         left_out = say(
-            "{slug}: {count} works could not be compared, because they contain no Python of "
-            "their own: {names}.",
+            "works-could-not-compared-because-they-contain",
             slug=found.assignment,
             count=len(found.left_out),
             names=some_of(found.left_out, _SHOWN),
@@ -274,10 +266,10 @@ def _tell(console: Console, found: Similarities, page: Path) -> None:
     tell(
         console,
         say(
-            "{slug}: {works} works, {pairs} similar pairs. This is evidence, not a verdict.",
+            "works-similar-pairs-this-evidence-not-verdict",
             slug=found.assignment,
             pairs=len(found.pairs),
             works=found.works,
         ),
-        say("Written: {path}", path=str(page)),
+        say("written-title", path=str(page)),
     )

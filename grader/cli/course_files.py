@@ -34,7 +34,7 @@ def run_new(slug: str, course: Path | None, languages: str, output: Console) -> 
     for path in written:
         output.print(f"{path.relative_to(root)}", markup=False, highlight=False, soft_wrap=True)
     where = "" if course is None else f" --course {shlex.quote(str(course))}"
-    tell(output, say("It is complete already: {command}", command=f"grader verify {slug}{where}"))
+    tell(output, say("complete-already", command=f"grader verify {slug}{where}"))
     return written
 
 
@@ -47,8 +47,8 @@ def _new_root() -> Path:
     for root in here.parents:
         if assignment_files(root) and here.relative_to(root).parts[0] == "assignments":
             raise UsageError(
-                say("This folder is within the course {root}.", root=str(root)),
-                say("Change to it and run the command again."),
+                say("this-folder-within-course", root=str(root)),
+                say("change-and-run-command-again"),
             )
     return here
 
@@ -102,15 +102,12 @@ def run_template(options: TemplateOptions, output: Console, messages: Console) -
         _say_written(files, stale, output)
         stale = []
     for path in stale:
-        tell(output, say("{path} is stale or missing.", path=_shown(path)))
+        tell(output, say("stale-or-missing", path=_shown(path)))
     for path in left_over:
-        left = say(
-            "{path} is left over: its master does not have this language. Delete it.",
-            path=_shown(path),
-        )
+        left = say("left-over-master-does-not-have", path=_shown(path))
         tell(output, left)
     if stale:
-        tell(messages, say("Generate them again: {command}", command=_command(options)))
+        tell(messages, say("generate-them-again", command=_command(options)))
     return not (stale or left_over)
 
 
@@ -125,17 +122,14 @@ def choose_assignments(
         if has_master(course.root, each):
             chosen.append(assignment)
         else:
-            tell(
-                messages,
-                say("{slug} has no master notebook: nothing is generated for it.", slug=each),
-            )
+            tell(messages, say("has-no-master-notebook-nothing-generated", slug=each))
     return chosen
 
 
 def _say_written(files: dict[Path, bytes], stale: list[Path], output: Console) -> None:
     for path in files:
         done = say("written") if path in stale else say("unchanged")
-        tell(output, say("{path}  {done}", path=_shown(path), done=done))
+        tell(output, say("path-done", path=_shown(path), done=done))
 
 
 def _shown(path: Path) -> str:
@@ -170,9 +164,7 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
     course = find_course(options.course, (Path.cwd(),))
     wheel = find_installed(options.install, options.folder)
     if not isinstance(wheel, Wheel):
-        raise UsageError(
-            say("A release contains a wheel of grader."), say("Make it with `make wheel`.")
-        )
+        raise UsageError(say("release-contains-wheel-grader"), say("make-with-make-wheel"))
     archive = None if options.secret is None else pack_course(course)
     digest = None if archive is None else digest_of(archive)
     if options.secret is not None:
@@ -184,32 +176,27 @@ def run_release(options: ReleaseOptions, output: Console) -> None:
         write_release(options.folder, files, course)
     except OSError as error:
         raise unwritable(
-            Path(error.filename or options.folder), error, say("the release")
+            Path(error.filename or options.folder), error, say("the-release")
         ) from None
     tell(output, *(str(options.folder / name) for name in sorted(files)))
-    tell(output, say("Next: give it to students, or push it to a place that they can read."))
+    tell(output, say("next-give-students-or-push-place"))
     if digest is None:
-        tell(output, say("Hidden parts and speed are not graded there: --secret FILE is for that."))
+        tell(output, say("hidden-parts-and-speed-not-graded-there"))
         return
     tell(
         output,
-        say(
-            "{path} is the complete course: do not share or commit it.",
-            path=str(options.secret),
-        ),
-        say("SHA-256 {digest}, which {file} says too.", digest=digest, file=MANIFEST),
-        say("Put it where only its address leads, and the address into GRADER_SECRET_URL."),
+        say("complete-course-do-not-share-or-commit", path=str(options.secret)),
+        say("sha-256-which-says-too", digest=digest, file=MANIFEST),
+        say("put-where-only-address-leads-and-address"),
     )
 
 
 def _check_secret(secret: Path, folder: Path) -> None:
     if secret.resolve().is_relative_to(folder.resolve()):
         raise UsageError(
-            say("{secret} is in the folder that students get.", secret=str(secret)),
-            say("Name a file somewhere else."),
+            say("in-folder-that-students-get", secret=str(secret)), say("name-file-somewhere-else")
         )
     if not secret.absolute().parent.is_dir() or secret.is_dir():
         raise UsageError(
-            say("Cannot write {secret}.", secret=str(secret)),
-            say("Name a file in a folder that exists."),
+            say("cannot-write", secret=str(secret)), say("name-file-in-folder-that-exists")
         )

@@ -34,14 +34,14 @@ def examine(console: Console) -> bool:
     """Print what was found. Returns whether submissions can be graded here."""
     environment = describe_environment()
     tell_beside(console, "Python", environment.python)
-    one, many = say("{count} core"), say("{count} cores")
+    one, many = say("core"), say("cores")
     cores = counted(environment.cores, one, many)
     tell_beside(console, "CPU", in_a_row([environment.cpu, cores]))
     for name, version in environment.packages.items():
         tell_beside(console, "", f"{name} {version}")
     tvm = environment.packages.get("apache-tvm", "")
-    tell_beside(console, "TVM", say("{version}: {what}", version=tvm, what=describe_api(tvm)))
-    tell_beside(console, say("Memory"), describe_counting(find_groups(), sockets=can_count()))
+    tell_beside(console, "TVM", say("version-what", version=tvm, what=describe_api(tvm)))
+    tell_beside(console, say("memory"), describe_counting(find_groups(), sockets=can_count()))
     missing = _print_notebooks(console)
     findings = survey()
     for finding in findings:
@@ -61,12 +61,12 @@ def _print_trial(level: Level, console: Console) -> bool:
     """Run a small notebook and say what fails. Returns whether a grading gives what it should."""
     from grader.cli.doctor_trial import describe_compiler, try_grading  # what grades is imported
 
-    _tell_below(console, say("Compiler"), *describe_compiler())
+    _tell_below(console, say("compiler"), *describe_compiler())
     faults = list(try_grading(level))
     for each in faults:
-        _tell_below(console, say("Trial"), each.message, each.hint)
+        _tell_below(console, say("trial"), each.message, each.hint)
     if not faults:
-        tell_beside(console, say("Trial"), say("a small notebook was run, and runners started"))
+        tell_beside(console, say("trial"), say("small-notebook-run-and-runners-started"))
     return not faults
 
 
@@ -74,21 +74,21 @@ def _print_notebooks(console: Console) -> tuple[str, ...]:
     """Say what a student's own kernel cannot import. Returns what grading misses altogether."""
     python = kernel_python()
     if Path(python) != Path(sys.executable):
-        tell_beside(console, say("Kernel"), say("Jupyter runs {python}", python=python))
+        tell_beside(console, say("kernel"), say("jupyter-runs", python=python))
     found = list(
         find_faults(
             try_imports(python, helped=False), lambda: try_imports(sys.executable, helped=True)
         )
     )
     if not found:
-        all_of_them = say("can import all that the course's notebooks do")
-        tell_beside(console, say("Notebooks"), all_of_them)
+        all_of_them = say("can-import-all-that-courses-notebooks-do")
+        tell_beside(console, say("notebooks"), all_of_them)
     for each in found:
-        _tell_below(console, say("Notebooks"), each.message, each.hint)
+        _tell_below(console, say("notebooks"), each.message, each.hint)
     missing = missing_for_grading()
     if missing:
         error = only_self_check(missing)
-        tell_beside(console, say("Grading"), say("the self-check alone works"))
+        tell_beside(console, say("grading"), say("self-check-alone-works"))
         _tell_below(console, "", error.message, error.hint)
     return missing
 
@@ -97,45 +97,38 @@ def describe_counting(groups: Groups | None, *, sockets: bool) -> Text:
     """Return how it is known what memory a submission uses; `sockets`: theirs can be counted."""
     if groups is not None:
         return say(
-            "cgroup: the kernel counts, in control groups of version {version} ({kinds})",
+            "cgroup-kernel-counts-in-control-groups-version",
             version=groups.version,
             kinds=in_a_row(groups.controllers),
         )
-    looked_at = say(
-        "watch: submissions are looked at ten times a second, but not what sockets hold."
-    )
+    looked_at = say("watch-submissions-looked-at-ten-times")
     if sockets:
-        looked_at = say(
-            "watch: submissions are looked at ten times a second, sockets and pipes too."
-        )
-    mended = say(
-        "With systemd, start grader with systemd-run --user --scope -p Delegate=yes, so that "
-        "the kernel can count."
-    )
+        looked_at = say("watch-submissions-looked-at-ten-times-second")
+    mended = say("with-systemd-start-grader-with-systemd-run")
     return join(looked_at, mended)
 
 
 def _print_finding(finding: LevelFinding, console: Console) -> None:
-    state = say("{level} does not work", level=finding.level)
+    state = say("does-not-work", level=finding.level)
     if finding.works:
-        state = say("{level} works", level=finding.level)
-    tell_beside(console, say("Sandbox"), state)
+        state = say("works", level=finding.level)
+    tell_beside(console, say("sandbox"), state)
     _tell_below(console, "", finding.detail, finding.hint)
 
 
 def _print_choice(chosen: Level | None, console: Console) -> bool:
     """Say which level will be used. Returns whether it is one to grade other people's work in."""
     if chosen is None:
-        tell_beside(console, say("Used"), say("none: no submission can be graded here."))
+        tell_beside(console, say("used"), say("none-no-submission-can-graded-here"))
         return False
-    used = say("{level}.", level=chosen)
+    used = say("level", level=chosen)
     if not _is_enough(chosen):
         used = say(
-            "{level}. Assignments ask for {minimum} or stronger, unless they say otherwise.",
+            "assignments-ask-for-or-stronger-unless-they",
             level=chosen,
             minimum=SandboxNeeds().minimum,
         )
-    tell_beside(console, say("Used"), used)
+    tell_beside(console, say("used"), used)
     return _is_enough(chosen)
 
 
@@ -202,8 +195,8 @@ that it takes for granted and that the system hides."""
 Faults = dict[str, Text]
 """What an import raised, by module; ENDED or UNTRIED where it raised nothing and did not work."""
 
-ENDED: Final = say("The interpreter ended.")
-UNTRIED: Final = say("It was not tried.")
+ENDED: Final = say("interpreter-ended")
+UNTRIED: Final = say("not-tried")
 """What comes after the end, or after more than `_SECONDS`, is not tried."""
 
 
@@ -265,10 +258,7 @@ def find_faults(
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
         names = in_a_row(name for name in alone if name not in failed)
-        yield ImportFault(
-            say("Imports of {names} were not tried.", names=names),
-            say("Try again later."),
-        )
+        yield ImportFault(say("imports-not-tried", names=names), say("try-again-later"))
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
         yield _finding(name, fault, is_helped=name not in while_grading)
@@ -276,40 +266,29 @@ def find_faults(
         found = version_of(name)
         if found != wanted:
             yield ImportFault(
-                say(
-                    "{name} is {found}. Grading uses {wanted}, and reads only its modules.",
-                    name=name,
-                    found=found,
-                    wanted=wanted,
-                ),
+                say("grading-uses-and-reads-only-modules", name=name, found=found, wanted=wanted),
                 foreign(f"pip install {name}=={wanted}"),
             )
 
 
 def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
     """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
-    where = say("Notebooks fail here because of it, also while they are graded.")
+    where = say("notebooks-fail-here-because-also-while-they")
     if name == DETECTION:
         if is_helped:
-            where = say(
-                "A grading here can leave them out; a student's own kernel fails, as this one does."
-            )
+            where = say("grading-here-can-leave-them-out-students")
         return ImportFault(
             say(
-                "TVM compiles for instructions that this system hides ({fault}); code built "
-                'for {target}("cpu") crashes. {where}',
+                "tvm-compiles-for-instructions-that-this-system",
                 fault=fault,
                 target=DETECTION,
                 where=where,
             ),
-            say("In a notebook, run %load_ext grader after importing TVM to omit them."),
+            say("in-notebook-run-load-ext-grader-after"),
         )
     if is_helped:
-        where = say("A grading here can import it; a student's own kernel fails, as this one does.")
-    return ImportFault(
-        say("{name} cannot be imported: {fault} {where}", name=name, fault=fault, where=where),
-        _mend(name),
-    )
+        where = say("grading-here-can-import-students-own-kernel")
+    return ImportFault(say("cannot-imported", name=name, fault=fault, where=where), _mend(name))
 
 
 def _mend(name: str) -> Text:
@@ -319,7 +298,7 @@ def _mend(name: str) -> Text:
         wanted = _demanded().get(brings)
         which = brings if wanted is None else f"{brings}=={wanted}"
         return say(
-            "Install the one that belongs to this PyTorch, from where that came: {command}",
+            "install-one-that-belongs-this-pytorch",
             command=f"pip install --force-reinstall --no-deps {which}",
         )
     return foreign(f"pip install {brings}")

@@ -102,13 +102,13 @@ def _ask(lock: TimingLock) -> tuple[bool, tuple[Doubt, ...]]:
     try:
         return lock.is_taken(), ()
     except LockError as error:
-        what = say("Gradings on this machine cannot take turns: {reason}.", reason=error.message)
+        what = say("gradings-on-this-machine-cannot-take-turns", reason=error.message)
         return False, (Doubt("lock", what, error.hint, is_obstacle=False),)
 
 
 def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
-    asked = say("with {threads}, as the course asks", threads=threads_of(threads))
-    tell_beside(console, say("Timing"), asked)
+    asked = say("with-as-course-asks", threads=threads_of(threads))
+    tell_beside(console, say("timing"), asked)
     for text in _sentences(facts):
         tell_beside(console, "", text)
 
@@ -116,25 +116,24 @@ def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
 def _sentences(facts: MachineFacts) -> Iterable[Text]:
     """Yield what is known of the machine, a line each."""
     none = say("none")
-    yield say("Usable CPUs: {cpus}", cpus=in_a_row(map(str, facts.cpus)))
+    yield say("usable-cpus", cpus=in_a_row(map(str, facts.cpus)))
     cores = [foreign("/".join(map(str, core))) for core in facts.shared_cores]
-    yield say("CPUs sharing a core: {cores}", cores=in_clauses(cores) if cores else none)
-    quota = none if facts.quota is None else say("{quota:g} CPUs", quota=facts.quota)
-    yield say("quota of CPU time: {quota}", quota=quota)
+    yield say("cpus-sharing-core", cores=in_clauses(cores) if cores else none)
+    quota = none if facts.quota is None else say("quota-cpus", quota=facts.quota)
+    yield say("quota-cpu-time", quota=quota)
     names = in_a_row(facts.governors) if facts.governors else UNKNOWN
-    yield say("governor: {names}; boost: {boost}", names=names, boost=_yes(facts.boost))
-    yield say("on battery: {answer}", answer=_yes(facts.on_battery))
+    yield say("governor-boost", names=names, boost=_yes(facts.boost))
+    yield say("on-battery", answer=_yes(facts.on_battery))
     load = UNKNOWN if facts.load is None else foreign(f"{facts.load:g}")
-    yield say("load: {load}", load=load)
-    yield say("CPU use in the last second: {shares}", shares=_busy(facts))
+    yield say("load", load=load)
+    yield say("cpu-use-in-last-second", shares=_busy(facts))
     yield say(
-        "CPU time that the host gave to other machines: {now} in the last second, {before} "
-        "since start",
+        "cpu-time-that-host-gave-other-machines",
         now=_share(facts.steal),
         before=_share(facts.steal_since_boot),
     )
     yield say(
-        "virtual machine: {virtual}; container: {container}",
+        "virtual-machine-container",
         virtual=_yes(facts.is_virtual),
         container=_yes(facts.is_container),
     )
@@ -154,20 +153,19 @@ def _yes(value: bool | None) -> Text:
 
 
 def _print_doubt(doubt: Doubt, console: Console) -> None:
-    label = say("Obstacle") if doubt.is_obstacle else say("Note")
+    label = say("obstacle") if doubt.is_obstacle else say("note")
     tell_beside(console, label, doubt.what)
     if doubt.remedy:
         tell_beside(console, "", doubt.remedy)
 
 
 def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
-    label = say("Self-test")
+    label = say("self-test")
     if isinstance(result, Text):
         tell_beside(console, label, result)
         return False
     measured = say(
-        "a function measured against itself: {ratio:.4f} times as fast, interval {low:.4f} to"
-        " {high:.4f}",
+        "function-measured-against-itself-times-as-fast",
         ratio=result.ratio,
         low=result.low,
         high=result.high,
@@ -179,10 +177,10 @@ def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
 
 
 def _print_verdict(is_trusted: bool, console: Console) -> bool:
-    verdict = say("times cannot be trusted here now.")
+    verdict = say("times-cannot-trusted-here-now")
     if is_trusted:
-        verdict = say("times can be trusted here.")
-    tell_beside(console, say("Verdict"), verdict)
+        verdict = say("times-can-trusted-here")
+    tell_beside(console, say("verdict"), verdict)
     return is_trusted
 
 
@@ -226,7 +224,7 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
         if isinstance(timing, Problem):
             return timing.reason
         trusted = abs(timing.speedup - 1) < MOST_ERROR
-        remedy = say("Find out what else this machine is running, and try again.")
+        remedy = say("find-out-what-else-this-machine-running")
         return SelfTestResult(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
 
     return run

@@ -48,27 +48,27 @@ class TrialFault(msgspec.Struct, frozen=True):
 
 TRIALS: Final = (
     Trial(
-        say("write a file in the working folder and in the one for temporary files"),
+        say("write-file-in-working-folder"),
         """
 import pathlib, tempfile
 pathlib.Path("written.txt").write_text("1")
 pathlib.Path.home().joinpath("at_home.txt").write_text("1")
 tempfile.TemporaryFile().write(b"1")
 """,
-        say("Free space in the folder for temporary files, or set TMPDIR to another."),
+        say("free-space-in-folder-for-temporary-files"),
     ),
     Trial(
-        say("use shared memory"),
+        say("use-shared-memory"),
         """
 from multiprocessing.shared_memory import SharedMemory
 shared = SharedMemory(create=True, size=4096)
 shared.close(); shared.unlink()
 """,
-        say("Mount it: {command}", command="mount -t tmpfs tmpfs /dev/shm"),
+        say("mount", command="mount -t tmpfs tmpfs /dev/shm"),
         denied_at="basic",  # the machine's /dev/shm would lead from one submission to the next
     ),
     Trial(
-        say("build a module and run it"),
+        say("build-module-and-run"),
         """
 import numpy as np, tvm
 from tvm import relax
@@ -84,20 +84,20 @@ def run(emit):
     assert (result == 2).all(), result
 run(lambda builder, x: builder.emit_te(tvm.topi.add, x, x))
 """,
-        say("Install grader's packages again: its versions of TVM and NumPy belong together."),
+        say("install-graders-packages-again-versions-tvm"),
     ),
     Trial(
-        say("run a module of extern calls alone"),
+        say("run-module-extern-calls-alone"),
         """
 @tvm.register_global_func("env.doctor", override=True)
 def doctor(x, out):
     out.copyfrom(2 * x.numpy())
 run(lambda builder, x: builder.emit(relax.op.call_dps_packed("env.doctor", [x], x.ty)))
 """,
-        say("Install a C compiler: {command}", command=how_to_install("gcc")),
+        say("install-c-compiler", command=how_to_install("gcc")),
     ),
     Trial(
-        say("draw a figure"),
+        say("draw-figure"),
         """
 import matplotlib.pyplot as plt
 figure = plt.figure()
@@ -108,12 +108,12 @@ plt.close(figure)
         foreign("pip install --force-reinstall matplotlib"),
     ),
     Trial(
-        say("print text that is not English"),
+        say("print-text-that-not-english"),
         """
 open("text.txt", "w").write("\\u6570\\u636e")
 print(open("text.txt").read())
 """,
-        say("Set the variable {name}: {command}", name="LC_ALL", command="export LC_ALL=C.UTF-8"),
+        say("set-variable", name="LC_ALL", command="export LC_ALL=C.UTF-8"),
     ),
 )
 """What is tried, in the order of the cells: later ones use names of earlier ones."""
@@ -149,10 +149,7 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
             why = join(*execution.notes)
         else:
             continue
-        yield TrialFault(
-            say("A graded notebook cannot {what} here: {why}", what=trial.what, why=why),
-            trial.hint,
-        )
+        yield TrialFault(say("graded-notebook-cannot-here", what=trial.what, why=why), trial.hint)
 
 
 def _start_runners(sandbox: Sandbox) -> None:
@@ -170,10 +167,8 @@ def describe_compiler(find: Finder = find_in_sandbox) -> tuple[Text, Text]:
     """
     found = next(filter(None, map(find, COMPILERS)), None)
     if found is not None:
-        return say("{path}, for notebooks that export a library", path=found), NOTHING
+        return say("for-notebooks-that-export-library", path=found), NOTHING
     return (
-        say(
-            "none: a notebook that exports a library, and would lose points for it, is not graded."
-        ),
+        say("none-notebook-that-exports-library-and-would"),
         how_to_install("gcc"),
     )

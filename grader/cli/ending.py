@@ -159,10 +159,8 @@ class _Output(io.TextIOWrapper):
         _send_nowhere(self)
         if not isinstance(error, BrokenPipeError):
             raise OutputError(
-                say(
-                    "Cannot write to the standard output: {strerror}.", strerror=str(error.strerror)
-                ),
-                say("Free some space, or write it elsewhere."),
+                say("cannot-write-standard-output", strerror=str(error.strerror)),
+                say("free-some-space-or-write-elsewhere"),
             ) from None
 
 

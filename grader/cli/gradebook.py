@@ -69,7 +69,7 @@ class CommandOutput(msgspec.Struct, frozen=True):
         try:
             write_whole(self.json, document)
         except OSError as error:
-            raise unwritable(self.json, error, say("what was found")) from None
+            raise unwritable(self.json, error, say("what-was-found")) from None
 
     def _encode(self, value: object) -> str:
         if isinstance(value, Text):
@@ -97,8 +97,7 @@ def open_book(
     root, is_ours = course_here(course)
     if not is_ours and VARIABLE not in os.environ:
         raise UsageError(
-            say("This folder is not part of a course."),
-            say("Run the command in a folder with assignments/, or name one with --course DIR."),
+            say("this-folder-not-part-course"), say("run-command-in-folder-with-assignments")
         )
     reads = is_ours and take_rules
     assignments = load_course(root).assignments.values() if reads else ()
@@ -122,11 +121,11 @@ def init_course(course: Path | None, told: CommandOutput) -> None:
     with open_book(course, make=True) as book:
         found = {"gradebook": book.where, "assignments": [*book.rules()]}
         lines = [
-            say("The gradebook {where}", where=book.where)
+            say("gradebook", where=book.where)
             if was_there
-            else say("A new gradebook: {where}", where=book.where),
-            say("Assignments: {names}", names=in_a_row(book.rules())),
-            say("Next: {command}", command=_next_step(book)),
+            else say("new-gradebook", where=book.where),
+            say("assignments", names=in_a_row(book.rules())),
+            say("next-title", command=_next_step(book)),
         ]
         told.tell(found, lambda console: tell(console, *lines))
 
@@ -152,7 +151,7 @@ def import_roster(
             book.change_students(changes, changes.missing if withdraw else ())
     lines = [
         say(
-            "{students} in {file}: {added} new, {changed} changed, {unchanged} as before.",
+            "in-new-changed-as-before",
             students=students(len(entries)),
             file=path.name,
             added=len(changes.added),
@@ -162,18 +161,16 @@ def import_roster(
         *(_changed(login, fields) for login, fields in changes.changed.items()),
     ]
     if changes.returned:
-        lines.append(say("Returned: {names}.", names=some_of(changes.returned, _SHOWN)))
+        lines.append(say("returned-sentence", names=some_of(changes.returned, _SHOWN)))
     if changes.missing:
-        missing = say("Not in it: {names}.", names=some_of(changes.missing, _SHOWN))
-        done, withdraws = say("They have withdrawn."), withdraw and not only_plan
+        missing = say("not-in", names=some_of(changes.missing, _SHOWN))
+        done, withdraws = say("they-have-withdrawn"), withdraw and not only_plan
         lines.append(
-            join(
-                missing, done if withdraws else say("With --withdraw they are marked as withdrawn.")
-            )
+            join(missing, done if withdraws else say("with-withdraw-they-marked-as-withdrawn"))
         )
     lines += _shared(shared)
     if only_plan:
-        lines.append(say("Nothing was changed."))
+        lines.append(say("nothing-changed"))
     found = {
         "added": changes.added,
         "changed": changes.changed,
@@ -189,28 +186,24 @@ def import_roster(
 def _shared(emails: Mapping[str, Collection[str]]) -> list[Text]:
     """Return what is said of e-mails that several have."""
     lines = [
-        say(
-            "The e-mail {email} belongs to several students: {names}.",
-            email=each,
-            names=in_a_row(logins),
-        )
+        say("e-mail-belongs-several-students", email=each, names=in_a_row(logins))
         for each, logins in [*emails.items()][:_SHOWN]
     ]
     if len(emails) > _SHOWN:
         more = len(emails) - _SHOWN
-        lines.append(say("The same holds for {count} more e-mails.", count=more))
+        lines.append(say("same-holds-for-more-e-mails", count=more))
     if lines:
-        lines.append(say("None of them was found: name folders by their ids, or correct the name."))
+        lines.append(say("none-them-found-name-folders-by-their"))
     return lines
 
 
 def _changed(login: str, fields: Mapping[str, tuple[str, str]]) -> Text:
     """Return what is said of a student of whom the roster says something else."""
     changes = in_clauses(
-        say("{field} {old} is now {new}", field=name, old=repr(old), new=repr(new))
+        say("field-old-now-new", field=name, old=repr(old), new=repr(new))
         for name, (old, new) in fields.items()
     )
-    return say("{login}: {changes}", login=login, changes=changes)
+    return say("login-changes", login=login, changes=changes)
 
 
 @contextmanager
@@ -231,8 +224,7 @@ def recording(
     if VARIABLE not in os.environ and not exists(url):
         if handed_in is not None:
             raise UsageError(
-                say("There is no gradebook to record --handed-in."),
-                say("Make one: grader course init"),
+                say("there-no-gradebook-record-handed"), say("make-one-grader-course-init")
             )
         yield store
         return
@@ -263,30 +255,30 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
     if not isinstance(store, RecordingStore):
         return
     if count := len(store.taken - {*store.unrecorded}):
-        one = say("{count} report is in the gradebook, too: {command}")
-        many = say("{count} reports are in the gradebook, too: {command}")
+        one = say("report-in-gradebook-too")
+        many = say("reports-in-gradebook-too")
         told = one if count == 1 else many
         tell(console, say(told, count=count, command=_list_grades(course)))
     if store.late:
         late = say(
-            "Late, by an amount that the LMS does not export ({count}): {names}.",
+            "late-by-amount-that-lms-does",
             count=len(store.late),
             names=some_of(sorted(store.late), _SHOWN),
         )
-        when = say("They count as on time until a time is given: --handed-in TIME.")
+        when = say("they-count-as-on-time-until-time")
         tell(console, late, when)
     if store.strangers:
         tell(
             console,
             say(
-                "Not in the gradebook: {names}. Nobody in the roster has this id, or several do.",
+                "not-in-gradebook-nobody-in-roster-has",
                 names=some_of(sorted(store.strangers), _SHOWN),
             ),
-            say("Name the folders by roster ids, or update the roster."),
+            say("name-folders-by-roster-ids-or-update"),
         )
     reasons = dict.fromkeys(join(error.message, error.hint) for error in store.troubles)
     for reason in [*reasons][:_SHOWN]:  # one of a server that is gone stands for all
-        tell(console, line(say("Not in the gradebook: {reason}", reason=reason)))
+        tell(console, line(say("not-in-gradebook", reason=reason)))
 
 
 def _list_grades(course: Path | None) -> str:
@@ -299,13 +291,8 @@ def refuse_unrecorded(store: Store) -> None:
     if isinstance(store, RecordingStore) and store.unrecorded:
         names = some_of(sorted(store.unrecorded), _SHOWN)
         raise GradebookError(
-            say(
-                "Not in the gradebook ({count}): {names}.", count=len(store.unrecorded), names=names
-            ),
-            say(
-                "Their reports are kept. Follow the advice above, then run the same command "
-                "again: it records them, and grades nothing twice."
-            ),
+            say("not-in-gradebook-sentence", count=len(store.unrecorded), names=names),
+            say("their-reports-kept-follow-advice-above"),
         )
 
 
@@ -317,10 +304,7 @@ def exact(text: str, refusal: Text) -> Decimal:
         value = Decimal("NaN")
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or abs(value) > _MOST or -exponent > _DIGITS:
-        raise UsageError(
-            say(refusal, text=repr(text)),
-            say("Write a number such as 2.5, with at most {digits} decimals.", digits=_DIGITS),
-        )
+        raise UsageError(say(refusal, text=repr(text)), say("write-number-such", digits=_DIGITS))
     return value
 
 
@@ -335,8 +319,7 @@ def moment(text: str, like: datetime | None = None, zone: tzinfo | None = None) 
         found = datetime.fromisoformat(text.removesuffix("Z") + utc)
     except ValueError:
         raise UsageError(
-            say("{text} is not a time.", text=repr(text)),
-            say("Write a time such as 2026-12-01T23:59+01:00, or only a day."),
+            say("not-time", text=repr(text)), say("write-time-such-as-2026-12-01t23")
         ) from None
     if len(text) == len("2026-12-01"):
         found = datetime.combine(found.date(), time(23, 59, 59))
@@ -360,7 +343,5 @@ def needed_reason(reason: str | None) -> str:
     """Return a reason that says something. Raises UsageError."""
     said = one_line(reason or "")
     if not said:
-        raise UsageError(
-            say("There is no reason."), say('Give a reason: --reason "the question was unclear"')
-        )
+        raise UsageError(say("there-no-reason"), say("give-reason-question-unclear"))
     return said

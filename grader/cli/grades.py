@@ -192,16 +192,12 @@ def adjust(
     from grader.cli.student_grades import change_grade, chosen_attempt
 
     if [points, factor, take_back].count(None) != 2:
-        raise UsageError(
-            say("Give one of --points, --factor and --take-back."), say("Name only one.")
-        )
+        raise UsageError(say("give-one-points-factor-and-take-back"), say("name-only-one"))
     told = {"reason": needed_reason(reason), "who": who or whoever()}
-    added = None if points is None else exact(points, say("{text} is not a number of points."))
-    times = None if factor is None else exact(factor, say("{text} is not a factor."))
+    added = None if points is None else exact(points, say("not-number-points"))
+    times = None if factor is None else exact(factor, say("not-factor"))
     if times is not None and times < 0:
-        raise UsageError(
-            say("A factor must not be negative."), say("To take points, use --points -2.5.")
-        )
+        raise UsageError(say("factor-must-not-negative"), say("take-points-use-points"))
 
     def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
         del student
@@ -209,18 +205,15 @@ def adjust(
             own = {entry.id for each in account.attempts for entry in each.adjustments}
             if take_back not in own:
                 raise UsageError(
-                    say(
-                        "Adjustment {take_back} does not belong to this grade.", take_back=take_back
-                    ),
-                    say("See: grader grades show STUDENT"),
+                    say("adjustment-does-not-belong-this-grade", take_back=take_back),
+                    say("see-grader-grades-show-student"),
                 )
             number = book.take_back(take_back, **told)
             return {"adjustment": number, "takes_back": take_back}
         if part and part not in account.rules.parts:
             parts = ", ".join(account.rules.parts)
             raise UsageError(
-                say("{slug} has no part {part}.", slug=slug, part=repr(part)),
-                say("It has {parts}.", parts=parts),
+                say("has-no-part", slug=slug, part=repr(part)), say("has-parts", parts=parts)
             )
         chosen = chosen_attempt(account, attempt or grade.attempt)
         number = book.adjust(chosen.id, part=part, points=added, factor=times, **told)
@@ -256,9 +249,7 @@ def extend(
     from grader.cli.student_grades import change_grade
 
     if (due is None) != take_back:
-        raise UsageError(
-            say("Name either a time or --take-back."), say("Give a day, such as 2026-12-05.")
-        )
+        raise UsageError(say("name-either-time-or-take-back"), say("give-day-such-as-2026-12-05"))
     told = {"reason": needed_reason(reason), "who": who or whoever()}
 
     def write(book: Gradebook, student: Student, account: Account, grade: Grade) -> dict[str, Any]:
@@ -268,22 +259,22 @@ def extend(
         until = None if due is None else moment(due, account.rules.due, zone)
         if until is None and account.extension is None:
             raise UsageError(
-                say("There is no extension to take back."), say("See: grader grades show STUDENT")
+                say("there-no-extension-take-back"), say("see-grader-grades-show-student")
             )
         if until is not None and account.rules.due is not None and until <= account.rules.due:
             raise UsageError(
                 say(
-                    "{time} is not later than {slug}'s general due date: {due}.",
+                    "not-later-than-s-general-due-date",
                     time=until.isoformat(" ", "seconds"),
                     slug=slug,
                     due=account.rules.due.isoformat(" ", "seconds"),
                 ),
-                say("Name a later time; --take-back takes an extension back."),
+                say("name-later-time-take-back-takes-extension"),
             )
         book.extend(student.id, slug, until, **told)
         until_now = account.rules.due if until is None else until
-        said = say("no due date") if until_now is None else until_now.isoformat(" ", "seconds")
-        return {"due": until_now, **told, "told": say("Due: {time}", time=said)}
+        said = say("no-due-date") if until_now is None else until_now.isoformat(" ", "seconds")
+        return {"due": until_now, **told, "told": say("due", time=said)}
 
     change_grade(student, slug, course, CommandOutput(json), write)
 

@@ -60,7 +60,7 @@ def run_insights(
     try:
         for slug, insights in every.items():
             made = say(
-                "Made {time} by grader {version}.",
+                "made-by-grader-sentence",
                 time=clock().isoformat(" ", "seconds"),
                 version=__version__,
             )
@@ -74,7 +74,7 @@ def run_insights(
                 write_whole(options.output / f"{slug}{suffix}", content)
             _tell(console, insights, options.output / f"{slug}.html")
     except OSError as error:
-        raise unwritable(options.output, error, say("what the class got wrong")) from None
+        raise unwritable(options.output, error, say("what-class-got-wrong")) from None
 
 
 def class_insights(
@@ -97,8 +97,7 @@ def class_insights(
                 nobodys.append(each)
         if not seen:
             raise UsageError(
-                say("There is no report to look at."),
-                say("Grade a class first: grader batch FOLDER --output reports"),
+                say("there-no-report-look"), say("grade-class-first-grader-batch-folder-output")
             )
         return {
             slug: insights_of(
@@ -145,7 +144,7 @@ class StudentPages:
         try:
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise unwritable(output, error, say("the pages")) from None
+            raise unwritable(output, error, say("pages")) from None
 
     def page_of(self, work: StudentWork, called: str) -> str:
         """Return the address of a student's page below the output; empty where there is none.
@@ -167,7 +166,7 @@ class StudentPages:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)
         except OSError as error:
-            raise unwritable(path, error, say("the pages")) from None
+            raise unwritable(path, error, say("pages")) from None
         return self._address(path)
 
     def _address(self, path: Path) -> str:
@@ -188,7 +187,7 @@ def _tell(console: Console, insights: Insights, page: Path) -> None:
     tell(
         console,
         say(
-            "{slug}: {students} graded, {looks} to look at.",
+            "graded-look-at",
             slug=insights.assignment,
             students=students(graded),
             looks=len(insights.concerns),
@@ -196,10 +195,10 @@ def _tell(console: Console, insights: Insights, page: Path) -> None:
     )
     for row in insights.mistakes[:SHOWN]:
         line = say(
-            "  {count} of {graded}: {mistake}",
+            "count-graded-mistake",
             count=len(row.students),
             graded=graded,
             mistake=MISTAKE_NAMES[row.mistake],
         )
         tell(console, line)
-    tell(console, say("Written: {path}", path=str(page)))
+    tell(console, say("written-title", path=str(page)))

@@ -68,8 +68,8 @@ def install(
     tell(
         Console(emoji=False),
         str(folder / "kernel.json"),
-        say('Its sandbox here is "{level}": {detail}', level=level, detail=detail),
-        say('Next: choose "{name}" in Jupyter, or name it:', name=DISPLAYED),
+        say("sandbox-here", level=level, detail=detail),
+        say("next-choose-in-jupyter-or-name", name=DISPLAYED),
         f"jupyter nbconvert --execute --to html --ExecutePreprocessor.kernel_name={name} hw.ipynb",
     )
 
@@ -90,7 +90,7 @@ def remove(
     from grader.kernelspec.install import remove as take
 
     for folder in take(KernelspecPlace(user, prefix), name):
-        tell(Console(emoji=False), say("Removed {folder}.", folder=str(folder)))
+        tell(Console(emoji=False), say("removed", folder=str(folder)))
 
 
 @kernelspec.command(cls=CommandWithExamples, hidden=True)

@@ -56,22 +56,22 @@ _LARGE = 4 * 2**20
 """Bytes that are collected within seconds."""
 
 _REASONS: dict[Reason, Text] = {
-    "link": say("a link, which is not followed"),
-    "special": say("no plain file"),
-    "outside": say("it would leave the folder"),
-    "name": say("its name is too long, or none"),
-    "twice": say("another has the same name"),
-    "large": say("it is too large"),
-    "encrypted": say("it is encrypted"),
-    "unsupported": say("it uses a compression that is not supported"),
-    "damaged": say("it is damaged"),
-    "foreign": say("an archive of a kind that is not unpacked here: unpack it by hand"),
-    "nested": say("it is nested more than twice"),
-    "budget": say("the student's archives are too large together"),
-    "missing": say("its files are not in the archive"),
-    "unclear": say("its name fits two students"),
-    "unsubmitted": say("nothing for this assignment"),
-    "unread": say("reading the archive took too long from here on"),
+    "link": say("link-which-not-followed"),
+    "special": say("no-plain-file"),
+    "outside": say("would-leave-folder"),
+    "name": say("name-too-long-or-none"),
+    "twice": say("another-has-same-name"),
+    "large": say("too-large"),
+    "encrypted": say("encrypted"),
+    "unsupported": say("uses-compression-that-not-supported"),
+    "damaged": say("it-is-damaged"),
+    "foreign": say("archive-kind-that-not-unpacked-here-unpack"),
+    "nested": say("nested-more-than-twice"),
+    "budget": say("students-archives-too-large-together"),
+    "missing": say("files-not-in-archive"),
+    "unclear": say("name-fits-two-students"),
+    "unsubmitted": say("nothing-for-this-assignment"),
+    "unread": say("reading-archive-took-too-long-from-here"),
 }
 
 _TOLD_APART = ("unsubmitted", "unread")
@@ -147,18 +147,14 @@ def _encoding(name: str | None) -> str:
     except LookupError:
         known = ""
     if known not in ENCODINGS:
-        raise UsageError(
-            say("--encoding {name} is unknown.", name=name),
-            say("One of: {names}.", names=in_a_row(ENCODINGS)),
-        )
+        raise UsageError(say("encoding-unknown", name=name), say("one", names=in_a_row(ENCODINGS)))
     return known
 
 
 def _layout(name: str | None) -> Layout | None:
     if name is not None and name not in LAYOUTS:
         raise UsageError(
-            say("--from {name} is unknown.", name=name),
-            say("One of: {names}.", names=in_a_row(get_args(Layout))),
+            say("from-unknown", name=name), say("one", names=in_a_row(get_args(Layout)))
         )
     return next((each for each in LAYOUTS if each == name), None)
 
@@ -167,62 +163,40 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
-    tell(output, say("Layout {layouts}: {students}.", layouts=layouts, students=count))
+    tell(output, say("layout", layouts=layouts, students=count))
     for source, encoding in outcome.encodings.items():
-        read = say(
-            "File names in {source} were read as {encoding}. If they are wrong, give another "
-            "encoding with --encoding.",
-            source=source,
-            encoding=encoding,
-        )
+        read = say("file-names-in-read-as-if-they", source=source, encoding=encoding)
         tell(output, read)
-    list_some(output, say("New ({count}): {names}."), outcome.new)
-    list_some(output, say("Resubmitted ({count}): {names}."), outcome.replaced)
+    list_some(output, say("new-sentence"), outcome.new)
+    list_some(output, say("resubmitted"), outcome.replaced)
     if outcome.unchanged:
-        tell(output, say("Unchanged: {count}.", count=len(outcome.unchanged)))
-    list_some(output, say("Late ({count}): {names}."), late)
-    list_some(
-        output,
-        say("Times without a time zone, read in this machine's ({count}): {names}."),
-        outcome.zoneless,
-    )
-    list_some(output, say("Unreadable times ({count}): {names}."), outcome.undated)
+        tell(output, say("unchanged-sentence", count=len(outcome.unchanged)))
+    list_some(output, say("late"), late)
+    list_some(output, say("times-without-time-zone-read"), outcome.zoneless)
+    list_some(output, say("unreadable-times"), outcome.undated)
     if outcome.zoneless or outcome.undated:
-        tell(
-            output,
-            say("Give the time zone of the LMS: {option}", option="--timezone Europe/Berlin"),
-        )
-    list_some(output, say("Not matched to the roster ({count}): {names}."), outcome.unmatched)
+        tell(output, say("give-time-zone-lms", option="--timezone Europe/Berlin"))
+    list_some(output, say("not-matched-roster"), outcome.unmatched)
     if outcome.unmatched:
-        tell(output, say("Name the folders by roster ids, or update the roster."))
+        tell(output, say("name-folders-by-roster-ids-or-update"))
     list_some(
-        output,
-        say("Unmatched, several submissions would belong to one student ({count}): {names}."),
-        outcome.contested,
+        output, say("unmatched-several-submissions-would-belong-one-student"), outcome.contested
     )
     if outcome.contested:
-        tell(output, say("Review each, and grade the student's one by hand."))
-    list_some(
-        output, say("In the roster, without a submission ({count}): {names}."), outcome.absent
-    )
+        tell(output, say("review-each-and-grade-students-one"))
+    list_some(output, say("in-roster-without-submission"), outcome.absent)
     apart = {
         reason: [each.name for each in outcome.collected.left_out if each.reason == reason]
         for reason in _TOLD_APART
     }
-    list_some(
-        output, say("No submission for this assignment ({count}): {names}."), apart["unsubmitted"]
-    )
-    list_some(
-        output,
-        say("Reading took too long: students from here on are missing ({count}): {names}."),
-        apart["unread"],
-    )
+    list_some(output, say("no-submission-for-this-assignment"), apart["unsubmitted"])
+    list_some(output, say("reading-took-too-long-students-from-here"), apart["unread"])
     if apart["unread"]:
-        tell(output, say("Unpack the archive by hand, and name the folder."))
-    list_some(output, say("Left out ({count}): {names}."), _left_out(outcome.collected))
-    tell(output, say("Owner of each folder: {path}", path=str(folder / MANIFEST)))
+        tell(output, say("unpack-archive-by-hand-and-name-folder"))
+    list_some(output, say("left-out"), _left_out(outcome.collected))
+    tell(output, say("owner-each-folder", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
-    tell(output, say("Next: {command}", command=command))
+    tell(output, say("next-title", command=command))
 
 
 def _left_out(collected: Collected) -> list[str]:
@@ -237,21 +211,16 @@ def _left_out(collected: Collected) -> list[str]:
     ]
     return [
         *(_left_out_line(name, each) for name, each in everything),
-        *(
-            words(say("{name} (its name does not say whose it is)", name=name))
-            for name in collected.strangers
-        ),
+        *(words(say("name-does-not-say-whose", name=name)) for name in collected.strangers),
     ]
 
 
 def _left_out_line(name: str, left_out: LeftOut) -> str:
     reason = _REASONS[left_out.reason]
     if left_out.more:
-        told = say(
-            "{name} and {count} more ({reason})", name=name, count=left_out.more, reason=reason
-        )
+        told = say("name-and-count-more-reason", name=name, count=left_out.more, reason=reason)
         return words(told)
-    return words(say("{name} ({reason})", name=name, reason=reason))
+    return words(say("name-reason-in-parentheses", name=name, reason=reason))
 
 
 def list_some(output: Console, sentence: Text, names: Collection[str]) -> None:
@@ -312,47 +281,20 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     if options.output is None:
         write(exported.content)
     else:
-        write_or_rescue(options.output, exported.content, say("the grades"))
-        tell(messages, say("Written: {path}", path=str(options.output)))
+        write_or_rescue(options.output, exported.content, say("grades"))
+        tell(messages, say("written-title", path=str(options.output)))
     for ours, theirs in exported.scaled:
         scaled = say(
-            "Points are out of {ours} here and out of {theirs} in {form}; they were scaled.",
-            ours=ours,
-            theirs=theirs,
-            form=form.capitalize(),
+            "points-out-here-and-out-in-they", ours=ours, theirs=theirs, form=form.capitalize()
         )
         tell(messages, scaled)
-    _list(
-        messages,
-        say("Unknown to the system, and not in the file ({count}): {names}."),
-        exported.unknown,
-    )
-    _list(
-        messages,
-        say("Without a grade, and left unchanged ({count}): {names}."),
-        exported.ungraded,
-    )
-    _list(
-        messages,
-        say("Excused there or not assigned, and left unchanged ({count}): {names}."),
-        exported.exempt,
-    )
-    _list(messages, say("Could not be graded ({count}): {names}."), found.ungraded)
-    _list(
-        messages,
-        say("Several reports; none is counted ({count}): {names}."),
-        found.several,
-    )
-    _list(
-        messages,
-        say("To be graded again, and not in the file ({count}): {names}."),
-        found.unsettled,
-    )
-    _list(
-        messages,
-        say("Not marked by hand yet, and not in the file ({count}): {names}."),
-        found.unmarked,
-    )
+    _list(messages, say("unknown-system-and-not-in-file"), exported.unknown)
+    _list(messages, say("without-grade-and-left-unchanged"), exported.ungraded)
+    _list(messages, say("excused-there-or-not-assigned-and-left"), exported.exempt)
+    _list(messages, say("could-not-graded-sentence"), found.ungraded)
+    _list(messages, say("several-reports-none-counted"), found.several)
+    _list(messages, say("graded-again-and-not-in-file"), found.unsettled)
+    _list(messages, say("not-marked-by-hand-yet-sentence"), found.unmarked)
     left_out = found.ungraded or found.several or found.unsettled or found.unmarked
     return not (exported.unknown or left_out)
 
@@ -370,10 +312,7 @@ def _named(assignment: str | None) -> str:
     """Return an assignment's name. Raises UsageError where neither it nor a folder was given."""
     if assignment is None:
         raise UsageError(
-            say("No grades were named."),
-            say(
-                "Name an assignment of the gradebook with --assignment, or a folder with --reports."
-            ),
+            say("no-grades-named"), say("name-assignment-gradebook-with-assignment-or-folder")
         )
     return assignment
 
@@ -412,19 +351,14 @@ def run_feedback(
             _write_pages(works, options.output, clock())
         else:
             content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
-            write_or_rescue(options.output, content, say("the pages"))
+            write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
     one, many = (
-        say("Written: {path}, with {count} page"),
-        say("Written: {path}, with {count} pages"),
+        say("written-with-page"),
+        say("written-with-pages"),
     )
     tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
-    _list(
-        messages,
-        say("Not from {system}, and not in it ({count}): {names}."),
-        left_out,
-        system=options.packed or "",
-    )
+    _list(messages, say("not-from-and"), left_out, system=options.packed or "")
     _tell_unmarked(works, options, messages)
     _tell_problems(works, messages)
     return not (left_out or works.ungraded or works.several)
@@ -433,11 +367,10 @@ def run_feedback(
 def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) -> None:
     """Say on whose pages something is not marked yet, and where it may be: a report never is."""
     unmarked = [work.folder for work in works.each if work.open]
-    _list(messages, say("Not marked by hand yet, as their pages say ({count}): {names}."), unmarked)
+    _list(messages, say("not-marked-by-hand-yet-as-their"), unmarked)
     if unmarked and options.reports is not None:
         told = say(
-            "Marks given by hand are only in the gradebook. Pages with them: {command}",
-            command="grader feedback --assignment SLUG",
+            "marks-given-by-hand-only-in-gradebook", command="grader feedback --assignment SLUG"
         )
         tell(messages, told)
 
@@ -449,7 +382,7 @@ def _write_pages(works: Works, folder: Path, now: datetime) -> None:
         for work in works.each:
             write_whole(folder / names[work.folder], student_page(work, now))
     except OSError as error:
-        raise unwritable(folder, error, say("the pages")) from None
+        raise unwritable(folder, error, say("pages")) from None
 
 
 @contextmanager
@@ -484,8 +417,8 @@ def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
     known = Collected() if collected is None else read_manifest(collected)
     if collected is not None and not known.students:
         raise UsageError(
-            say("Nothing was collected into {collected}.", collected=str(collected)),
-            say("Name the --output of `grader collect`."),
+            say("nothing-collected-into", collected=str(collected)),
+            say("name-output-grader-collect"),
         )
     return known.students
 
@@ -493,20 +426,13 @@ def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
     found = next((each for each in known if each == name), None)
     if found is None:
-        raise UsageError(
-            say("There is no form {name}.", name=name),
-            say("One of: {names}.", names=in_a_row(known)),
-        )
+        raise UsageError(say("there-no-form", name=name), say("one", names=in_a_row(known)))
     return found
 
 
 def _tell_problems(works: Works, messages: Console) -> None:
-    _list(messages, say("Could not be graded ({count}): {names}."), works.ungraded)
-    _list(
-        messages,
-        say("Several reports; none is counted ({count}): {names}."),
-        works.several,
-    )
+    _list(messages, say("could-not-graded-sentence"), works.ungraded)
+    _list(messages, say("several-reports-none-counted"), works.several)
 
 
 def _list(output: Console, sentence: Text, names: Collection[str], **values: str) -> None:

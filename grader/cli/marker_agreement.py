@@ -28,7 +28,7 @@ def tell_agreement(slug: str, course: Path | None, told: CommandOutput) -> None:
 
     def people(console: Console) -> None:
         if not parts:
-            tell(console, say("No answer was marked twice."))
+            tell(console, say("no-answer-marked-twice"))
             return
         console.print(_parts_table(parts))
         if differ:
@@ -41,7 +41,7 @@ def tell_agreement(slug: str, course: Path | None, told: CommandOutput) -> None:
 
 def _parts_table(parts: Sequence[Agreement]) -> Any:
     table = plain_table(
-        *(say("Part"), say("Marked twice"), say("Equal"), say("Mean difference"), say("Kappa"))
+        *(say("part"), say("marked-twice"), say("equal"), say("mean-difference"), say("kappa"))
     )
     for each in parts:
         kappa = "–" if each.kappa is None else f"{each.kappa:.2f}"
@@ -54,7 +54,7 @@ def _parts_table(parts: Sequence[Agreement]) -> Any:
 
 def _answers_table(differ: Sequence[MarkedTwice]) -> Any:
     table = plain_table(
-        say("Student"), say("Attempt"), say("Part"), say("First marking"), say("Second marking")
+        say("student"), say("attempt"), say("part"), say("first-marking"), say("second-marking")
     )
     for each in differ:
         first = f"{show(each.first)} ({each.first_by})"

@@ -40,24 +40,21 @@ def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> 
     _print_summary(options.old.name, document, told)
     if options.new is not None:
         _write(options.new, document.content)
-        tell(told, say("Written: {path}", path=str(options.new)))
+        tell(told, say("written-title", path=str(options.new)))
     elif document.changed:
-        tell(told, say("Nothing was written: name a file with -o."))
+        tell(told, say("nothing-written-name-file"))
     return not document.migration.left
 
 
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise UsageError(
-                say("There is no file {path}.", path=str(path)),
-                say("Check the name and the folder."),
-            )
+            raise UsageError(say("there-no-file", path=str(path)), say("check-name-and-folder"))
         with path.open("rb") as file:
             return file.read(SIZE_LIMIT + 1)
     except OSError as error:
         raise UsageError(
-            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror))
+            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror))
         ) from None
 
 
@@ -65,7 +62,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, say("what was migrated")) from None
+        raise unwritable(path, error, say("what-migrated")) from None
 
 
 def _print_summary(name: str, document: Document, output: Console) -> None:
@@ -75,20 +72,18 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
     if migration.left:
         output.print(_table_of_the_rest(document))
     if not migration.changes and not migration.left:
-        same = say(
-            "{name}: nothing to change; its dialect is {dialect}.", name=name, dialect=CURRENT
-        )
+        same = say("nothing-change-dialect", name=name, dialect=CURRENT)
         tell(output, same)
         return
     count = len(migration.changes)
-    changes = counted(count, say("{count} change"), say("{count} changes"))
-    rest = say("nothing left as it was")
+    changes = counted(count, say("change"), say("changes"))
+    rest = say("nothing-left-as")
     if migration.left:
-        rest = say("{count} left unchanged", count=len(migration.left))
+        rest = say("count-left-unchanged", count=len(migration.left))
     tell(
         output,
         say(
-            "{name}: dialect {dialect}; {changes}, {rest}.",
+            "dialect-sentence",
             name=name,
             dialect=str(migration.dialect),
             changes=changes,
@@ -100,8 +95,8 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
 def _table_of_changes(document: Document) -> Table:
     """List each row of the migration table once, with the places where it was applied."""
     table = Table(
-        *map(words, (say("was"), say("is"), say("where"))),
-        title=words(say("Changed")),
+        *map(words, (say("was"), say("is"), say("where-2"))),
+        title=words(say("changed")),
         title_justify="left",
     )
     places: dict[str, list[Text]] = {}
@@ -112,21 +107,21 @@ def _table_of_changes(document: Document) -> Table:
         row = by_id()[row_id]
         shown, more = in_a_row(where[:SHOWN_PLACES]), len(where) - SHOWN_PLACES
         if more > 0:
-            shown = say("{names} and {count} more", names=shown, count=more)
+            shown = say("names-and-count-more", names=shown, count=more)
         table.add_row(Styled(row.was), Styled(row.becomes), Styled(words(shown)))
     return table
 
 
 def _table_of_the_rest(document: Document) -> Table:
     table = Table(
-        *map(words, (say("what"), say("where"), say("why"))),
-        title=words(say("Left unchanged")),
+        *map(words, (say("what"), say("where-2"), say("why-2"))),
+        title=words(say("left-unchanged")),
         title_justify="left",
     )
     for left in document.migration.left:
         why = [left.why]
         if left.supplied:
-            why.append(say("`grader run` supplies it"))
+            why.append(say("grader-run-supplies"))
         where = _place(document, left.cell, left.line)
         table.add_row(
             Styled(words(left.what)), Styled(words(where)), Styled(words(in_clauses(why)))
@@ -140,9 +135,9 @@ def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -
     After the first of a row, lines of a script are numbers alone.
     """
     if document.starts is None:
-        return say("cell {cell} line {line}", cell=cell + 1, line=line)
+        return say("cell-line", cell=cell + 1, line=line)
     number = document.starts[cell] + line - 1
-    return say("line {line}", line=number) if is_first else foreign(str(number))
+    return say("line-2", line=number) if is_first else foreign(str(number))
 
 
 def _print_differences(name: str, document: Document, output: Console) -> None:

@@ -111,8 +111,8 @@ def list_objections(
 
 def _table(shown: list[Asked]) -> Any:
     table = plain_table(
-        *(say("No."), say("Student"), say("Assignment"), say("Part"), say("Asked")),
-        *(say("State"), say("Question")),
+        *(say("no-sentence"), say("student"), say("assignment"), say("part"), say("asked")),
+        *(say("state"), say("question")),
     )
     for column in table.columns[:2]:
         column.no_wrap = True
@@ -128,7 +128,7 @@ def _table(shown: list[Asked]) -> Any:
 
 def told_states(counts: Mapping[str, int]) -> Text:
     """Say how many objections stand how."""
-    return say("Objections: {open} open, {answered} answered, {moved} with points moved.", **counts)
+    return say("objections-open-answered-with-points-moved", **counts)
 
 
 def count_states(every: Iterable[Asked]) -> dict[str, int]:
@@ -147,9 +147,9 @@ def add_objection(
         new = NewObjection(student.id, slug, checked_part(part, slug, parts), checked_text(text))
         ((number, is_new),) = book.enter_objections([new], who=who)
     line = (
-        say("Objection {number} of {login} is entered.", number=number, login=student.login)
+        say("objection-entered", number=number, login=student.login)
         if is_new
-        else say("Objection {number} of {login} says the same.", number=number, login=student.login)
+        else say("objection-says-same", number=number, login=student.login)
     )
     found = {"number": number, "student": student.login, "assignment": slug, "part": part}
     told.tell({**found, "new": is_new}, lambda console: tell(console, line))
@@ -165,12 +165,7 @@ def import_objections(
         new = [_objection_of(rules, students, path, row) for row in rows]
         entered = book.enter_objections(new, who=who)
     added = [number for number, is_new in entered if is_new]
-    line = say(
-        "{count} objections in {file}: {added} new.",
-        count=len(entered),
-        file=path.name,
-        added=len(added),
-    )
+    line = say("objections-in-new", count=len(entered), file=path.name, added=len(added))
     told.tell({"new": added, "known": len(entered) - len(added)}, lambda c: tell(c, line))
 
 
@@ -196,13 +191,12 @@ def _read_rows(path: Path, slug: str | None) -> Iterator[_Row]:
     wanted = ["student", "text"] if slug else ["student", "assignment", "text"]
     if missing := [each for each in wanted if each not in columns]:
         raise UsageError(
-            say("{file} has no column {names}.", file=path.name, names=in_a_row(missing)),
-            say("It needs columns called student, assignment (or --assignment) and text."),
+            say("has-no-column", file=path.name, names=in_a_row(missing)),
+            say("needs-columns-called-student-assignment-or-assignment"),
         )
     if len(table.rows) > _MOST:
         raise UsageError(
-            say("{file} has more than {most} rows.", file=path.name, most=_MOST),
-            say("Is this the file of one class?"),
+            say("has-more-than-rows", file=path.name, most=_MOST), say("this-file-one-class")
         )
     for line, row in zip(table.lines, table.rows, strict=True):
         told = {field: row[at] for field, at in columns.items()}
@@ -220,9 +214,7 @@ def _objection_of(
         part = checked_part(row.part, row.assignment, parts)
         return NewObjection(student.id, row.assignment, part, checked_text(row.text))
     except UsageError as error:
-        told = say(
-            "{file}, line {line}: {error}", file=path.name, line=row.line, error=error.message
-        )
+        told = say("file-line-error", file=path.name, line=row.line, error=error.message)
         raise UsageError(told, error.hint) from None
 
 
@@ -247,12 +239,12 @@ def answer_objection(options: AnswerOptions, course: Path | None, told: CommandO
             last = asked.objection.replies[-1]
             raise UsageError(
                 say(
-                    "Objection {number} has been answered by {who}, {time}.",
+                    "objection-has-been-answered",
                     number=options.number,
                     who=last.who,
                     time=told_time(last.recorded),
                 ),
-                say("To answer it once more, add --again."),
+                say("answer-once-more-add-again"),
             )
 
         def write(
@@ -270,7 +262,7 @@ def answer_objection(options: AnswerOptions, course: Path | None, told: CommandO
                 attempt=None if attempt is None else attempt.id,
                 points=options.points,
             )
-            said = say("Objection {number} is answered.", number=options.number)
+            said = say("objection-answered", number=options.number)
             return {"objection": options.number, "adjustment": number, "told": said}
 
         found, lines = changed_grade(book, asked.student, asked.account.rules.slug, write)
@@ -282,6 +274,4 @@ def _asked(book: Gradebook, number: int) -> Asked:
     for each in _every(book):
         if each.objection.id == number:
             return each
-    raise UsageError(
-        say("There is no objection {number}.", number=number), say("See: grader objections list")
-    )
+    raise UsageError(say("there-no-objection", number=number), say("see-grader-objections-list"))

@@ -129,6 +129,6 @@ def answer(
     from grader.cli.objecting import AnswerOptions, answer_objection
     from grader.language import say
 
-    change = None if points is None else exact(points, say("{text} is not a number of points."))
+    change = None if points is None else exact(points, say("not-number-points"))
     options = AnswerOptions(number, text, who or whoever(), change, attempt, again)
     answer_objection(options, course, CommandOutput(json))

@@ -36,31 +36,31 @@ from grader.render.wording import one_line
 _SHOWN = 10
 
 _REASONS: Mapping[Reason, Text] = {
-    "changed": say("what decides has changed"),
-    "undecided": say("the machine had left a check undecided"),
-    "ungraded": say("never graded"),
-    "contested": say("with other points, another solution in the notebook may count"),
-    "asked": say("asked for"),
-    "same": say("nothing has changed"),
-    "points": say("points, titles, visibility or the due date have changed"),
-    "unknown": say("the course has no such assignment, or its data are missing"),
+    "changed": say("what-decides-has-changed"),
+    "undecided": say("machine-had-left-check-undecided"),
+    "ungraded": say("never-graded"),
+    "contested": say("with-other-points-another-solution-in-notebook"),
+    "asked": say("asked-for"),
+    "same": say("nothing-has-changed"),
+    "points": say("points-titles-visibility-or-due-date-have"),
+    "unknown": say("course-has-no-such-assignment-or-data"),
 }
 
 _CHANGES: Mapping[Change, Text] = {
-    "grader": say("the grader or its packages"),
-    "data": say("the data"),
-    "assignment": say("checks and options in assignment.toml"),
-    "files": say("the assignment's other files"),
-    "options": say("isolation, seed or dialect"),
+    "grader": say("grader-or-packages"),
+    "data": say("the-data"),
+    "assignment": say("checks-and-options-in-assignment-toml"),
+    "files": say("assignments-other-files"),
+    "options": say("isolation-seed-or-dialect"),
 }
 
-_HEADS: Mapping[str, Text] = {"run": say("run again"), "rescored": say("counted anew")}
+_HEADS: Mapping[str, Text] = {"run": say("run-again"), "rescored": say("counted-anew")}
 
 _GROUPS: Mapping[Way, Text] = {
-    "run": say("{some} of {all} are run: {files}, {cost}, {jobs} at a time. Reason: {why}."),
-    "rescored": say("{some} of {all} have their points recomputed: nothing is run. Reason: {why}."),
-    "kept": say("{some} of {all} are kept unchanged: nothing is done. Reason: {why}."),
-    "left": say("{some} of {all} are left unchanged. Reason: {why}."),
+    "run": say("run-at-time-reason"),
+    "rescored": say("have-their-points-recomputed-nothing-run-reason"),
+    "kept": say("kept-unchanged-nothing-done-reason"),
+    "left": say("left-unchanged-reason"),
 }
 """What is done with each group of attempts."""
 
@@ -102,7 +102,7 @@ def run_regrade(options: RegradeOptions, told: CommandOutput, messages: Console)
         found = _plan_told(plan, jobs)
         tell(messages, *_plan_lines(plan, jobs))
         if options.only_plan:
-            told.tell({**found, "done": False}, lambda _: tell(messages, say("Nothing was done.")))
+            told.tell({**found, "done": False}, lambda _: tell(messages, say("nothing-done")))
             return True
         _refuse_all_at_once(options, plan)
         before = book.accounts()
@@ -119,8 +119,8 @@ def _course(named: Path | None) -> Course:
     root, is_ours = course_here(named)
     if not is_ours:
         raise UsageError(
-            say("This folder is not part of a course, which grading needs."),
-            say("Run the command in a folder with assignments/, or name one with --course DIR."),
+            say("this-folder-not-part-course-which-grading"),
+            say("run-command-in-folder-with-assignments"),
         )
     return load_course(root)
 
@@ -128,14 +128,8 @@ def _course(named: Path | None) -> Course:
 def _refuse_all_at_once(options: RegradeOptions, plan: Plan) -> None:
     if plan.of("run") and not options.changed and not options.sure:
         raise UsageError(
-            say(
-                "Files that would be run again regardless of changes: {count}.",
-                count=len(plan.files("run")),
-            ),
-            say(
-                "With --changed, only submissions whose result would change are run. To run "
-                "all, add --yes."
-            ),
+            say("files-that-would-run-again-regardless-changes", count=len(plan.files("run"))),
+            say("with-changed-only-submissions-whose-result-would"),
         )
 
 
@@ -183,7 +177,7 @@ def _run(
                 with LiveBatch(messages, total=len(entries), called=called) as progress:
                     summary = opened.batch.run(entries, {}, jobs, progress)
             except Interrupted:
-                tell(messages, say("Finished gradings are kept: with --changed it continues."))
+                tell(messages, say("finished-gradings-kept-with-changed-continues"))
                 raise KeyboardInterrupt from None
     noticed = {row.name: row.noticed for row in summary.rows if not (row.graded and row.report)}
     return [
@@ -224,23 +218,18 @@ def _why(way: str, before: Grade | None, after: Grade) -> Text:
     """Say in a line what made a grade another one."""
     known = {} if before is None else {each.id: each for each in before.parts}
     parts = [
-        say(
-            "{part} {before} is now {after}",
-            part=each.id,
-            before=_of(known.get(each.id)),
-            after=_of(each),
-        )
+        say("part-before-now-after", part=each.id, before=_of(known.get(each.id)), after=_of(each))
         for each in after.parts
         if _of(known.get(each.id)) != _of(each)
     ]
-    return in_clauses([_HEADS.get(way, say("due date or late policy")), *parts])
+    return in_clauses([_HEADS.get(way, say("due-date-or-late-policy")), *parts])
 
 
 def _of(part: Any) -> Text:
     if part is None:
         return foreign("–")
     points, possible = show(part.score), show(part.max_score)
-    return say("{points} of {possible}", points=points, possible=possible)
+    return say("points-possible", points=points, possible=possible)
 
 
 def _brief(
@@ -278,7 +267,7 @@ def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
         if chosen:
             reasons = Counter((each.reason, each.changes) for each in chosen)
             why = in_clauses(
-                say("{reason} ({count})", reason=_reason(*reason), count=number)
+                say("reason-count", reason=_reason(*reason), count=number)
                 for reason, number in reasons.items()
             )
             facts: dict[str, Value] = {"some": len(chosen), "all": len(plan.attempts), "why": why}
@@ -290,43 +279,40 @@ def _plan_lines(plan: Plan, jobs: int) -> list[Text]:
                 }
             lines.append(say(sentence, **facts))
     if slugs := sorted({each.attempt.slug for each in plan.of("left")}):
-        told = say(
-            "Their data are left: {names}. Bring their folders back, or name their "
-            "data with --data."
-        )
+        told = say("their-data-left-bring-their-folders-back")
         lines.append(say(told, names=in_a_row(slugs)))
-    return lines or [say("The gradebook has no attempts at it.")]
+    return lines or [say("gradebook-has-no-attempts")]
 
 
 def _reason(reason: Reason, changes: tuple[Change, ...]) -> Text:
     if not changes:
         return _REASONS[reason]
-    return say("changed: {what}", what=in_a_row(_CHANGES[each] for each in changes))
+    return say("changed-what", what=in_a_row(_CHANGES[each] for each in changes))
 
 
 def _files(number: int) -> Text:
-    return counted(number, say("{count} file"), say("{count} files"))
+    return counted(number, say("file"), say("files"))
 
 
 def _cost(plan: Plan, jobs: int) -> Text:
     if plan.seconds is None:
-        return say("an unknown time")
-    return say("about {time}", time=duration(plan.seconds / jobs))
+        return say("unknown-time")
+    return say("about", time=duration(plan.seconds / jobs))
 
 
 def _tell_people(console: Console, moved: list[Moved], failed: list[str]) -> None:
     if moved:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-        for title in (say("Student"), say("Assignment"), say("Before"), say("Now"), say("Why")):
+        for title in (say("student"), say("assignment"), say("before"), say("now"), say("why")):
             table.add_column(words(title), overflow="fold")
         for student, slug, before, after, why in moved:
             points = (_points(None if before is None else before.points), _points(after.points))
             row = (student.login, slug, *points, words(why))
             table.add_row(*(Styled(one_line(word)) for word in row))
         console.print(table)
-    tell(console, counted(len(moved), say("{count} grade moved."), say("{count} grades moved.")))
+    tell(console, counted(len(moved), say("grade-moved"), say("grades-moved")))
     if failed:
-        tell(console, say("Not graded, and unchanged: {names}", names=some_of(failed, _SHOWN)))
+        tell(console, say("not-graded-and-unchanged", names=some_of(failed, _SHOWN)))
 
 
 def _points(points: Decimal | None) -> str:

@@ -22,16 +22,16 @@ def run_export_rubric(
     assignment = find_course(course, (Path.cwd(),)).get(slug).assignment
     if not assignment.manual:
         raise UsageError(
-            say("{slug} has no part to mark by hand.", slug=slug),
-            say("Add [[manual]] to its assignment.toml; see docs/assignment.md."),
+            say("has-no-part-mark-by-hand", slug=slug),
+            say("add-manual-assignment-toml-see-docs-assignment-md"),
         )
     as_csv = output is not None and output.suffix.lower() == ".csv"
     content = export_rubrics(assignment, as_csv=as_csv)
     if output is None:
         write_output(content)
         return
-    write_or_rescue(output, content, say("the rubrics"))
-    tell(console, *told_parts(assignment.manual), say("Written: {path}", path=str(output)))
+    write_or_rescue(output, content, say("rubrics"))
+    tell(console, *told_parts(assignment.manual), say("written-title", path=str(output)))
 
 
 def run_import_rubric(
@@ -41,9 +41,9 @@ def run_import_rubric(
     chosen = _assignment(find_course(course, (Path.cwd(),)), slug)
     parts = read_rubrics(path, chosen.assignment)
     write_rubrics(chosen, parts, only_check=only_plan)
-    end = say("Nothing was changed.")
+    end = say("nothing-changed")
     if not only_plan:
-        end = say("Written: {path}", path=str(chosen.folder / "assignment.toml"))
+        end = say("written-title", path=str(chosen.folder / "assignment.toml"))
     tell(console, *told_parts(parts), end)
 
 
@@ -51,7 +51,7 @@ def _assignment(course: Course, slug: str) -> CourseAssignment:
     found = course.get(slug)
     if found.variant is not None:
         raise UsageError(
-            say("{slug} is a variant.", slug=slug),
-            say("Import into {slug}, or write the variant's file.", slug=found.folder.name),
+            say("variant", slug=slug),
+            say("import-into-or-write-variants-file", slug=found.folder.name),
         )
     return found

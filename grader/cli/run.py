@@ -71,12 +71,9 @@ def run_submission(
 
 def _try_places(options: RunOptions) -> None:
     """Refuse at once what could not be written after minutes of work. Raises UsageError."""
-    for path, what in ((options.json, REPORT), (options.html, say("the page"))):
+    for path, what in ((options.json, REPORT), (options.html, say("the-page"))):
         if path is not None and realpath(path) == realpath(options.notebook):
-            raise UsageError(
-                say("{path} is itself to be graded.", path=str(path)),
-                say("Name another file to write to."),
-            )
+            raise UsageError(say("itself-graded", path=str(path)), say("name-another-file-write"))
         if path is not None:
             _refuse_link(path, options.notebook)
         try_place(path, what)
@@ -95,7 +92,7 @@ def _refuse_link(path: Path, notebook: Path) -> None:
         link = link_on_the_way(place, beside)
         if link is not None:
             raise UsageError(
-                say("{link} is a link, which is not followed.", link=str(link.name)), LINK_HINT
+                say("link-which-not-followed-sentence", link=str(link.name)), LINK_HINT
             )
 
 
@@ -115,7 +112,7 @@ def _print(
     """Print the report. Raises OutputError that says where it is kept."""
     try:
         render(seen, output)
-        as_json, as_page = say("The report as JSON:"), say("The report as a page:")
+        as_json, as_page = say("report-as-json"), say("report-as-page")
         for told, path in ((as_json, options.json), (as_page, options.html)):
             if path is not None and is_written:
                 words = f"{told.in_(command_language())} {path}"
@@ -124,7 +121,7 @@ def _print(
         if options.json is not None and is_written:
             raise
         kept = rescue(encode_report(report), ".json")
-        raise OutputError(error.message, join(say("The report was not lost."), kept)) from None
+        raise OutputError(error.message, join(say("report-not-lost"), kept)) from None
 
 
 def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
@@ -134,7 +131,7 @@ def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
     if options.html is not None:
         from grader.render.html import render_html  # not needed to grade, and slow
 
-        write_or_rescue(options.html, render_html(seen), say("the page"))
+        write_or_rescue(options.html, render_html(seen), say("the-page"))
 
 
 # `grader render`: a report that was written as JSON becomes any other rendering of it.
@@ -167,8 +164,7 @@ def run_render(
     """
     if options.format not in FORMATS:
         raise UsageError(
-            say("There is no format {format}.", format=str(options.format)),
-            say("Name one of {names}.", names=str(_names())),
+            say("there-no-format", format=str(options.format)), say("name-one", names=str(_names()))
         )
     report = load_report(options.report)
     if options.path:
@@ -190,4 +186,4 @@ def _write(content: bytes, path: Path | None, output: Callable[[bytes], object])
     try:
         write_whole(path, content)
     except OSError as error:
-        raise unwritable(path, error, say("the rendering")) from None
+        raise unwritable(path, error, say("rendering")) from None

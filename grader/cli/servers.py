@@ -57,17 +57,12 @@ def run_mark(options: MarkOptions, console: Console) -> None:
         app = make_app(session, options.language or command_language(), token, port)
         tell(
             console,
-            say(
-                "{slug}: {count} of {total} answers are marked.",
-                slug=assignment.slug,
-                count=done,
-                total=len(answers),
-            ),
-            say("Open {address}", address=address_of(listener, token)),
-            say("Only this machine can open the page. Ctrl-C ends it."),
+            say("answers-marked", slug=assignment.slug, count=done, total=len(answers)),
+            say("open-title", address=address_of(listener, token)),
+            say("only-this-machine-can-open-page-ctrl"),
         )
         serve(app, listener)
-    tell(console, say("All marks are in the gradebook."))
+    tell(console, say("all-marks-in-gradebook"))
 
 
 def _share(options: MarkOptions, course: Path) -> Share | None:
@@ -76,9 +71,7 @@ def _share(options: MarkOptions, course: Path) -> Share | None:
 
     if options.share is None:
         if options.twice is not None:
-            raise UsageError(
-                say("--twice needs --share."), say("Give everybody a share: --share 1/3 --twice 20")
-            )
+            raise UsageError(say("twice-needs-share"), say("give-everybody-share-1-3-twice-20"))
         return None
     marking = load_settings(course).marking
     twice = marking.twice if options.twice is None else options.twice
@@ -95,13 +88,13 @@ def _chosen(slug: str | None, course: Path) -> Assignment:
         return assignments[slug].assignment
     if not manual:
         raise UsageError(
-            say("No assignment of this course has a part to mark by hand."),
-            say("Add [[manual]] to an assignment.toml; see docs/assignment.md."),
+            say("no-assignment-this-course-has-part-mark"),
+            say("add-manual-assignment-toml-see-docs-assignment"),
         )
-    asked = say("Which assignment?")
+    asked = say("which-assignment")
     if slug:
-        asked = say("There is no assignment called {slug!r} in this course.", slug=slug)
-    raise UsageError(asked, say("Parts to be marked are in: {names}.", names=in_a_row(manual)))
+        asked = say("there-no-assignment-called-in-this-course", slug=slug)
+    raise UsageError(asked, say("parts-marked-in", names=in_a_row(manual)))
 
 
 # `grader preview`: what an assignment looks like while it is written, until Ctrl-C.
@@ -134,8 +127,8 @@ def run_preview(options: PreviewOptions, console: Console) -> None:
         app = make_preview(session, options.language or command_language(), token, port)
         tell(
             console,
-            say("Open {address}", address=address_of(listener, token)),
-            say("Only this machine can open the page. Ctrl-C ends it."),
+            say("open-title", address=address_of(listener, token)),
+            say("only-this-machine-can-open-page-ctrl"),
         )
         try:
             serve(app, listener)

@@ -58,20 +58,11 @@ def list_grades(
     def people(console: Console) -> None:
         console.print(_class_table(shown, columns, grades))
         if rest := [name for name in rules if name not in columns]:
-            tell(console, say("No submission from {names}.", names=in_a_row(rest)))
+            tell(console, say("no-submission-from", names=in_a_row(rest)))
         graded = sum(any(map(_is_graded, found.values())) for found in grades.values())
-        tell(
-            console,
-            say(
-                "{students}, {graded} with a grade.",
-                students=students_of(len(shown)),
-                graded=graded,
-            ),
-        )
+        tell(console, say("with-grade", students=students_of(len(shown)), graded=graded))
         if not students:
-            tell(
-                console, say("The roster is empty: {command}", command="grader roster import FILE")
-            )
+            tell(console, say("roster-empty-command", command="grader roster import FILE"))
 
     told.tell({"assignments": [*rules.values()], "students": rows}, people)
 
@@ -123,9 +114,7 @@ def _counting(
 def _report_of(book: Gradebook, attempt: int) -> Report:
     report = book.report_of(attempt)
     if report is None:  # somebody was forgotten since the grades were read
-        raise UsageError(
-            say("The gradebook was changed in the meantime."), say("Run the same command again.")
-        )
+        raise UsageError(say("gradebook-changed-in-meantime"), say("run-same-command-again"))
     return report
 
 
@@ -152,14 +141,14 @@ def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
         known = (student.login, student.name, student.email, student.section, student.github)
         tell(console, ", ".join(filter(None, known)))
         if student.withdrawn is not None:
-            tell(console, say("Withdrawn since {time}.", time=told_time(student.withdrawn)))
+            tell(console, say("withdrawn-since", time=told_time(student.withdrawn)))
         for slug, account in accounts.items():
             standing = _standing(grades[slug])
-            tell(console, "", say("{slug}: {standing}", slug=slug, standing=standing))
+            tell(console, "", say("slug-standing", slug=slug, standing=standing))
             for indentation, entry in _story(account):
                 tell(console, indentation + line(entry))
         if not accounts:
-            tell(console, say("Nobody has submitted anything gradable."))
+            tell(console, say("nobody-has-submitted-anything-gradable"))
 
     told.tell(found, people)
 
@@ -206,11 +195,7 @@ def changed_grade(
     found = {**_person(student), "assignment": slug, **written}
     found |= {"before": before.points, "after": after.points}
     line = say(
-        "{login}, {slug}: {before} before, {after} now.",
-        login=student.login,
-        slug=slug,
-        before=_cell(before),
-        after=_cell(after),
+        "before-now", login=student.login, slug=slug, before=_cell(before), after=_cell(after)
     )
     return found, [*filter(None, (written.get("told"), line))]
 
@@ -221,12 +206,9 @@ def chosen_attempt(account: Account, number: int | None) -> Attempt:
         if each.number == number:
             return each
     if number is None:
-        raise UsageError(
-            say("There is no graded attempt to adjust."), say("Grade it: grader batch")
-        )
+        raise UsageError(say("there-no-graded-attempt-adjust"), say("grade-grader-batch"))
     raise UsageError(
-        say("There is no attempt {number}.", number=number),
-        say("There are {count}.", count=len(account.attempts)),
+        say("there-no-attempt", number=number), say("there-sentence", count=len(account.attempts))
     )
 
 
@@ -237,17 +219,14 @@ def forget_student(word: str, course: Path | None, told: CommandOutput, *, sure:
         if not sure:
             raise UsageError(
                 say(
-                    "{login}, {name}, would be deleted with all files and grades.",
+                    "would-deleted-with-all-files-and-grades",
                     login=student.login,
                     name=student.name,
                 ),
-                say("This cannot be undone. To confirm, add --yes."),
+                say("this-cannot-undone-confirm-add-yes"),
             )
         book.forget(student.id)
-    line = say(
-        "{login} is forgotten. Reports in folders, and copies of the gradebook, are not.",
-        login=student.login,
-    )
+    line = say("forgotten-reports-in-folders-and-copies-gradebook", login=student.login)
     told.tell({"forgotten": student.login}, lambda console: tell(console, line))
 
 
@@ -261,8 +240,7 @@ def rules_named(rules: Mapping[str, Rules], slug: str) -> Rules:
     if slug not in rules:
         known = in_a_row(rules) if rules else say("none")
         raise UsageError(
-            say("The gradebook has no assignment {slug}.", slug=repr(slug)),
-            say("Known: {known}.", known=known),
+            say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
         )
     return rules[slug]
 
@@ -333,15 +311,15 @@ def _standing(grade: Grade) -> Text:
     """Return "87 of 90, 10 not marked yet"."""
     possible = show(grade.possible)
     if grade.points is None:
-        return say("{points} of {possible}", points="–", possible=possible)
-    told = say("{points} of {possible}", points=show(grade.points), possible=possible)
+        return say("points-possible", points="–", possible=possible)
+    told = say("points-possible", points=show(grade.points), possible=possible)
     return _with_remarks(told, grade)
 
 
 def _with_remarks(told: Text, grade: Grade) -> Text:
     if grade.open:
-        told = in_a_row([told, say("{points} not marked yet", points=show(grade.open))])
-    return told if grade.settled else say("{points} (to be graded again)", points=told)
+        told = in_a_row([told, say("points-not-marked-yet", points=show(grade.open))])
+    return told if grade.settled else say("points-graded-again", points=told)
 
 
 def told_number(value: Decimal | int | None) -> str:
@@ -352,19 +330,10 @@ def told_number(value: Decimal | int | None) -> str:
 def _story(account: Account) -> Iterator[tuple[str, Text]]:
     """Yield what happened, a line for each entry, each with its indentation."""
     for given in account.extensions:
-        until = (
-            say("taken back")
-            if given.due is None
-            else say("until {time}", time=told_time(given.due))
-        )
+        until = say("taken-back") if given.due is None else say("until", time=told_time(given.due))
         yield (
             "  ",
-            say(
-                "extension {until}, by {who}: {reason}",
-                until=until,
-                who=given.who,
-                reason=given.reason,
-            ),
+            say("extension-by", until=until, who=given.who, reason=given.reason),
         )
     for attempt in account.attempts:
         yield "  ", _handed_in(attempt)
@@ -372,7 +341,7 @@ def _story(account: Account) -> Iterator[tuple[str, Text]]:
             yield (
                 "    ",
                 say(
-                    "graded {time}: {points} of {possible}",
+                    "graded-time-points-possible",
                     time=told_time(grading.graded),
                     points=show(grading.score),
                     possible=show(grading.max_score),
@@ -386,9 +355,9 @@ def _story(account: Account) -> Iterator[tuple[str, Text]]:
 
 def _handed_in(attempt: Attempt) -> Text:
     if attempt.handed_in is None:
-        return say("attempt {number}: {name}", number=attempt.number, name=attempt.name)
+        return say("attempt-number-name", number=attempt.number, name=attempt.name)
     return say(
-        "attempt {number}: {name}, handed in {time}",
+        "attempt-handed-in",
         number=attempt.number,
         name=attempt.name,
         time=told_time(attempt.handed_in),
@@ -398,33 +367,19 @@ def _handed_in(attempt: Attempt) -> Text:
 def _adjusted(entry: Adjustment) -> Text:
     told: dict[str, Value] = {"id": entry.id, "who": entry.who, "reason": entry.reason}
     if entry.takes_back is not None:
-        return say(
-            "adjustment {id} takes back {other}, by {who}: {reason}",
-            other=entry.takes_back,
-            **told,
-        )
-    part = entry.part or say("all")
+        return say("adjustment-takes-back", other=entry.takes_back, **told)
+    part = entry.part or say("all-2")
     if entry.factor is not None:
-        return say(
-            "adjustment {id}: {part} times {factor}, by {who}: {reason}",
-            part=part,
-            factor=str(entry.factor),
-            **told,
-        )
-    return say(
-        "adjustment {id}: {part} {points}, by {who}: {reason}",
-        part=part,
-        points=f"{entry.points:+f}",
-        **told,
-    )
+        return say("adjustment-times-by", part=part, factor=str(entry.factor), **told)
+    return say("adjustment-by", part=part, points=f"{entry.points:+f}", **told)
 
 
 def _class_table(
     students: Iterable[Student], rules: Mapping[str, Rules], grades: Mapping[str, dict[str, Grade]]
 ) -> Table:
-    table = plain_table(say("Student"), say("Name"), say("Section"))
+    table = plain_table(say("student"), say("name"), say("section"))
     for name, each in rules.items():
-        heading = say("{slug}\nof {points}", slug=name, points=show(each.points))
+        heading = say("slug-points", slug=name, points=show(each.points))
         table.add_column(words(heading), justify="right", overflow="fold")
     for student in students:
         cells = (words(_cell(grades[student.login].get(name))) for name in rules)

@@ -47,16 +47,16 @@ from grader.report import Report
 _KEY_DIGITS = 16
 
 _REASONS: dict[Verdict | Lack, Text] = {
-    "excused": say("excused there"),
-    "entered": say("another grade was entered there"),
-    "removed": say("the grade was removed there"),
-    "remarks": say("somebody wrote a comment or attached a file there"),
-    "rated": say("somebody used the rubric there"),
-    "gone": say("not in the course there"),
-    "ungraded": say("no grade"),
-    "unsettled": say("to be graded again"),
-    "unmarked": say("not marked by hand yet"),
-    "unmatched": say("not matched to a user there"),
+    "excused": say("excused-there"),
+    "entered": say("another-grade-entered-there"),
+    "removed": say("grade-removed-there"),
+    "remarks": say("somebody-wrote-comment-or-attached-file-there"),
+    "rated": say("somebody-used-rubric-there"),
+    "gone": say("not-in-course-there"),
+    "ungraded": say("no-grade"),
+    "unsettled": say("graded-again"),
+    "unmarked": say("not-marked-by-hand-yet"),
+    "unmatched": say("not-matched-user-there"),
 }
 _OVERWRITTEN = frozenset({"entered", "removed", "remarks", "rated"})
 
@@ -118,15 +118,15 @@ def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> No
     """Tell of due dates and of who is excused, and what may be done with them."""
     source = fetched.source
     if source.due is not None:
-        tell(output, say("Due there: {time}.", time=source.due.isoformat(" ", "minutes")))
-    list_some(output, say("Another due date there ({count}): {names}."), [*fetched.due_dates])
+        tell(output, say("due-there", time=source.due.isoformat(" ", "minutes")))
+    list_some(output, say("another-due-date-there"), [*fetched.due_dates])
     if fetched.due_dates and options.extend is None:
-        tell(output, say("Record them in the gradebook: {option}", option="--extend SLUG"))
+        tell(output, say("record-them-in-gradebook", option="--extend SLUG"))
     if source.excused:
-        tell(output, say("Excused there: {count}.", count=len(source.excused)))
+        tell(output, say("excused-there-sentence", count=len(source.excused)))
     if options.roster is None:
         command = f"grader roster import {options.output / ROSTER}"
-        tell(output, say("The students: {command}", command=command))
+        tell(output, say("students-title", command=command))
 
 
 def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -> None:
@@ -136,8 +136,8 @@ def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -
     with open_book(course) as book:
         if slug not in book.rules():
             raise UsageError(
-                say("The gradebook has no assignment {slug}.", slug=repr(slug)),
-                say("See: {command}", command="grader course init"),
+                say("gradebook-has-no-assignment", slug=repr(slug)),
+                say("see", command="grader course init"),
             )
         students = {each.login: each for each in book.students()}
         accounts = book.accounts()
@@ -151,8 +151,8 @@ def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -
             if held is None or held.due != due:
                 book.extend(student.id, slug, due, reason=reason, who=whoever())
                 extended.append(login)
-    list_some(output, say("Extended in the gradebook ({count}): {names}."), extended)
-    list_some(output, say("Not in the gradebook's roster ({count}): {names}."), unknown)
+    list_some(output, say("extended-in-gradebook"), extended)
+    list_some(output, say("not-in-gradebooks-roster"), unknown)
 
 
 class _Account(NamedTuple):
@@ -190,10 +190,10 @@ def run_push(
         skipped = _skipped(rows)
         count = sum(row.verdict == "write" for row in rows)
         if options.dry_run or not count:
-            tell(output, say("Nothing was written."))
+            tell(output, say("nothing-written"))
             return not skipped and not (options.dry_run and count)
-        if not (options.yes or (ask or _ask)(say("Write {count} grades?", count=count))):
-            tell(output, say("Nothing was written."))
+        if not (options.yes or (ask or _ask)(say("write-grades", count=count))):
+            tell(output, say("nothing-written"))
             return False
         late = _write(platform, rows, journal, sleep, options, output)
     return not (skipped or late)
@@ -205,12 +205,12 @@ def _source(options: PushOptions) -> Source:
     if source is None or source.platform != options.platform:
         raise UsageError(
             say(
-                "{folder} was not fetched from {platform}: it has no {file} of it.",
+                "not-fetched-from-has",
                 folder=str(options.folder),
                 platform=options.platform.capitalize(),
                 file=SOURCE,
             ),
-            say("Name the --output of `grader sync {platform} fetch`.", platform=options.platform),
+            say("name-output-grader-sync-fetch", platform=options.platform),
         )
     return source
 
@@ -220,8 +220,8 @@ def _account(
 ) -> _Account:
     if assignment.points is None:
         raise UsageError(
-            say("{name} is not graded by points there.", name=assignment.name),
-            say("Choose points in the assignment's settings. Moodle's rubrics are not filled in."),
+            say("not-graded-by-points-there", name=assignment.name),
+            say("choose-points-in-assignments-settings-moodles-rubrics"),
         )
     students = read_manifest(options.folder).students
     users = collected_users(students, platform.key)
@@ -304,8 +304,8 @@ def _print_plan(
 ) -> None:
     """Print who gets what, in place of what, and who gets nothing, why."""
     name, most = assignment.name, show(account.most)
-    tell(output, say("{name}, {points} points there.", name=one_line(name), points=most))
-    table = plain_table(say("Student"), say("There"), say("New"), say("Skipped because"))
+    tell(output, say("points-there", name=one_line(name), points=most))
+    table = plain_table(say("student"), say("there"), say("new"), say("skipped-because"))
     for row in rows:
         if row.verdict != "same":
             cells = (row.wanted.login, _there(row), _new(row), _why(row.verdict))
@@ -313,15 +313,13 @@ def _print_plan(
     if table.row_count:
         output.print(table)
     if same := sum(row.verdict == "same" for row in rows):
-        tell(output, say("Unchanged: {count}.", count=same))
+        tell(output, say("unchanged-sentence", count=same))
     if any(row.verdict in _OVERWRITTEN for row in rows):
-        tell(output, say("Replace what others entered: {option}", option="--overwrite"))
+        tell(output, say("replace-what-others-entered", option="--overwrite"))
     deducted = [row.wanted.login for row in rows if row.there.deducted]
-    list_some(
-        output, say("The LMS takes points for lateness besides ({count}): {names}."), deducted
-    )
+    list_some(output, say("lms-takes-points-for-lateness-besides"), deducted)
     if account.options.pages and not assignment.takes_pages:
-        tell(output, say("The assignment there takes no feedback files: pages are not pushed."))
+        tell(output, say("assignment-there-takes-no-feedback-files-pages"))
 
 
 def _there(row: Row) -> str:
@@ -342,9 +340,7 @@ def _why(verdict: Verdict | Lack) -> str:
 def _ask(question: Text) -> bool:
     """Ask a person. Raises UsageError where there is none."""
     if not sys.stdin.isatty():
-        raise UsageError(
-            say("Nobody is there to confirm, so nothing was written."), say("Add --yes.")
-        )
+        raise UsageError(say("nobody-there-confirm-so-nothing-written"), say("add-yes"))
     return typer.confirm(words(question))
 
 
@@ -367,9 +363,9 @@ def _write(
                 (written if done else late).append(login)
                 progress.step(len(written) + len(late), count)
     except LmsError:
-        told = say("Written before that: {done} of {count}.", done=len(written), count=count)
+        told = say("written-before-that", done=len(written), count=count)
         tell(output, told)
         raise
-    tell(output, say("Written: {count}.", count=len(written)))
-    list_some(output, say("Changed there meanwhile, and skipped ({count}): {names}."), late)
+    tell(output, say("written-sentence", count=len(written)))
+    list_some(output, say("changed-there-meanwhile-and-skipped"), late)
     return late

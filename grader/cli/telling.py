@@ -59,7 +59,7 @@ def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
 
 def students(number: int) -> Text:
     """Return how many students there are."""
-    return counted(number, say("{count} student"), say("{count} students"))
+    return counted(number, say("count-student"), say("count-students"))
 
 
 def some_of(names: Collection[str], most: int) -> Text:
@@ -67,7 +67,7 @@ def some_of(names: Collection[str], most: int) -> Text:
     shown = in_a_row([*names][:most])
     if len(names) <= most:
         return shown
-    return say("{names} and {count} more", names=shown, count=len(names) - most)
+    return say("names-and-count-more", names=shown, count=len(names) - most)
 
 
 def printable(text: str) -> str:
@@ -119,7 +119,7 @@ class LiveProgress:
         """Move the bar of the current stage. Without a terminal, steps are not shown."""
         if self._task is None:
             return
-        text = line(label or say("{done} of {total}", done=done, total=total))
+        text = line(label or say("done-total", done=done, total=total))
         self._progress.update(self._task, completed=done, total=total, label=text)
 
     def refresh(self) -> None:
@@ -188,7 +188,7 @@ class LiveBatch:
             self._done += 1
             self._update()
             told: dict[str, str | Text] = {"name": self._called.get(name, name), "outcome": outcome}
-            self._say(say("{count}: {name}: {outcome}", count=self._count(), **told))
+            self._say(say("count-name-outcome", count=self._count(), **told))
 
     def put_back(self, name: str, outcome: Text) -> None:
         """Do not count a submission. Without a terminal, say what is to be decided."""
@@ -196,7 +196,7 @@ class LiveBatch:
             self._at_work.pop(name)
             self._update()
             told: dict[str, str | Text] = {"name": self._called.get(name, name), "outcome": outcome}
-            self._say(say("again at the end: {name}: {outcome}", **told))
+            self._say(say("again-at-end", **told))
 
     def _say(self, told: Text) -> None:
         if not self._live:
@@ -210,12 +210,11 @@ class LiveBatch:
         working = ((self._called.get(name, name), stage) for name, stage in self._at_work.items())
         shown = list(working)[:SHOWN_NAMES]
         label = in_a_row(
-            say("{name} ({stage})", name=name, stage=stage) if stage else name
-            for name, stage in shown
+            say("name-stage", name=name, stage=stage) if stage else name for name, stage in shown
         )
         others = len(self._at_work) - SHOWN_NAMES
         if others > 0:
-            label = say("{names} and {count} more", names=label, count=others)
+            label = say("names-and-count-more", names=label, count=others)
         self._progress.update(
             self._task,
             description=words(self._count()),
@@ -224,7 +223,7 @@ class LiveBatch:
         )
 
     def _count(self) -> Text:
-        return say("graded {told}", told=self._estimate.told(self._done, self._total))
+        return say("graded-told", told=self._estimate.told(self._done, self._total))
 
 
 def can_redraw(console: Console) -> bool:

@@ -84,10 +84,10 @@ def _lint_master(course: Course, chosen: CourseAssignment, output: Console) -> i
 
 def _say_counts(name: str, found: Sequence[Mistake | LintFinding], output: Console) -> int:
     mistakes = sum(each.severity == "error" for each in found)
-    errors = counted(mistakes, say("{count} error"), say("{count} errors"))
+    errors = counted(mistakes, say("count-error"), say("errors"))
     others = len(found) - mistakes
-    warnings = counted(others, say("{count} warning"), say("{count} warnings"))
-    tell(output, say("{name}: {errors}, {warnings}", name=name, errors=errors, warnings=warnings))
+    warnings = counted(others, say("count-warning"), say("warnings"))
+    tell(output, say("name-errors-warnings", name=name, errors=errors, warnings=warnings))
     return mistakes
 
 
@@ -104,14 +104,12 @@ def place_of(name: str, finding: LintFinding) -> Text:
     if not finding.number:
         return foreign(name)
     line = "" if finding.line is None else f":{finding.line}"
-    return say("{place} (cell {cell})", place=f"{name}{line}", cell=finding.number)
+    return say("place-cell", place=f"{name}{line}", cell=finding.number)
 
 
 def _print(place: Text, found: Mistake | LintFinding, output: Console) -> None:
-    severity = say("error") if found.severity == "error" else say("warning")
-    text = say(
-        "{place}: {severity}: {problem}", place=place, severity=severity, problem=found.problem
-    )
+    severity = say("error-2") if found.severity == "error" else say("warning")
+    text = say("place-severity-problem", place=place, severity=severity, problem=found.problem)
     style = STYLES[found.severity]
     output.print(words(text), style=style, markup=False, highlight=False, soft_wrap=True)
     hint = words(found.hint)
@@ -135,7 +133,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     Raises GraderError when one cannot be verified.
     """
     course = find_course(options.grading.course, (Path.cwd(),))
-    try_place(options.json, say("what is found"))
+    try_place(options.json, say("what-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     choices = VerifyChoices(not options.quick, options.jobs, options.everything)
     found = []
@@ -163,8 +161,8 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
         print_mistakes(found, root, messages)
         slug = chosen.assignment.slug
         raise CourseError(
-            say("{slug} cannot be verified: its files have mistakes.", slug=slug),
-            say("Fix them first; `grader lint {slug}` lists them.", slug=slug),
+            say("cannot-verified-files-have-mistakes", slug=slug),
+            say("fix-them-first-grader-lint-lists-them", slug=slug),
         )
     return found
 
@@ -172,17 +170,12 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
 def write_json(path: Path, found: list[Verification]) -> None:
     """Write one document, or a list of them where all assignments were verified."""
     document = encode_verification(found[0] if len(found) == 1 else found)
-    write_or_rescue(path, document, say("what was found"))
+    write_or_rescue(path, document, say("what-was-found"))
 
 
 def render_verification(found: Verification, output: Console) -> None:
     """Print the parts, the mutants, the oracle's range, and then what is wrong."""
-    title = say(
-        "{assignment}, version {version}, seed {seed}",
-        assignment=found.assignment,
-        version=found.version,
-        seed=found.seed,
-    )
+    title = say("version-seed", assignment=found.assignment, version=found.version, seed=found.seed)
     _say(output, title, "bold")
     output.print(_parts(found))
     output.print(_mutants(found))
@@ -196,7 +189,7 @@ def render_verification(found: Verification, output: Console) -> None:
     for text in found.warnings:
         _say(output, text, "yellow", "! ")
     for text in found.unmeasured:
-        _say(output, say("not measured: {problem}", problem=text), "yellow")
+        _say(output, say("not-measured", problem=text), "yellow")
     for text in found.problems:
         _say(output, text, "red", "✗ ")
     _say(output, _verdict(found), "bold green" if found.passed else "bold red")
@@ -204,8 +197,7 @@ def render_verification(found: Verification, output: Console) -> None:
 
 def _range(seen: ScoreRange) -> Text:
     return say(
-        "{oracle}: {inputs} inputs, outputs from {low:.3g} to {high:.3g}, which vary by"
-        " {spread:.2g}; {tolerance:.2g} is allowed",
+        "inputs-outputs-from-which-vary-by-allowed",
         oracle=seen.oracle,
         inputs=seen.inputs,
         low=seen.low,
@@ -221,39 +213,34 @@ def _say_inapplicable(found: Verification, output: Console) -> None:
     for each in found.inapplicable:
         parts.setdefault((each.kind, each.reason), []).append(each.part)
     for (kind, reason), names in parts.items():
-        text = say(
-            "no {kind} in {parts}: {reason}", kind=kind, parts=in_a_row(names), reason=reason
-        )
+        text = say("no-in", kind=kind, parts=in_a_row(names), reason=reason)
         _say(output, text, "dim")
 
 
 def _say_kept(found: Verification) -> Text:
     return say(
-        "{kept} of {all} mutants were judged earlier, and nothing that they depend on has changed:"
-        " --all judges them again.",
-        kept=found.kept,
-        all=len(found.mutants),
+        "mutants-judged-earlier-and-nothing-that-they", kept=found.kept, all=len(found.mutants)
     )
 
 
 def _verdict(found: Verification) -> Text:
     caught = say(
-        "{caught} of {all} mutants are caught, in {seconds:.0f} s.",
+        "mutants-caught-in",
         caught=sum(each.verdict == "caught" for each in found.mutants),
         all=len(found.mutants),
         seconds=found.seconds,
     )
-    verdict = say("{assignment} is sound.", assignment=found.assignment)
+    verdict = say("sound", assignment=found.assignment)
     if found.problems:
-        count = counted(len(found.problems), say("{count} problem"), say("{count} problems"))
-        verdict = say("{assignment} is weak: {told}.", assignment=found.assignment, told=count)
+        count = counted(len(found.problems), say("problem"), say("problems"))
+        verdict = say("weak", assignment=found.assignment, told=count)
     elif found.unmeasured:
-        verdict = say("{assignment}: what could be measured is sound.", assignment=found.assignment)
+        verdict = say("what-could-measured-sound", assignment=found.assignment)
     return join(verdict, caught)
 
 
 def _parts(found: Verification) -> Table:
-    heads = (say("part"), say("solved notebook"), say("template"), say("of"))
+    heads = (say("part-2"), say("solved-notebook"), say("template-2"), say("of"))
     table = Table(*map(words, heads), box=None, pad_edge=False)
     for reference, template in zip(found.reference, found.template, strict=True):
         table.add_row(
@@ -266,10 +253,10 @@ def _parts(found: Verification) -> Table:
 
 
 def _mutants(found: Verification) -> Table:
-    heads = (say("mutant"), say("part"), say("got"), say("caught by"), say("what it is"))
+    heads = (say("mutant"), say("part-2"), say("got"), say("caught-by"), say("what-it-is"))
     table = Table(*map(words, heads), box=None, pad_edge=False)
     for each in found.mutants:
-        got = say("{score:g} of {full:g}", score=each.score, full=each.full)
+        got = say("score-full", score=each.score, full=each.full)
         table.add_row(
             Styled(each.id), Styled(each.part), words(got), _outcome(each), Styled(each.about)
         )
@@ -280,7 +267,7 @@ _VERDICTS: Mapping[MutantVerdict, Text] = {
     "caught": say("caught"),
     "survived": say("survived"),
     "broken": say("broken"),
-    "not_run": say("not run"),
+    "not_run": say("not-run"),
 }
 
 

@@ -32,20 +32,13 @@ def checked(address: str, *, insecure: bool = False) -> str:
         is_whole = is_plain = False
     if not (is_whole and is_plain):
         raise UsageError(
-            say("{address} is not a scheduler address.", address=address),
-            say("Copy it from the scheduler's log, such as tls://10.0.0.5:8786."),
+            say("not-scheduler-address", address=address),
+            say("copy-from-schedulers-log-such-as-tls"),
         )
     if parts.scheme == "tcp" and not insecure and not _is_here(str(parts.hostname)):
         raise UsageError(
-            say(
-                "{address} has no TLS: everybody who can reach it can read hidden inputs and "
-                "submissions, and run programs on its workers.",
-                address=address,
-            ),
-            say(
-                "Give the cluster certificates and name it as tls://, see docs/cluster.md; or add"
-                " --insecure if nobody else is on that network."
-            ),
+            say("has-no-tls-everybody-who-can-reach", address=address),
+            say("give-cluster-certificates-and-name-as-tls"),
         )
     return address
 
@@ -67,11 +60,8 @@ def security_of(address: str) -> Security:
 def _need(setting: str, path: str | None) -> None:
     if path is None or not Path(path).is_file():
         raise UsageError(
-            say(
-                "For tls:// Dask's setting {setting} must name a file that is there.",
-                setting=setting,
-            ),
-            say("docs/cluster.md says how certificates are made and named."),
+            say("for-tls-dasks-setting-must-name-file", setting=setting),
+            say("docs-cluster-md-says-how-certificates-made"),
         )
 
 

@@ -393,6 +393,6 @@ def workers_of(client: Client) -> list[KnownWorker]:
 
 def _nobody_left() -> UsageError:
     return UsageError(
-        say("The cluster is gone: its scheduler cannot be reached, or no worker is left."),
-        say("Finished reports are kept: start it again, and the same command continues."),
+        say("cluster-gone-scheduler-cannot-reached"),
+        say("finished-reports-kept-start-again-and-same"),
     )

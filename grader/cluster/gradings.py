@@ -50,7 +50,7 @@ class Elsewhere:
     def start(self, command: Command) -> Process:
         """Refuse: raises SandboxError."""
         del command
-        raise SandboxError(say("This machine runs nothing of a submission."))
+        raise SandboxError(say("this-machine-runs-nothing-submission"))
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -123,7 +123,7 @@ class ClusterBatch(Batch):
         def make(name: str) -> bytes:
             if name not in digests:
                 progress.started(name)
-                progress.stage(name, say("on its way"), waits=True)
+                progress.stage(name, say("on-way"), waits=True)
             job = _job_of(self._job, entries[name])
             digests[name] = hashlib.sha256(job.content).hexdigest()
             return encode(job)
@@ -132,9 +132,7 @@ class ClusterBatch(Batch):
             is_waiting = what == "waits"
             progress.stage(
                 name,
-                say("waits for its turn on {worker}", worker=worker)
-                if is_waiting
-                else say("on {worker}", worker=worker),
+                say("waits-for-turn", worker=worker) if is_waiting else say("on", worker=worker),
                 waits=True,
             )
 
@@ -147,18 +145,12 @@ class ClusterBatch(Batch):
         if isinstance(outcome, Killed):
             return self._ungraded(
                 entry,
-                say(
-                    "{count} workers died while grading it, the last of them with nothing "
-                    "beside it.",
-                    count=outcome.deaths,
-                ),
-                say("Grade it alone on a machine that you can spare: grader run."),
+                say("workers-died-while-grading-last-them", count=outcome.deaths),
+                say("grade-alone-on-machine-that-you-can"),
             )
         if isinstance(outcome, Failed):
             return self._ungraded(
-                entry,
-                say("The worker that graded it failed with {error}.", error=outcome.error),
-                say("Its log says more."),
+                entry, say("worker-that-graded-failed", error=outcome.error), say("log-says-more")
             )
         try:
             return self.write(entry, self._checked(entry, decode_answer(outcome.document), digest))
@@ -172,13 +164,13 @@ class ClusterBatch(Batch):
         seed or assignment, or of an isolation that was not asked for.
         """
         if isinstance(answer, Withdrawn):
-            raise ProtocolError(say("Its grading was ended on the worker."), say("Grade it again."))
+            raise ProtocolError(say("grading-ended-on-worker"), say("grade-again"))
         sent, report = answer
         if report.parts:
             is_of_file = report.submission.sha256 == digest
             found = (report.seed, report.assignment.slug, report.sandbox.level)
             if not (is_of_file and self._is_asked_for(*found)):
-                raise ProtocolError(say("A worker sent something other than the requested report."))
+                raise ProtocolError(say("worker-sent-something-other-than-requested-report"))
         return Attempt(named(report, entry.path.name), sent.chooser, sent.slug)
 
     def _is_asked_for(self, seed: int, slug: str, level: str) -> bool:

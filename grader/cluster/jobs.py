@@ -141,7 +141,7 @@ def _decode(document: bytes, kind: Any) -> Any:
 
 
 def _no_message() -> ProtocolError:
-    return ProtocolError(say("The other end of the cluster sent something that is not a message."))
+    return ProtocolError(say("other-end-cluster-sent-something"))
 
 
 # A course as one archive: the files of its assignments and of their handouts, by their paths.
@@ -166,12 +166,8 @@ def pack(chosen: Iterable[CourseAssignment]) -> bytes:
     files = {name: path.read_bytes() for each in sorted(folders) for name, path in _files_of(each)}
     if len(files) > MOST_FILES or sum(map(len, files.values())) > MOST_BYTES:
         raise UsageError(
-            say(
-                "The course has more than {files} files or {size} MB: it is not sent to workers.",
-                files=MOST_FILES,
-                size=MOST_BYTES >> 20,
-            ),
-            say("Move everything that grading does not need elsewhere, or name one assignment."),
+            say("course-has-more-than-files-or-mb", files=MOST_FILES, size=MOST_BYTES >> 20),
+            say("move-everything-that-grading-does-not-need-elsewhere"),
         )
     return msgspec.msgpack.encode(dict(sorted(files.items())))
 
@@ -213,7 +209,7 @@ def _is_inside(name: str) -> bool:
 
 
 def _no_archive() -> ProtocolError:
-    return ProtocolError(say("A worker received something that is not an archive of a course."))
+    return ProtocolError(say("worker-received-something-that-not-archive-course"))
 
 
 # Which cluster, and which of its workers may grade: those with the versions that are here,
@@ -246,23 +242,19 @@ class WantedWorker(NamedTuple):
     def lacks(self, worker: str, facts: WorkerFacts | None) -> Text:
         """Say why a worker may grade nothing; empty if it may."""
         if facts is None:
-            return say(
-                "{worker} was started without the grader's preload, or with a grader of another"
-                " version.",
-                worker=worker,
-            )
+            return say("started-without-graders-preload-or-with-grader", worker=worker)
         if differences := _differences(self.like, facts):
-            return say("{worker} has {differences}.", worker=worker, differences=differences)
+            return say("has", worker=worker, differences=differences)
         is_strong = LEVELS.index(facts.level) <= LEVELS.index(self.minimum)
         if not is_strong or self.level not in (None, facts.level):
             return say(
-                'The sandbox level "{needed}" is required; {worker} has "{level}".',
+                "sandbox-level-required-has",
                 needed=self.level or self.minimum,
                 worker=worker,
                 level=facts.level,
             )
         if self.machine not in ("", facts.machine):
-            return say("{worker} is another machine: {kind}.", worker=worker, kind=facts.machine)
+            return say("another-machine", worker=worker, kind=facts.machine)
         return NOTHING
 
 
@@ -273,7 +265,7 @@ def _differences(ours: WorkerFacts, theirs: WorkerFacts) -> Text:
     if python[0] != python[1]:
         found.append(_difference("Python", *python))
     if not found and ours.source != theirs.source:
-        found.append(say("other files of the grader, of the same version"))
+        found.append(say("other-files-grader-same-version"))
     return in_clauses(found) if found else NOTHING
 
 
@@ -286,7 +278,7 @@ def _packages(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterable[Te
 
 def _difference(name: str, ours: str, theirs: str) -> Text:
     if not theirs:
-        return say("no {name}, which is here in version {ours}", name=name, ours=ours)
+        return say("no-which-here-in-version", name=name, ours=ours)
     if not ours:
-        return say("{name} {theirs}, which is not here", name=name, theirs=theirs)
-    return say("{name} {theirs} where {ours} is here", name=name, theirs=theirs, ours=ours)
+        return say("which-not-here", name=name, theirs=theirs)
+    return say("where-here", name=name, theirs=theirs, ours=ours)

@@ -83,8 +83,8 @@ def _scheduler(port: int, level: str | None) -> LocalCluster:
         )
     except (OSError, RuntimeError) as error:
         raise UsageError(
-            say("The cluster cannot be started: {error}.", error=type(error).__name__),
-            say("Choose another port, and see what `grader doctor` says."),
+            say("cluster-cannot-started", error=type(error).__name__),
+            say("choose-another-port-and-see-what-grader"),
         ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -92,7 +92,7 @@ def _scheduler(port: int, level: str | None) -> LocalCluster:
 
 def _add_workers(cluster: LocalCluster, count: int, progress: Progress) -> None:
     """Start workers and wait until all have joined. Raises UsageError where one cannot."""
-    progress.stage(counted(count, say("starting {count} worker"), say("starting {count} workers")))
+    progress.stage(counted(count, say("starting-worker"), say("starting-workers")))
     for _ in range(count):
         cluster.worker_spec.update(cluster.new_worker_spec())
     joining = asyncio.run_coroutine_threadsafe(_joined(cluster), cluster.loop.asyncio_loop)
@@ -103,7 +103,7 @@ def _add_workers(cluster: LocalCluster, count: int, progress: Progress) -> None:
         joining.result()
     except (OSError, RuntimeError):  # it has said why, and the port is not it
         raise UsageError(
-            say("No worker could be started."), say("See what `grader doctor` says.")
+            say("no-worker-could-started"), say("see-what-grader-doctor-says")
         ) from None
     finally:
         if not joining.done():

@@ -61,8 +61,8 @@ def open_cluster(
         raise only_self_check(missing)
     if options.data not in (None, "builtin"):
         raise UsageError(
-            say("The cluster's workers cannot see the folder {data}.", data=options.data),
-            say("Set GRADER_DATA on each of their machines."),
+            say("clusters-workers-cannot-see-folder", data=options.data),
+            say("set-grader-data-on-each-their-machines"),
         )
     sweep()
     course = find_course(options.course, (Path.cwd(),))
@@ -106,12 +106,8 @@ def connected(cluster: ClusterOptions) -> Iterator[Client]:
         )
     except (OSError, TimeoutError) as error:
         raise UsageError(
-            say(
-                "No scheduler answers at {address} ({error}).",
-                address=address,
-                error=type(error).__name__,
-            ),
-            say("Start one, as with `grader cluster local`, or check the address."),
+            say("no-scheduler-answers", address=address, error=type(error).__name__),
+            say("start-one-as-with-grader-cluster-local"),
         ) from None
     try:
         yield client
@@ -156,15 +152,12 @@ def _wait_for(client: Client, wanted: WantedWorker, patience: float) -> tuple[Kn
         client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
         raise UsageError(
-            say("The cluster has no workers."),
-            say("Start one on each machine: grader cluster worker ADDRESS."),
+            say("cluster-has-no-workers"), say("start-one-on-each-machine-grader-cluster")
         ) from None
     workers = tuple(workers_of(client))
     useful, left_out = _sorted(workers, wanted)
     if not useful:
-        raise UsageError(
-            say("None of the cluster's workers may grade this."), below(*left_out[:SHOWN])
-        )
+        raise UsageError(say("none-clusters-workers-may-grade"), below(*left_out[:SHOWN]))
     return workers
 
 

@@ -90,7 +90,7 @@ class Station:
         tell("started")
         job = decode_job(document)
         if digest_of(archive) != job.course:
-            raise ProtocolError(say("A worker received a different course than the job's."))
+            raise ProtocolError(say("worker-received-different-course-than-jobs"))
         attempts = self._attempts_for(job, archive)
         own = self._begin(key, attempts)
         try:
@@ -188,12 +188,11 @@ class Station:
         if LEVELS.index(self.facts.level) > LEVELS.index(needed):
             raise SandboxError(
                 say(
-                    'The assignment requires the sandbox level "{needed}"; the worker has '
-                    '"{level}".',
+                    "assignment-requires-sandbox-level-worker-has",
                     needed=needed,
                     level=self.facts.level,
                 ),
-                say("Run `grader doctor` on the worker's machine: it says what is missing."),
+                say("run-grader-doctor-on-workers-machine-says"),
             )
 
 

@@ -40,7 +40,7 @@ IDX_LIMIT = 70_000 * 28 * 28 + 64
 
 _UNSIGNED_BYTE = 8
 _GZIP_MAGIC = b"\x1f\x8b"
-_HINT = say("Replace the file with a whole copy of the official one.")
+_HINT = say("replace-file-with-whole-copy-official-one")
 
 
 def read_images(content: bytes, name: str) -> npt.NDArray[np.uint8]:
@@ -51,12 +51,7 @@ def read_images(content: bytes, name: str) -> npt.NDArray[np.uint8]:
     images = _read_idx(content, name, axes=3)
     if images.shape[1:] != (28, 28) or not len(images):
         raise DataError(
-            say(
-                "{name} holds an array of shape {shape}, not images of 28 x 28.",
-                name=name,
-                shape=str(images.shape),
-            ),
-            _HINT,
+            say("holds-array-shape-not-images-28", name=name, shape=str(images.shape)), _HINT
         )
     return images
 
@@ -68,14 +63,7 @@ def read_labels(content: bytes, name: str) -> npt.NDArray[np.uint8]:
     """
     labels = _read_idx(content, name, axes=1)
     if len(labels) and labels.max() > 9:
-        raise DataError(
-            say(
-                "{name} holds the label {label}; 9 is the highest.",
-                name=name,
-                label=int(labels.max()),
-            ),
-            _HINT,
-        )
+        raise DataError(say("holds-label-9-highest", name=name, label=int(labels.max())), _HINT)
     return labels
 
 
@@ -89,21 +77,14 @@ def _read_idx(content: bytes, name: str, axes: int) -> npt.NDArray[np.uint8]:
     content = _plain(content, name)
     header = struct.Struct(f">HBB{axes}I")
     if len(content) < header.size:
-        raise DataError(say("{name} ends inside its header.", name=name), _HINT)
+        raise DataError(say("ends-inside-header", name=name), _HINT)
     zeros, kind, ndim, *shape = header.unpack_from(content)
     if (zeros, kind, ndim) != (0, _UNSIGNED_BYTE, axes):
-        raise DataError(
-            say(
-                "{name} is not an IDX file of unsigned bytes with {axes} axes.",
-                name=name,
-                axes=axes,
-            ),
-            _HINT,
-        )
+        raise DataError(say("not-idx-file-unsigned-bytes-with-axes", name=name, axes=axes), _HINT)
     if math.prod(shape) != len(content) - header.size:
         raise DataError(
             say(
-                "{name} should hold {wanted} bytes of data and holds {found}.",
+                "should-hold-bytes-data-and-holds",
                 name=name,
                 wanted=math.prod(shape),
                 found=len(content) - header.size,
@@ -120,11 +101,9 @@ def _plain(content: bytes, name: str) -> bytes:
             with gzip.GzipFile(fileobj=BytesIO(content)) as file:
                 content = file.read(IDX_LIMIT + 1)
         except (OSError, EOFError, zlib.error):
-            raise DataError(say("{name} is not a complete gzip file.", name=name), _HINT) from None
+            raise DataError(say("not-complete-gzip-file", name=name), _HINT) from None
     if len(content) > IDX_LIMIT:
-        raise DataError(
-            say("{name} is longer than {limit} bytes.", name=name, limit=IDX_LIMIT), _HINT
-        )
+        raise DataError(say("longer-than-bytes", name=name, limit=IDX_LIMIT), _HINT)
     return content
 
 
@@ -204,7 +183,7 @@ def _even(count: int) -> int:
 def no_data() -> DataSet:
     """Return the data of an assignment that needs none."""
     images = np.empty((0, 28, 28), np.uint8)
-    detail = say("The assignment needs no test images.")
+    detail = say("assignment-needs-no-test-images")
     return DataSet("none", detail, images, np.empty(0, np.uint8), {})
 
 
@@ -213,11 +192,8 @@ TEST_SEED = 2026
 TEST_COUNT = 499
 """Number of test images. Batches of four leave a remainder, as in the real images at hand."""
 
-_ALONE = say("{count} synthetic images drawn by the grader, because {reason}.")
-_TRAINED = say(
-    "{count} synthetic images drawn by the grader, with parameters trained on such images, because"
-    " {reason}."
-)
+_ALONE = say("synthetic-images-drawn-by-grader-because")
+_TRAINED = say("synthetic-images-drawn-by-grader-with-parameters")
 
 
 def builtin_data(parameter_file: str, reason: Text) -> DataSet:
@@ -242,8 +218,8 @@ def builtin_parameters(parameter_file: str) -> Parameters:
     """Return the parameters that stand in for a known file. Raises DataError for an unknown one."""
     if parameter_file not in KNOWN:
         raise DataError(
-            say("The built-in set has no parameters called {name}.", name=parameter_file),
-            say("Name a folder that holds them with --data or GRADER_DATA."),
+            say("built-in-set-has-no-parameters-called", name=parameter_file),
+            say("name-folder-that-holds-them-with-data"),
         )
     asset = KNOWN[parameter_file].asset
     content = (files("grader.data") / "assets" / asset).read_bytes()
@@ -283,20 +259,16 @@ def find_files(folder: Path, parameter_file: str) -> Paths:
     missing = [name for name, path in found.items() if path is None]
     if missing:
         raise DataError(
-            say(
-                "The data folder {folder} lacks {missing}.",
-                folder=str(folder),
-                missing=" and ".join(missing),
-            ),
-            say("See docs/data.md for the files that it needs, or use --data builtin."),
+            say("data-folder-lacks", folder=str(folder), missing=" and ".join(missing)),
+            say("see-docs-data-md-for-files"),
         )
     images, labels, *parameters = [path for path in found.values() if path is not None]
     return Paths(images, labels, parameters[0] if parameters else None)
 
 
-_ALL = say("All {count:,} test images {origin}.")
-_PART = say("{count:,} test images {origin}, a part of the official {official:,}.")
-_MORE = say("{count:,} test images {origin}, more than the official {official:,}.")
+_ALL = say("all-test-images")
+_PART = say("test-images-part-official")
+_MORE = say("test-images-more-than-official")
 
 
 class Pictures(NamedTuple):
@@ -313,13 +285,13 @@ def read_pictures(paths: Paths) -> Pictures:
     if len(images) != len(labels):
         raise DataError(
             say(
-                "{images} holds {pictures} images, {labels} holds {numbers} labels.",
+                "holds-images-holds-labels",
                 images=str(paths.images.name),
                 pictures=str(len(images)),
                 labels=str(paths.labels.name),
                 numbers=str(len(labels)),
             ),
-            say("Take both files from the same place."),
+            say("take-both-files-from-same-place"),
         )
     return Pictures(images, labels)
 
@@ -359,15 +331,11 @@ def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > BYTE_LIMIT:
             raise DataError(
-                say(
-                    "{path} is longer than {byte_limit} bytes.",
-                    path=str(path.name),
-                    byte_limit=str(BYTE_LIMIT),
-                )
+                say("longer-than-bytes-sentence", path=str(path.name), byte_limit=str(BYTE_LIMIT))
             )
         return path.read_bytes()
     except OSError as error:
         raise DataError(
-            say("Cannot read {path}: {strerror}.", path=str(path), strerror=str(error.strerror)),
-            say("Check its permissions."),
+            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror)),
+            say("check-permissions"),
         ) from None

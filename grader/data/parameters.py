@@ -54,18 +54,13 @@ def unpickle_arrays(content: bytes, sha256: str, name: str) -> object:
     """
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(
-            say(
-                "{name} has an unknown SHA-256. A pickle can run any code, so it was not opened.",
-                name=name,
-            ),
-            say("Use the official file, or save your arrays as a .npz file with numpy.savez."),
+            say("has-unknown-sha-256-pickle-can-run", name=name),
+            say("use-official-file-or-save-your-arrays"),
         )
     try:
         return _ArrayUnpickler(io.BytesIO(content)).load()
     except pickle.UnpicklingError as error:
-        raise DataError(
-            say("{name} is not a pickle of arrays: {error}.", name=name, error=str(error))
-        ) from None
+        raise DataError(say("not-pickle-arrays", name=name, error=str(error))) from None
 
 
 def pickle_arrays(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
@@ -146,15 +141,12 @@ def _load_npz(content: bytes, name: str) -> dict[str, npt.NDArray[np.generic]]:
         # Sizes are read from the index first, so that a small file cannot fill the memory.
         with zipfile.ZipFile(io.BytesIO(content)) as index:
             if sum(member.file_size for member in index.infolist()) > BYTE_LIMIT:
-                raise DataError(
-                    say("{name} unpacks to more than {limit} bytes.", name=name, limit=BYTE_LIMIT)
-                )
+                raise DataError(say("unpacks-more-than-bytes", name=name, limit=BYTE_LIMIT))
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return dict(archive)
     except _DAMAGE:
         raise DataError(
-            say("{name} is not a complete .npz file of plain arrays.", name=name),
-            say("Save it again with numpy.savez."),
+            say("not-complete-npz-file-plain-arrays", name=name), say("save-again-with-numpy-savez")
         ) from None
 
 
@@ -173,23 +165,16 @@ _DAMAGE = (
 
 def _checked(found: object, name: str) -> Parameters:
     if not isinstance(found, dict):
-        raise DataError(say("{name} does not hold a dictionary of arrays.", name=name))
+        raise DataError(say("does-not-hold-dictionary-arrays", name=name))
     for key, array in found.items():
         if not isinstance(key, str) or not isinstance(array, np.ndarray):
-            raise DataError(say("{name} does not hold a dictionary of arrays.", name=name))
+            raise DataError(say("does-not-hold-dictionary-arrays", name=name))
         if array.dtype != np.float32:
             raise DataError(
-                say(
-                    "{key} in {name} is of type {dtype}, float32 is needed.",
-                    key=key,
-                    name=name,
-                    dtype=str(array.dtype),
-                )
+                say("in-type-float32-needed", key=key, name=name, dtype=str(array.dtype))
             )
         if not np.isfinite(array).all():
-            raise DataError(
-                say("{key} in {name} holds values that are not finite.", key=key, name=name)
-            )
+            raise DataError(say("in-holds-values-that-not-finite", key=key, name=name))
     return {key: np.array(array, order="C") for key, array in found.items()}
 
 
@@ -197,13 +182,12 @@ def _check_shapes(arrays: Parameters, shapes: dict[str, tuple[int, ...]], name: 
     for key, shape in shapes.items():
         if key not in arrays:
             raise DataError(
-                say("{name} lacks the array {key}.", name=name, key=key),
-                say("It needs {names}.", names=in_a_row(shapes)),
+                say("lacks-array", name=name, key=key), say("needs", names=in_a_row(shapes))
             )
         if arrays[key].shape != shape:
             raise DataError(
                 say(
-                    "{key} in {name} has the shape {found}, {wanted} is needed.",
+                    "in-has-shape-needed",
                     key=key,
                     name=name,
                     found=str(arrays[key].shape),

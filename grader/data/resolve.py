@@ -85,7 +85,7 @@ def image_files(sources: Sources) -> tuple[RemoteFile, RemoteFile]:
 def known_parameter_file(name: str, sources: Sources) -> RemoteFile:
     """Return the official parameter file of this name. Raises UnavailableError for others."""
     if name not in KNOWN:
-        raise UnavailableError(say("{name} cannot be downloaded", name=name))
+        raise UnavailableError(say("cannot-downloaded", name=name))
     expected = Expected(KNOWN[name].size, KNOWN[name].sha256)
     return RemoteFile(f"{sources.parameters}{name}", PARAMETERS / name, expected)
 
@@ -108,7 +108,7 @@ def download_files(
     reached or breaks off or the cache cannot be written, DataError when what arrives is not the
     expected file.
     """
-    progress.stage(say("downloading the test data"))
+    progress.stage(say("downloading-test-data"))
     total, before = sum(file.expected.size for file in files), 0
     for file in files:
         show = _bar(progress, file.path.name, before, total)
@@ -146,11 +146,11 @@ def _await_answer(url: str, sources: Sources) -> None:
     try:
         error = answers.get(timeout=sources.answer_seconds)
     except queue.Empty:
-        raise UnavailableError(say("the download server did not answer in time")) from None
+        raise UnavailableError(say("download-server-did-not-answer-in-time")) from None
     if isinstance(error, requests.ReadTimeout):
-        raise UnavailableError(say("the download server did not answer in time")) from error
+        raise UnavailableError(say("download-server-did-not-answer-in-time")) from error
     if error is not None:
-        raise UnavailableError(say("the download server could not be reached")) from error
+        raise UnavailableError(say("download-server-could-not-reached")) from error
 
 
 def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[int], None]) -> None:
@@ -172,23 +172,17 @@ def _download(file: RemoteFile, cache: Path, sources: Sources, show: Callable[[i
             downloader=stream,
         )
     except requests.HTTPError as error:
-        raise UnavailableError(say("the download server does not hand out the file")) from error
+        raise UnavailableError(say("download-server-does-not-hand-out-file")) from error
     except requests.RequestException as error:
-        raise UnavailableError(say("the download broke off")) from error
+        raise UnavailableError(say("download-broke-off")) from error
     except ValueError as error:
         # From pooch for a wrong checksum, from `_stream` for a file that is too long.
         raise DataError(
-            say(
-                "The download of {file} is not the official file: its SHA-256 differs.",
-                file=target.name,
-            ),
-            say(
-                "A proxy may have replaced it. Try again later, name a folder with --data, or"
-                " use --data builtin."
-            ),
+            say("download-not-official-file-sha-256-differs", file=target.name),
+            say("proxy-may-have-replaced-try-again-later"),
         ) from error
     except OSError as error:
-        raise UnavailableError(say("the cache folder cannot be written")) from error
+        raise UnavailableError(say("cache-folder-cannot-written")) from error
 
 
 def _stream(
@@ -260,15 +254,12 @@ def resolve_data(
         return no_data()
     if PurePath(needs.parameters).name != needs.parameters or needs.parameters == "..":
         raise DataError(
-            say(
-                "The assignment's parameters {parameters!r} are not a plain file name.",
-                parameters=str(needs.parameters),
-            ),
-            say("Correct `parameters` under [data] in assignment.toml."),
+            say("assignments-parameters-not-plain-file-name", parameters=str(needs.parameters)),
+            say("correct-parameters-under-data-in-assignment-toml"),
         )
     named = _named(directory, environment)
     if named == BUILTIN:
-        return builtin_data(needs.parameters, say("the built-in set was asked for"))
+        return builtin_data(needs.parameters, say("built-in-set-asked"))
     if named:
         return _named_folder(Path(named), needs.parameters, pictures)
     offline = offline or environment.get("GRADER_OFFLINE", "0") not in ("", "0")
@@ -298,17 +289,15 @@ def _named(directory: str | Path | None, environment: Mapping[str, str]) -> str:
 
 
 def _named_folder(folder: Path, parameter_file: str, pictures: FolderPictures | None) -> DataSet:
-    hint = say("Check --data and the variable GRADER_DATA, or use --data builtin.")
+    hint = say("check-data-and-variable-grader-data")
     try:
         if not folder.is_dir():
-            raise DataError(say("There is no data folder {folder}.", folder=str(folder)), hint)
+            raise DataError(say("there-no-data-folder", folder=str(folder)), hint)
         paths = find_files(folder, parameter_file)
     except PermissionError:
-        raise DataError(
-            say("The data folder {folder} may not be read.", folder=str(folder)), hint
-        ) from None
+        raise DataError(say("data-folder-may-not-read", folder=str(folder)), hint) from None
     read = (pictures or FolderPictures()).read(paths)
-    return read_files(paths, parameter_file, say("from the data folder that was named"), read)
+    return read_files(paths, parameter_file, say("from-data-folder-that-named"), read)
 
 
 def _official(
@@ -323,11 +312,9 @@ def _official(
         files.append(known_parameter_file(parameter_file, sources))
     missing = [file for file in files if not is_cached(file, cache)]
     if missing and offline:
-        raise UnavailableError(
-            say("the cache lacks the official data and downloads are switched off")
-        )
+        raise UnavailableError(say("cache-lacks-official-data-and-downloads-switched"))
     if missing:
         download_files(missing, cache, sources, progress)
     images, labels, *parameters = [cache / file.path for file in files]
     paths = Paths(images, labels, parameters[0] if parameters else None)
-    return read_files(paths, parameter_file, say("of the official set, checked by SHA-256"))
+    return read_files(paths, parameter_file, say("official-set-checked-by-sha-256"))

@@ -50,44 +50,18 @@ NAMES: Mapping[str, str] = {
 """Names that are asked of TVM and that it does not have, and what it calls the same."""
 
 _USAGE: Mapping[ErrorKind, Text] = {
-    "bias_of_two_axes": say(
-        "The bias of topi.nn.dense has one axis, the columns: give it the shape (n,), not (1, n)."
-    ),
-    "pool_padding": say(
-        "The padding of topi.nn.pool2d has four numbers: top, left, bottom, right."
-    ),
-    "topi_matmul_bias": say(
-        "topi.matmul takes no bias: what follows the factors says whether they are transposed."
-        " Use topi.nn.dense, or add the bias by topi.add."
-    ),
-    "relax_matmul_bias": say(
-        "relax.op.matmul takes no bias: use relax.op.linear, or add the bias by relax.op.add."
-    ),
-    "called_in_emit_te": say(
-        "Give emit_te the function and its arguments separately: bb.emit_te(topi.nn.relu, x),"
-        " not bb.emit_te(topi.nn.relu(x))."
-    ),
-    "tensor_in_emit": say(
-        "bb.emit takes an expression, bb.emit_te a function and what it takes:"
-        " bb.emit(relax.op.nn.relu(x)), bb.emit_te(topi.nn.relu, x)."
-    ),
-    "operator_in_emit_te": say(
-        "emit_te takes functions of TOPI, or of your own with te.compute. Operators of Relax go"
-        " into bb.emit: bb.emit(relax.op.nn.relu(x))."
-    ),
-    "python_function_in_emit_te": say(
-        "emit_te does not accept a Python function here: write its name in quotes."
-    ),
-    "reshape_size": say(
-        "The new shape must hold as many numbers as the old one: the products of their axes "
-        "must be equal."
-    ),
-    "nested_tag": say(
-        "TVM is still inside a function that raised earlier: fix the first error, then run "
-        "the cells again."
-    ),
-    "convolution_order": say("A convolution takes the images first, then the weight."),
-    "no_axis": say("There is no such axis: they are counted from 0, and -1 is the last one."),
+    "bias_of_two_axes": say("bias-topi-nn-dense-has-one-axis"),
+    "pool_padding": say("padding-topi-nn-pool2d-has-four-numbers"),
+    "topi_matmul_bias": say("topi-matmul-takes-no-bias-what-follows"),
+    "relax_matmul_bias": say("relax-op-matmul-takes-no-bias-use"),
+    "called_in_emit_te": say("give-emit-te-function-and-arguments-separately"),
+    "tensor_in_emit": say("bb-emit-takes-expression-bb-emit-te"),
+    "operator_in_emit_te": say("emit-te-takes-functions-topi-or-your"),
+    "python_function_in_emit_te": say("emit-te-does-not-accept-python-function"),
+    "reshape_size": say("new-shape-must-hold-as-many-numbers"),
+    "nested_tag": say("tvm-still-inside-function-that-raised-earlier"),
+    "convolution_order": say("convolution-takes-images-first-then-weight"),
+    "no_axis": say("there-no-such-axis-they-counted"),
 }
 """Errors that have one usual cause, and what to do."""
 
@@ -116,10 +90,10 @@ def _name_cause(module: str, name: str) -> Text:
     asked = f"{module.removeprefix('tvm.')}.{name}"
     if asked not in NAMES:
         return NOTHING
-    return say("TVM has no {asked}; use {name}.", asked=asked, name=NAMES[asked])
+    return say("tvm-has-no-use", asked=asked, name=NAMES[asked])
 
 
-_GIVE = say("Give {operator} all of its arguments: {arguments} have no default values.")
+_GIVE = say("give-all-arguments-have-no-default-values")
 
 
 def _length_cause(lengths: tuple[int, ...], recorded: Sequence[Layer]) -> Text:
@@ -132,12 +106,7 @@ def _length_cause(lengths: tuple[int, ...], recorded: Sequence[Layer]) -> Text:
     ]
     for rows, columns in weights:
         if (found, wanted) == (columns, rows):
-            turned = say(
-                "The weight has the shape ({rows}, {columns}), one row for each output: a dense"
-                " layer takes it as it is, a product of matrices takes it transposed.",
-                rows=rows,
-                columns=columns,
-            )
+            turned = say("weight-has-shape-one-row-for-each", rows=rows, columns=columns)
             return join(turned, _other_weight(rows, weights))
     return _tried(found, wanted, recorded)
 
@@ -146,7 +115,7 @@ def _other_weight(length: int, weights: Sequence[tuple[int, ...]]) -> Text:
     """Say that it may be another layer's weight, where one takes so many numbers."""
     if all(columns != length for _, columns in weights):
         return NOTHING
-    return say("Or it is the weight of another layer: check the name of the parameter.")
+    return say("or-weight-another-layer-check-name-parameter")
 
 
 def _broadcast_cause(
@@ -162,26 +131,13 @@ def _broadcast_cause(
     for each in biases:
         shape = each.value.shape
         if len(shape) == 4 and (there, given) == (shape[-1], shape[1]):
-            return say(
-                "The bias is added along the channels: give it the shape (1, {channels}, 1, 1).",
-                channels=given,
-            )
+            return say("bias-added-along-channels-give-shape", channels=given)
         if len(shape) == 4 and there == shape[-1] and given in sizes:
-            return say(
-                "The bias has {given} numbers; PyTorch's has {channels} there, one for each "
-                "channel. It belongs to another layer: check the parameter's name.",
-                given=given,
-                channels=shape[1],
-            )
+            return say("bias-has-numbers-pytorchs-has-there-one", given=given, channels=shape[1])
     if is_turned and given in sizes:
-        return say("A dense layer takes the images first, then the weight, then the bias.")
+        return say("dense-layer-takes-images-first-then-weight")
     if {there, given} <= sizes:
-        return say(
-            "The bias has {given} numbers, and is added to {there} columns. It belongs to "
-            "another layer: check the parameter's name.",
-            given=given,
-            there=there,
-        )
+        return say("bias-has-numbers-and-added-columns-belongs", given=given, there=there)
     return NOTHING
 
 
@@ -192,7 +148,7 @@ def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> Text:
         shape = flattened.operation.operands[0].value.shape
         if found == shape[-1]:
             return say(
-                "PyTorch flattens ({shape}) of each image to {wanted} numbers there: do the same.",
+                "pytorch-flattens-each-image-numbers-there-do",
                 shape=", ".join(map(str, shape[1:])),
                 wanted=wanted,
             )
@@ -201,17 +157,14 @@ def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> Text:
         return NOTHING
     place = causes[0][1]
     there = say(
-        "PyTorch has {wanted} there, after {layer}, not {found}.",
-        wanted=wanted,
-        found=found,
-        layer=name_layer(layers[place].name),
+        "pytorch-has-there-after", wanted=wanted, found=found, layer=name_layer(layers[place].name)
     )
     told = [tell_change(one.kind, one.facts) for one, _ in causes]
     if len(told) == 1:
         return join(there, say(_ONE, what=_named(causes[0][0], told[0][0], layers)), told[0][1])
     pairs = zip(causes, told, strict=True)
     listed = in_clauses(_named(one, what, layers) for (one, _), (what, _) in pairs)
-    return join(there, say("Likely causes: {listed}.", listed=listed))
+    return join(there, say("likely-causes", listed=listed))
 
 
 _SETTINGS = frozenset(
@@ -227,14 +180,14 @@ _SETTINGS = frozenset(
 )
 """Mistakes that give a tensor other extents."""
 
-_ONE = say("Cause: {what}.")
+_ONE = say("cause")
 
 
 def _named(one: Change, what: Text, layers: Sequence[Layer]) -> Text:
     """Return a mistake with its layer, unless it says that itself."""
     if one.kind == "layer_left_out":
         return what
-    return say("{layer}: {what}", layer=layers[one.place].name.partition(" ")[0], what=what)
+    return say("layer-what", layer=layers[one.place].name.partition(" ")[0], what=what)
 
 
 def _causes(found: int, wanted: int, layers: Sequence[Layer]) -> list[tuple[Change, int]]:

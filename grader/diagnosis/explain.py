@@ -93,7 +93,7 @@ Rows = tuple[int, ...]
 SCHEDULE_STEP: Final = "schedule_step"
 """What such a mistake is called in a report."""
 
-_KEEPS = say("The unscheduled module gives the same wrong outputs: the schedule keeps them.")
+_KEEPS = say("unscheduled-module-gives-same-wrong-outputs-schedule")
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -153,22 +153,13 @@ def _called(kind: str, key: str) -> str:
 def _told_of_steps(steps: list[str]) -> tuple[Text, Text]:
     """Return that these steps may be to blame, and what to do about it."""
     if len(steps) == 1:
-        return say(
-            "The unscheduled module gives the right outputs: the schedule changes the result. Its"
-            " step {step} is one of those that may.",
-            step=steps[0],
-        ), say(
-            "Compare the outputs before and after {step}, and leave it out if they differ.",
-            step=steps[0],
+        return say("unscheduled-module-gives-right-outputs-schedule-changes", step=steps[0]), say(
+            "compare-outputs-before-and-after-and-leave", step=steps[0]
         )
     return say(
-        "The unscheduled module gives the right outputs: the schedule changes the result. These"
-        " steps of it are of those that may: {steps}.",
+        "unscheduled-module-gives-right-outputs-schedule-changes-result",
         steps=in_a_row(steps[:_OPERANDS]),
-    ), say(
-        "Compare the outputs after each of these steps with those before it, and leave out what"
-        " changes them."
-    )
+    ), say("compare-outputs-after-each-these-steps")
 
 
 def _is_of(trace: Trace, answer: FoundStep) -> bool:
@@ -229,18 +220,13 @@ def _told_of_base(
         return None
     if not np.isclose(found[: own.size], own, comparison.rtol, comparison.atol).all():
         return None
-    return Problem(
-        _KEEPS,
-        say("Fix the module that the schedule starts from, and run the schedule again."),
-        code="values",
-    )
+    return Problem(_KEEPS, say("fix-module-that-schedule-starts"), code="values")
 
 
 def _told(answer: FoundStep) -> Problem:
     step = _spelled(answer)
     reason = say(
-        "Step {number} of {steps}, {step}, changes the result: before it, the outputs equal "
-        "those of the unscheduled module.",
+        "step-changes-result-before-outputs-equal-those",
         number=answer.number,
         steps=answer.steps,
         step=step,
@@ -262,33 +248,19 @@ def _why(answer: FoundStep) -> Text:
         "loop": shown(answer.within_loop),
     }
     if answer.within == "sum":
-        return say(
-            "It moved the block {reader} into the loop {loop}, in which the block {writer} is"
-            " still summing: {reader} reads incomplete sums.",
-            **facts,
-        )
+        return say("moved-block-into-loop-in-which-block", **facts)
     if answer.within == "lanes":
-        return say(
-            "The blocks {writer} and {reader} now stand in one vectorized loop {loop}, where what"
-            " the one hands the other has room for a single item.",
-            **facts,
-        )
+        return say("blocks-and-now-stand-in-one-vectorized", **facts)
     return NOTHING
 
 
 def _advice(answer: FoundStep) -> Text:
     """Return what was tried and gives the right outputs; a place to look where nothing did."""
     if answer.other_loop:
-        return say(
-            "Give it the loop {loop}: with that, and all other steps as they are, the outputs are"
-            " right.",
-            loop=shown(answer.other_loop),
-        )
+        return say("give-loop-with-that-and-all-other", loop=shown(answer.other_loop))
     if answer.may_go:
-        return say("Leave this step out: with all other steps as they are, the outputs are right.")
-    return say(
-        "Print the function before and after this step with sch.show(), and compare the outputs."
-    )
+        return say("leave-this-step-out-with-all-other")
+    return say("print-function-before-and-after-this-step")
 
 
 # --- a test image ---------------------------------------------------------------------------------

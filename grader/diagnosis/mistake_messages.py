@@ -49,453 +49,280 @@ DECIDES: Mapping[str, str] = {
 }
 """The fact by which the mistake_messages of a mistake differ."""
 
-_OVER_ALL = say(
-    "Sum over all {wanted}: the loop is range({wanted}), and a block's axis for it has the "
-    "extent {wanted}."
-)
-_ADD_BIAS = say(
-    "Add the bias to the product, once: one number for each channel of a convolution, or for each"
-    " column of a linear layer."
-)
-_COMPARE_OPERANDS = say(
-    "Compare both operands of that sum with PyTorch's: one is missing, or is too small to change"
-    " the result."
-)
-_AMOUNT = say("every number is off by the same amount, {amount:.3g}")
-_BEGIN_WITH_ZERO = say(
-    "Check that the sum begins with 0, and that no number is added that PyTorch does not add."
-)
+_OVER_ALL = say("sum-over-all-loop-range-and-blocks")
+_ADD_BIAS = say("add-bias-product-once-one-number")
+_COMPARE_OPERANDS = say("compare-both-operands-that-sum-with-pytorchs")
+_AMOUNT = say("every-number-off-by-same-amount")
+_BEGIN_WITH_ZERO = say("check-that-sum-begins")
 
 MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     # --- convolution ---
     "kernel_flipped": MistakeMessage(
-        say("the filters are flipped"),
-        say(
-            "Read image and filter in the same direction: the image at (y + i, x + j), the "
-            "filter at (i, j). A convolution layer does not flip its filters."
-        ),
+        say("filters-flipped"), say("read-image-and-filter-in-same-direction")
     ),
     "kernel_transposed": MistakeMessage(
-        say("rows and columns of the filters are exchanged"),
-        say("Read the filter at (i, j) where the image is read in row y + i and column x + j."),
+        say("rows-and-columns-filters-exchanged"), say("read-filter-at-i-j-where-image")
     ),
-    "padding": MistakeMessage(
-        say("padding is {found}; it should be {wanted}"),
-        say("Give the convolution a padding of {wanted}."),
-    ),
+    "padding": MistakeMessage(say("padding-should"), say("give-convolution-padding")),
     "padding_one_side": MistakeMessage(
-        say("all of the padding is on one side"),
-        say("Pad {wanted} on every side: above, below, left and right."),
+        say("all-padding-on-one-side"), say("pad-on-every-side-above-below-left")
     ),
-    "convolution_stride": MistakeMessage(
-        say("stride is {found}; it should be {wanted}"),
-        say("Give the convolution a stride of {wanted}."),
-    ),
-    "dilation": MistakeMessage(
-        say("dilation is {found}; it should be {wanted}"),
-        say("Give the convolution a dilation of {wanted}."),
-    ),
+    "convolution_stride": MistakeMessage(say("stride-should"), say("give-convolution-stride")),
+    "dilation": MistakeMessage(say("dilation-should"), say("give-convolution-dilation")),
     # --- pooling ---
     "pooling_kind:average": MistakeMessage(
-        say("it takes the mean of each window; it should take the maximum"),
-        say('Take the maximum: the kind of pooling is "max".'),
+        say("takes-mean-each-window-should-take-maximum"), say("take-maximum-kind-pooling-max")
     ),
     "pooling_kind:smallest": MistakeMessage(
-        say("it takes the minimum of each window; it should take the maximum"),
-        say('Take the maximum: the kind of pooling is "max", and it begins at the least number.'),
+        say("takes-minimum-each-window-should-take-maximum"),
+        say("take-maximum-kind-pooling-max-and-begins"),
     ),
     "pooling_stride": MistakeMessage(
-        say("stride is {stride_found}; it should be {stride_wanted}"),
-        say("Give the pooling a stride of {stride_wanted}, in both directions."),
+        say("stride-stride-found-should-stride-wanted"),
+        say("give-pooling-stride-in-both-directions"),
     ),
     "pooling_padding": MistakeMessage(
-        say("padding is {padding_found}; it should be {padding_wanted}"),
-        say("Give the pooling a padding of {padding_wanted} on every side."),
+        say("padding-padding-found-should-padding-wanted"),
+        say("give-pooling-padding-on-every-side"),
     ),
     "pooling_size": MistakeMessage(
-        say(
-            "window, stride and padding are {size_found}, {stride_found} and {padding_found};"
-            " they should be {size_wanted}, {stride_wanted} and {padding_wanted}"
-        ),
-        say(
-            "Give the pooling a window of {size_wanted} by {size_wanted}, a stride of"
-            " {stride_wanted} and a padding of {padding_wanted}."
-        ),
+        say("window-stride-and-padding-and-they-should"),
+        say("give-pooling-window-by-stride-and-padding"),
     ),
     **PRODUCT_MESSAGES,
     # --- sums ---
-    "reduction_too_short:first": MistakeMessage(
-        say("its sum has {found} of {wanted} {axis}; the first is missing"), _OVER_ALL
-    ),
-    "reduction_too_short:last": MistakeMessage(
-        say("its sum has {found} of {wanted} {axis}; the last is missing"), _OVER_ALL
-    ),
+    "reduction_too_short:first": MistakeMessage(say("sum-has-first-missing"), _OVER_ALL),
+    "reduction_too_short:last": MistakeMessage(say("sum-has-last-missing"), _OVER_ALL),
     "reduction_too_short:inner": MistakeMessage(
-        say("its sum has {found} of {wanted} {axis}: a loop ends one round early"),
-        _OVER_ALL,
+        say("sum-has-loop-ends-one-round-early"), _OVER_ALL
     ),
     "initialised_in_every_round": MistakeMessage(
-        say("the sum restarts in every round, so that only one term is left"),
-        say(
-            "Set the sum to 0 once, before its loop, and let every round add its term to it (+=,"
-            " not =). In a block, declare the axis of the sum as a reduction (R): T.init() is done"
-            " in its first round only."
-        ),
+        say("sum-restarts-in-every-round"), say("set-sum-0-once-before-loop")
     ),
     "sum_not_initialised": MistakeMessage(
-        say("a sum begins with whatever the memory holds"),
-        say(
-            "Set the sum to 0 before its loop: with T.init() in a block, by an assignment in NumPy."
-            " Buffers do not start as zeros."
-        ),
+        say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
     ),
     # --- bias and sums of two ---
-    "bias_missing": MistakeMessage(say("the bias of {layer} is missing"), _ADD_BIAS),
-    "bias_twice": MistakeMessage(say("the bias of {layer} is added twice"), _ADD_BIAS),
+    "bias_missing": MistakeMessage(say("bias-layer-missing"), _ADD_BIAS),
+    "bias_twice": MistakeMessage(say("bias-layer-added-twice"), _ADD_BIAS),
     "bias_in_every_round": MistakeMessage(
-        say("the bias of {layer} is added in each of the {rounds} rounds of the sum"),
-        say("Add the bias once, when the sum is complete, or let the sum begin with it."),
+        say("bias-added-in-each-rounds-sum"), say("add-bias-once-when-sum-complete")
     ),
-    "bias_subtracted": MistakeMessage(say("the bias is subtracted; it should be added"), _ADD_BIAS),
-    "bias_first_item": MistakeMessage(
-        say("the first number of the bias is added everywhere"), _ADD_BIAS
-    ),
-    "bias_differs": MistakeMessage(say("another vector than the bias is added"), _ADD_BIAS),
+    "bias_subtracted": MistakeMessage(say("bias-subtracted-should-added"), _ADD_BIAS),
+    "bias_first_item": MistakeMessage(say("first-number-bias-added-everywhere"), _ADD_BIAS),
+    "bias_differs": MistakeMessage(say("another-vector-than-bias-added"), _ADD_BIAS),
     "bias_extra": MistakeMessage(
-        say("a vector is added that does not belong there"),
-        say("Leave the addition out here, or add the bias where PyTorch does."),
+        say("vector-added-that-does-not-belong-there"), say("leave-addition-out-here-or-add-bias")
     ),
     "bias_differs:constant": MistakeMessage(_AMOUNT, _BEGIN_WITH_ZERO),
     "bias_extra:constant": MistakeMessage(_AMOUNT, _BEGIN_WITH_ZERO),
     "bias_axis": MistakeMessage(
-        say("the bias goes along another axis than it should"),
-        say(
-            "Give the bias a shape that goes along the channels: (1, channels, 1, 1) beside NCHW,"
-            " (columns,) beside a matrix."
-        ),
+        say("bias-goes-along-another-axis-than-should"),
+        say("give-bias-shape-that-goes-along-channels"),
     ),
     "operand_missing:product": MistakeMessage(
-        say("only the bias is there"),
-        say("Add the bias to the product: a sum begins with 0, and takes every term."),
+        say("only-bias-there"), say("add-bias-product-sum-begins")
     ),
     "operand_missing:first": MistakeMessage(
-        say("the first operand of the sum is missing"), say("Add both operands.")
+        say("first-operand-sum-missing"), say("add-both-operands")
     ),
     "operand_missing:second": MistakeMessage(
-        say("the second operand of the sum is missing"), say("Add both operands.")
+        say("second-operand-sum-missing"), say("add-both-operands")
     ),
     "operand_missing:first_swallowed": MistakeMessage(
-        say("the first operand of the sum makes no difference"), _COMPARE_OPERANDS
+        say("first-operand-sum-makes-no-difference"), _COMPARE_OPERANDS
     ),
     "operand_missing:second_swallowed": MistakeMessage(
-        say("the second operand of the sum makes no difference"), _COMPARE_OPERANDS
+        say("second-operand-sum-makes-no-difference"), _COMPARE_OPERANDS
     ),
     "operand_twice:first": MistakeMessage(
-        say("the first operand is added to itself"), say("Add both operands, once each.")
+        say("first-operand-added-itself"), say("add-both-operands-once-each")
     ),
     "operand_twice:second": MistakeMessage(
-        say("the second operand is added to itself"), say("Add both operands, once each.")
+        say("second-operand-added-itself"), say("add-both-operands-once-each")
     ),
-    "subtracted": MistakeMessage(
-        say("the operands are subtracted; they should be added"), say("Add the operands.")
-    ),
+    "subtracted": MistakeMessage(say("operands-subtracted-they-should-added"), say("add-operands")),
     "scaled": MistakeMessage(
-        say("all numbers are {factor:.3g} times as large as PyTorch's"),
-        say("Look for a factor, or a division, that does not belong there or is missing."),
+        say("all-numbers-times-as-large-as-pytorchs"), say("look-for-factor-or-division-that-does")
     ),
     "scaled:sum": MistakeMessage(
-        say("its sums are {factor} times as large as PyTorch's"),
-        say(
-            "Look for a factor that does not belong there, also in what is summed, and set the sum"
-            " to 0 before its loop: memory may hold the last one."
-        ),
+        say("sums-times-as-large-as-pytorchs"), say("look-for-factor-that-does-not-belong")
     ),
     "scaled:input": MistakeMessage(
-        say("it is the input, {factor:.3g} times as large"),
-        say("Check whether this step belongs there: PyTorch uses the input directly."),
+        say("input-times-as-large"), say("check-whether-this-step-belongs-there-pytorch")
     ),
     "multiplied:sum": MistakeMessage(
-        say("the terms are multiplied into the sum, which starts with 0 and stays 0"),
-        say("Add each term to the sum: a + stands between the sum and its term, not a *."),
+        say("terms-multiplied-into-sum-which-starts"), say("add-each-term-sum-stands-between-sum")
     ),
-    "multiplied": MistakeMessage(
-        say("the operands are multiplied; they should be added"), say("Add the operands.")
-    ),
+    "multiplied": MistakeMessage(say("operands-multiplied-they-should-added"), say("add-operands")),
     "added_to_columns": MistakeMessage(
-        say("the vector is added along the columns; it should be added along the rows"),
-        say("Add item j of the vector to column j: it is read with the last index."),
+        say("vector-added-along-columns-should-added-along"), say("add-item-j-vector-column-j-read")
     ),
     "added_to_columns:vector": MistakeMessage(
-        say("the vector that it takes is read with the index of the row, not of the column"),
-        say("Read that vector with the last index: its item j belongs to column j."),
+        say("vector-that-takes-read-with-index-row"), say("read-that-vector-with-last-index-item")
     ),
     # --- elementwise ---
     "overflows:exponential": MistakeMessage(
-        say("exponentials of large numbers overflow to infinity"),
-        say(
-            "Subtract the largest number of each row before you take the exponentials: the softmax"
-            " stays the same."
-        ),
+        say("exponentials-large-numbers-overflow-infinity"),
+        say("subtract-largest-number-each-row-before-you"),
     ),
     "overflows:square": MistakeMessage(
-        say("squares of large numbers overflow to infinity"),
-        say(
-            "Divide x by m, the largest size of a number of its row or 1, before you square it:"
-            " (x / m) / sqrt(mean((x / m)^2) + epsilon / m^2) is the same."
-        ),
+        say("squares-large-numbers-overflow-infinity"), say("divide-x-by-m-largest-size-number")
     ),
     "operands_swapped:joined": MistakeMessage(
-        say("what it joins is in the reverse order"),
-        say("Exchange what is joined: the first comes last, and the last first."),
+        say("what-joins-in-reverse-order"), say("exchange-what-joined-first-comes-last")
     ),
     "result_transposed:argument": MistakeMessage(
-        say("argument {argument} of the function is read with its last two indices exchanged"),
-        say("Exchange the last two indices where argument {argument} is read."),
+        say("argument-function-read-with-last-two-indices"),
+        say("exchange-last-two-indices-where-argument-read"),
     ),
     "mean_axis": MistakeMessage(
-        say("{layer} goes along axis {found}; it should go along axis {wanted}"),
-        say("Let {layer} go along axis {wanted}."),
+        say("goes-along-axis-should-go-along-axis"), say("let-go-along-axis")
     ),
     "sum_for_mean:mean": MistakeMessage(
-        say("it takes the sum; it should take the mean"),
-        say("Divide the sum by how many numbers it adds up."),
+        say("takes-sum-should-take-mean"), say("divide-sum-by-how-many-numbers-adds")
     ),
-    "sum_for_mean": MistakeMessage(
-        say("it takes the mean; it should take the sum"), say("Do not divide the sum.")
-    ),
+    "sum_for_mean": MistakeMessage(say("takes-mean-should-take-sum"), say("do-not-divide-sum")),
     "mean_taken_off": MistakeMessage(
-        say("the mean is subtracted before it"),
-        say("Do not subtract the mean: RMSNorm divides by the root of the mean square alone."),
+        say("mean-subtracted-before"), say("do-not-subtract-mean-rmsnorm-divides")
     ),
     "reversed": MistakeMessage(
-        say("its numbers are in the reverse order along its last axis"),
-        say("Check whether the parameters of {layer} are read in the right order."),
+        say("numbers-in-reverse-order-along-last-axis"),
+        say("check-whether-parameters-read-in-right-order"),
     ),
     "added": MistakeMessage(
-        say("the operands are added; they should be subtracted"),
-        say("Subtract the second operand."),
+        say("operands-added-they-should-subtracted"), say("subtract-second-operand")
     ),
     "exchanged": MistakeMessage(
-        say("the operands are subtracted the other way round"),
-        say("Subtract the second operand from the first."),
+        say("operands-subtracted-other-way-round"), say("subtract-second-operand-from-first")
     ),
-    "negated": MistakeMessage(
-        say("the result of {layer} has the opposite sign"), say("Change the sign of {layer}.")
-    ),
+    "negated": MistakeMessage(say("result-has-opposite-sign"), say("change-sign")),
     "negated:argument": MistakeMessage(
-        say("argument {argument} of the function is taken with the opposite sign"),
-        say("Change the sign where argument {argument} is used."),
+        say("argument-function-taken-with-opposite-sign"), say("change-sign-where-argument-used")
     ),
     "clamp_range": MistakeMessage(
-        say("it clamps to the range {found}; PyTorch's {layer} clamps to another"),
-        say("Clamp to the range that the assignment gives."),
+        say("clamps-range-pytorchs-clamps-another"), say("clamp-range-that-assignment-gives")
     ),
     "clamp_range:moved": MistakeMessage(
-        say("it is what a clamp to the range {found} gives, with {shift} added"),
-        say("Clamp to the range that the assignment gives, and add nothing before or after."),
+        say("what-clamp-range-gives-with-added"), say("clamp-range-that-assignment-gives-and-add")
     ),
-    "other_activation": MistakeMessage(
-        say("it computes {found}; it should be {wanted}"),
-        say("Compute {wanted} in place of {found}."),
-    ),
+    "other_activation": MistakeMessage(say("computes-should"), say("compute-in-place")),
     # --- activations ---
-    "relu_missing": MistakeMessage(
-        say("the ReLU is missing"), say("Replace negative numbers with 0: max(x, 0).")
-    ),
+    "relu_missing": MistakeMessage(say("relu-missing"), say("replace-negative-numbers-with-0-max")),
     "relu_extra": MistakeMessage(
-        say("there is a ReLU too many"),
-        say("Leave the ReLU out here: negative numbers must stay."),
+        say("there-relu-too-many"), say("leave-relu-out-here-negative-numbers-must")
     ),
     "relu_in_every_round": MistakeMessage(
-        say("the ReLU is applied in every round of the sum, not once"),
-        say(
-            "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
-            " the sum."
-        ),
+        say("relu-applied-in-every-round-sum"), say("take-relu-when-sum-complete-in-block")
     ),
     "relu_in_every_round:terms": MistakeMessage(
-        say("the ReLU is applied to every term of the sum, not to the sum"),
-        say(
-            "Take the ReLU when the sum is complete: in a block of its own, or behind the loop of"
-            " the sum."
-        ),
+        say("relu-applied-every-term-sum-not-sum"), say("take-relu-when-sum-complete-in-block")
     ),
     "relu_inverted": MistakeMessage(
-        say("what is positive is cut off, should be what is negative"),
-        say("ReLU is the maximum of x and 0: max, not min."),
+        say("what-positive-cut-off-should-what-negative"), say("relu-maximum-x-and-0-max")
     ),
     "relu_absolute": MistakeMessage(
-        say("signs are dropped; negative numbers should become 0"),
-        say("ReLU is the maximum of x and 0, not the absolute value."),
+        say("signs-dropped-negative-numbers-should-become"),
+        say("relu-maximum-x-and-0-not-absolute"),
     ),
     "softmax_missing": MistakeMessage(
-        say("the softmax is missing"), say("Take a softmax here, along the axis of PyTorch's.")
+        say("softmax-missing"), say("take-softmax-here-along-axis-pytorchs")
     ),
     "softmax_missing:along": MistakeMessage(
-        say("the softmax is missing"), say("Take a softmax along axis {along} here.")
+        say("softmax-missing"), say("take-softmax-along-axis-here")
     ),
     "softmax_extra": MistakeMessage(
-        say("there is a softmax too many"), say("Leave the softmax out: PyTorch has none here.")
+        say("there-softmax-too-many"), say("leave-softmax-out-pytorch-has-none-here")
     ),
     "softmax_axis": MistakeMessage(
-        say("the softmax goes along axis {found}; it should go along axis {wanted}"),
-        say("Take the softmax along axis {wanted}: along it, the results sum to 1."),
+        say("softmax-goes-along-axis-should-go-along"),
+        say("take-softmax-along-axis-along-results-sum"),
     ),
     "softmax_of_all": MistakeMessage(
-        say("the softmax goes over all numbers; it should go over those of one row"),
-        say("Divide by the sum of the row, not by that of all numbers."),
+        say("softmax-goes-over-all-numbers-should-go"), say("divide-by-sum-row")
     ),
     "softmax_logarithm": MistakeMessage(
-        say("it is the logarithm of the softmax"),
-        say("Leave the logarithm out: softmax in place of log_softmax."),
+        say("logarithm-softmax"), say("leave-logarithm-out-softmax-in-place-log")
     ),
     "softmax_not_divided": MistakeMessage(
-        say("the exponentials are not divided by their sum"),
-        say("Divide the exponentials by their sum over the row."),
+        say("exponentials-not-divided-by-their-sum"),
+        say("divide-exponentials-by-their-sum-over-row"),
     ),
     "softmax_without_exponential": MistakeMessage(
-        say("the scores are divided by their sum without the exponential"),
-        say("Take the exponential of each score first, then divide by the sum of the row."),
+        say("scores-divided-by-their-sum-without-exponential"),
+        say("take-exponential-each-score-first-then-divide"),
     ),
     # --- shapes and order ---
     "flatten_order:NHWC": MistakeMessage(
-        say("the channels are moved to the end before it"),
-        say("Flatten in the order of NCHW: channel, row, column."),
+        say("channels-moved-end-before"), say("flatten-in-order-nchw-channel-row-column")
     ),
     "flatten_order:NCWH": MistakeMessage(
-        say("rows and columns are exchanged before it"),
-        say("Flatten in the order of NCHW: channel, row, column."),
+        say("rows-and-columns-exchanged-before"), say("flatten-in-order-nchw-channel-row-column")
     ),
-    "layer_left_out": MistakeMessage(
-        say("{layers} is left out"), say("Add {layers} here, before what follows.")
-    ),
+    "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
     "layer_left_out:several": MistakeMessage(
-        say("{layers} are left out"),
-        say("Add the layers that are missing, in this order: {layers}."),
+        say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")
     ),
-    "layer_repeated": MistakeMessage(say("{layer} is done twice"), say("Do {layer} once.")),
-    "order_swapped": MistakeMessage(
-        say("{first} and {second} are exchanged"),
-        say("Do {first} first, and {second} on its result."),
-    ),
+    "layer_repeated": MistakeMessage(say("done-twice"), say("do-once")),
+    "order_swapped": MistakeMessage(say("and-exchanged"), say("do-first-and-on-result")),
     "order_swapped:bias": MistakeMessage(
-        say("the bias of {first} is added after {second}; it should be added before"),
-        say("Add the bias to the product first, and do {second} on the sum."),
+        say("bias-added-after-should-added-before"), say("add-bias-product-first-and-do")
     ),
     "other_operand": MistakeMessage(
-        say("it takes another value than it should"),
-        say("Compare what it takes with what PyTorch's {layer} takes."),
+        say("takes-another-value-than-should"), say("compare-what-takes-with-what-pytorchs-takes")
     ),
-    "other_operand:layers": MistakeMessage(
-        say("it takes the result of {taken}; it should take that of {wanted}"),
-        say("Give it the result of {wanted}."),
-    ),
+    "other_operand:layers": MistakeMessage(say("takes-result-should-take"), say("give-result")),
     "other_operand:steps": MistakeMessage(
-        say("it takes `{taken_step}`; it should take `{wanted_step}`"),
-        say("Give it `{wanted_step}`, which is as in PyTorch."),
+        say("takes-should-take"), say("give-which-as-in-pytorch")
     ),
-    "outputs_swapped": MistakeMessage(
-        say("the outputs are in the wrong order"),
-        say("Exchange the outputs."),
-    ),
-    "other_step_returned": MistakeMessage(
-        say("`{returned}` is returned; it should be `{wanted}`"),
-        say("Return `{wanted}`."),
-    ),
+    "outputs_swapped": MistakeMessage(say("outputs-in-wrong-order"), say("exchange-outputs")),
+    "other_step_returned": MistakeMessage(say("returned-should"), say("return")),
     "constant_swapped": MistakeMessage(
-        say("another layer's parameter is used"),
-        say("Give every layer its own weight and bias: check the names that you read them by."),
+        say("another-layers-parameter-used"), say("give-every-layer-own-weight-and-bias")
     ),
     "constant_zero": MistakeMessage(
-        say("a parameter is 0 everywhere"),
-        say("Make the constant of the parameter's own numbers."),
+        say("parameter-0-everywhere"), say("make-constant-parameters-own-numbers")
     ),
     # --- memory and numbers ---
-    "not_written": MistakeMessage(
-        say("`{callee}` does not write into its output"),
-        WRITE_THE_BUFFER,
-    ),
-    "not_written:tensorir": MistakeMessage(
-        say("`{callee}` does not write into its output"),
-        WRITE_THE_OUTPUT,
-    ),
+    "not_written": MistakeMessage(say("does-not-write-into-output"), WRITE_THE_BUFFER),
+    "not_written:tensorir": MistakeMessage(say("does-not-write-into-output"), WRITE_THE_OUTPUT),
     "not_written:own": MistakeMessage(
-        say("it reads the buffer `{buffer}`, which is never written"),
-        say("Write every number of `{buffer}` before it is read."),
+        say("reads-buffer-which-never-written"), say("write-every-number-before-read")
     ),
     "partly_written": MistakeMessage(
-        say("{share:.0%} of its numbers are never written"),
-        say(
-            "Loop over the whole output. Inside a block use its axes (vi), not the loop "
-            "variables (i), and bind each axis to its loop."
-        ),
+        say("numbers-never-written"), say("loop-over-whole-output-inside-block-use")
     ),
     "partly_right": MistakeMessage(
-        say("{share:.0%} of its numbers are right"),
-        say(
-            "Find what the others have in common, such as position, sign or size, and what "
-            "differs there."
-        ),
+        say("numbers-right"), say("find-what-others-have-in-common-such")
     ),
     "partly_right:negative": MistakeMessage(
-        say("{share:.0%} of its numbers are right, and all others should be 0"),
-        say("ReLU is the maximum of x and 0: every negative number becomes 0."),
+        say("numbers-right-and-all-others-should"), say("relu-maximum-x-and-0-every-negative")
     ),
     "partly_right:along": MistakeMessage(
-        say(
-            "{share:.0%} of its numbers are right, and those that are not lie from {start} to {end}"
-            " along axis {axis}"
-        ),
-        say("Find what differs there, such as a loop that ends too early."),
+        say("numbers-right-and-those-that-not-lie"), say("find-what-differs-there-such-as-loop")
     ),
-    "zeros": MistakeMessage(
-        say("all numbers are 0"),
-        say(
-            "Find the first value that is 0 and should not be: it may never be stored, may be"
-            " multiplied by 0, or divided by a number that has become infinite."
-        ),
-    ),
+    "zeros": MistakeMessage(say("all-numbers-0"), say("find-first-value-that-0-and-should")),
     "input_returned": MistakeMessage(
-        say("its input is returned unchanged"), say("Return the result, not the input.")
+        say("input-returned-unchanged"), say("return-result-not-input")
     ),
     "low_precision": MistakeMessage(
-        say("it computes in {dtype}; it should be float32"),
-        say("Use float32 for the input, the constants and every layer."),
+        say("computes-in-should-float32"), say("use-float32-for-input-constants-and-every")
     ),
     # --- statements ---
-    "wrong_index": MistakeMessage(
-        say("the block `{block}` accesses `{found}`; it should access `{wanted}`"),
-        say("Use `{wanted}` in place of `{found}`."),
-    ),
+    "wrong_index": MistakeMessage(say("block-accesses-should-access"), say("use-in-place")),
     "wrong_operator": MistakeMessage(
-        say("the block `{block}` computes `{found}`; it should be `{wanted}`"),
-        say("Compute `{wanted}` in place of `{found}`."),
+        say("block-computes-should"), say("compute-in-place-sentence")
     ),
-    "wrong_operand": MistakeMessage(
-        say("the block `{block}` takes `{found}`; it should take `{wanted}`"),
-        say("Put `{wanted}` in place of `{found}`."),
-    ),
-    "operand_left_out": MistakeMessage(
-        say("the block `{block}` does not read `{found}`"),
-        say("Compute `{wanted}` there."),
-    ),
+    "wrong_operand": MistakeMessage(say("block-takes-should-take"), say("put-in-place")),
+    "operand_left_out": MistakeMessage(say("block-does-not-read"), say("compute-there")),
     "axis_binding": MistakeMessage(
-        say("the statement of the block `{block}` is right; its loops or axes are not"),
-        say(
-            "Bind each axis of the block `{block}` to a loop of its own, which has that axis's"
-            " extent."
-        ),
+        say("statement-block-right-loops-or-axes"), say("bind-each-axis-block-loop-own")
     ),
     "arguments_exchanged": MistakeMessage(
-        say("the block `{block}` reads `{found}` and `{wanted}` for each other"),
-        say("Exchange `{found}` and `{wanted}`, there or where the function is called."),
+        say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")
     ),
-    "sum_start": MistakeMessage(
-        say("the sum of the block `{block}` begins with {found}; it should begin with {wanted}"),
-        say("Let the sum begin with {wanted}."),
-    ),
+    "sum_start": MistakeMessage(say("sum-block-begins-with-should-begin"), say("let-sum-begin")),
     "low_precision:buffer": MistakeMessage(
-        say("it keeps `{buffer}` in {dtype}; it should be float32"),
-        say("Allocate `{buffer}` in float32, and leave out the casts to {dtype}."),
+        say("keeps-in-should-float32"), say("allocate-in-float32-and-leave-out-casts")
     ),
 }

@@ -15,75 +15,58 @@ class MistakeMessage(NamedTuple):
     advice: Text
 
 
-_FIRST_OF_BATCH = say(
-    "Read the first argument at (n, i, k): every matrix of the batch has its own n."
-)
-_SECOND_OF_BATCH = say(
-    "Read the second argument at (n, k, j): every matrix of the batch has its own n."
-)
+_FIRST_OF_BATCH = say("read-first-argument-at-n-i-k-every")
+_SECOND_OF_BATCH = say("read-second-argument")
 
 PRODUCT_MESSAGES: Mapping[str, MistakeMessage] = {
     "weight_not_transposed": MistakeMessage(
-        say("the weight is not transposed"),
-        say("A linear layer computes x @ weight.T: row j of the weight makes column j."),
+        say("weight-not-transposed"), say("linear-layer-computes-x-weight-t-row")
     ),
     "weight_not_transposed:True": MistakeMessage(
-        say("the weight is reshaped; it should be transposed"),
-        say(
-            "A linear layer computes x @ weight.T. A reshape keeps the numbers in their order in"
-            " memory, so that rows do not become columns: use a transposition."
-        ),
+        say("weight-reshaped-should-transposed"), say("linear-layer-computes-x-weight-t-reshape")
     ),
     "transposed:first": MistakeMessage(
-        say("the first matrix is transposed and should not be"),
-        say("Read the first argument in row i and column k, where k is the index of the sum."),
+        say("first-matrix-transposed-and-should"), say("read-first-argument-in-row")
     ),
     "transposed:second": MistakeMessage(
-        say("the second matrix is transposed and should not be"),
-        say("Read the second argument in row k and column j, where k is the index of the sum."),
+        say("second-matrix-transposed-and-should"), say("read-second-argument-in-row")
     ),
     "transposed:both": MistakeMessage(
-        say("both matrices are transposed and should not be"),
-        say("Read the first argument at (i, k) and the second one at (k, j)."),
+        say("both-matrices-transposed-and-should"), say("read-first-argument")
     ),
     "result_transposed": MistakeMessage(
-        say("the result is transposed and should not be"),
-        say("Store the sum of row i and column j at (i, j)."),
+        say("result-transposed-and-should"), say("store-sum-row-i-and-column")
     ),
     "operands_swapped": MistakeMessage(
-        say("the arguments of the product are exchanged"),
-        say("A product of matrices depends on the order: the first argument gives the rows."),
+        say("arguments-product-exchanged"), say("product-matrices-depends-on-order-first-argument")
     ),
     "index_fixed:first": MistakeMessage(
-        say("only the first matrix of the first argument is read"), _FIRST_OF_BATCH
+        say("only-first-matrix-first-argument-read"), _FIRST_OF_BATCH
     ),
     "index_fixed:second": MistakeMessage(
-        say("only the first matrix of the second argument is read"), _SECOND_OF_BATCH
+        say("only-first-matrix-second-argument-read"), _SECOND_OF_BATCH
     ),
     "index_fixed:first_matrix": MistakeMessage(
-        say("only the matrix at {index} of the first argument is read"), _FIRST_OF_BATCH
+        say("only-matrix-at-first-argument-read"), _FIRST_OF_BATCH
     ),
     "index_fixed:second_matrix": MistakeMessage(
-        say("only the matrix at {index} of the second argument is read"), _SECOND_OF_BATCH
+        say("only-matrix-at-second-argument-read"), _SECOND_OF_BATCH
     ),
     "index_fixed:bias": MistakeMessage(
-        say("the bias is read at the same index, {index}, for the whole output"),
-        say("Read the bias with the output's own channel, or column."),
+        say("bias-read-at-same-index-for-whole"), say("read-bias-with-outputs-own-channel")
     ),
     "index_fixed:weight": MistakeMessage(
-        say("the weight is read with {index} as its first index for the whole output"),
-        say("Read the weight with the output's own channel, or column, as its first index."),
+        say("weight-read-with-as-first-index"), say("read-weight-with-outputs-own-channel")
     ),
     "index_fixed:term": MistakeMessage(
-        say("a factor is read at the same index, {index}, in every round of the sum"),
-        say("Read both factors at the sum's index, which changes in every round."),
+        say("factor-read-at-same-index-in-every"), say("read-both-factors-at-sums-index")
     ),
     "index_fixed:first_item": MistakeMessage(
-        say("the first operand is read at the same index, {index}, along one axis"),
-        say("Read the first operand with the output's own indices."),
+        say("first-operand-read-at-same-index-along"),
+        say("read-first-operand-with-outputs-own-indices"),
     ),
     "index_fixed:second_item": MistakeMessage(
-        say("the second operand is read at the same index, {index}, along one axis"),
-        say("Read the second operand with the output's own indices."),
+        say("second-operand-read-at-same-index-along"),
+        say("read-second-operand-with-outputs-own-indices"),
     ),
 }

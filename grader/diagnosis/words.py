@@ -29,14 +29,12 @@ Shape = tuple[int, ...]
 Facts = Mapping[str, Any]
 
 _NAMES = {
-    "conv2d without its bias": say("conv2d without its bias"),
-    "linear without its bias": say("linear without its bias"),
-    "the largest item of a softmax": say("largest item of a softmax"),
-    "the differences to the largest item of a softmax": say(
-        "differences to the largest item of a softmax"
-    ),
-    "the exponentials of a softmax": say("exponentials of a softmax"),
-    "the sum of a softmax": say("sum of a softmax"),
+    "conv2d without its bias": say("conv2d-without-bias"),
+    "linear without its bias": say("linear-without-bias"),
+    "the largest item of a softmax": say("largest-item-softmax"),
+    "the differences to the largest item of a softmax": say("differences-largest-item-softmax"),
+    "the exponentials of a softmax": say("exponentials-softmax"),
+    "the sum of a softmax": say("sum-softmax"),
 }
 """Layers whose names are words, not functions of PyTorch. Before them is "its" or "PyTorch's"."""
 
@@ -100,7 +98,7 @@ def tell(departure: Departure, kind: MistakeKind | Literal[""], facts: Facts) ->
     values = _values(facts)
     what = say(saying.what, **values)
     if isinstance(facts.get("layers"), int):
-        what = say("{what}, in {count} layers alike", what=what, count=facts["layers"])
+        what = say("in-layers-alike", what=what, count=facts["layers"])
     return _where(departure, what), say(saying.advice, **values)
 
 
@@ -133,18 +131,14 @@ def _where(departure: Departure, what: Text) -> Text:
     if departure.shape is None and not what:
         return _unreached(departure, values)
     if departure.is_short:
-        return say("Up to `{step}` everything is as in PyTorch, but then {what}.", **values)
+        return say("up-everything-as-in-pytorch", **values)
     if None not in (departure.shape, departure.wanted) and departure.shape != departure.wanted:
         return _other_shape(what, values)
     if not departure.layer:
-        return say("`{step}` departs from PyTorch: {what}.", **values)
+        return say("departs-from-pytorch", **values)
     if departure.before:
-        return say(
-            "Up to `{before}` everything is as in PyTorch; `{step}` departs from its {layer}:"
-            " {what}.",
-            **values,
-        )
-    return say("`{step}` departs from PyTorch's {layer}: {what}.", **values)
+        return say("up-everything-as-in-pytorch-departs", **values)
+    return say("departs-from-pytorchs", **values)
 
 
 def _layer(departure: Departure) -> Text:
@@ -152,15 +146,15 @@ def _layer(departure: Departure) -> Text:
     layer = name_layer(departure.layer)
     if departure.within is None:
         return layer
-    return say("{layer} {shape}", layer=layer, shape=str(departure.within))
+    return say("layer-shape", layer=layer, shape=str(departure.within))
 
 
 def _beyond(departure: Departure) -> tuple[Text, Text]:
     """Say of a step behind the last layer that it is one too many."""
     values = {"before": departure.before, "step": departure.step}
     return (
-        say("`{before}` is already PyTorch's output, and `{step}` changes it.", **values),
-        say("Leave `{step}` out.", **values),
+        say("already-pytorchs-output-and-changes", **values),
+        say("leave-out", **values),
     )
 
 
@@ -168,32 +162,21 @@ def _added(departure: Departure) -> tuple[Text, Text]:
     """Say of a step that PyTorch's next layer is done on what it takes."""
     values: dict[str, Value] = {"step": departure.step, "layer": name_layer(departure.layer)}
     return (
-        say(
-            "`{step}` changes its input, and PyTorch's next step there is {layer}.",
-            **values,
-        ),
-        say(
-            "Check whether `{step}` belongs there: PyTorch applies {layer} directly to its input.",
-            **values,
-        ),
+        say("changes-input-and-pytorchs-next-step-there", **values),
+        say("check-whether-belongs-there-pytorch-applies-directly", **values),
     )
 
 
 def _other_shape(what: Text, values: Mapping[str, Value]) -> Text:
     if what:
-        return say(
-            "After `{step}` the shape is {shape}, PyTorch has {wanted} after {layer}: {what}.",
-            **values,
-        )
-    return say("After `{step}` the shape is {shape}, PyTorch has {wanted} after {layer}.", **values)
+        return say("after-shape-pytorch-has-after-sentence", **values)
+    return say("after-shape-pytorch-has-after", **values)
 
 
 def _unreached(departure: Departure, values: Mapping[str, Value]) -> Text:
     if departure.before:
-        return say(
-            "Up to `{before}` everything is as in PyTorch; the run ends in `{step}`.", **values
-        )
-    return say("The run ends in `{step}`.", **values)
+        return say("up-everything-as-in-pytorch-run-ends", **values)
+    return say("run-ends-in", **values)
 
 
 def _difference(departure: Departure) -> Text:
@@ -201,15 +184,12 @@ def _difference(departure: Departure) -> Text:
     if departure.shape is None or departure.wanted not in (None, departure.shape):
         return NOTHING
     if departure.nan:
-        return say("{share} of its values are NaN or infinite", share=_percent(departure.nan))
+        return say("values-nan-or-infinite", share=_percent(departure.nan))
     if departure.difference is None:
-        return say("its values are different")
+        return say("values-different")
     if departure.difference >= 1:
-        return say("its values are off by more than the largest one")
-    return say(
-        "its values are off by up to {share} of the largest one",
-        share=_percent(departure.difference),
-    )
+        return say("values-off-by-more-than-largest-one")
+    return say("values-off-by-up-largest-one", share=_percent(departure.difference))
 
 
 def _percent(share: float) -> str:
@@ -225,26 +205,13 @@ def _compare(departure: Departure) -> Text:
     # What is off by as little is rounded: no loop ends too early.
     is_rounded = departure.difference is not None and departure.difference < ROUNDING
     if _MOSTLY <= departure.right <= ALL_BUT_RIGHT and not is_rounded:
-        return say(
-            "{share:.0%} of its elements are right: find what the others have in common, such"
-            " as position, sign or size.",
-            share=departure.right,
-        )
+        return say("elements-right-find-what-others-have", share=departure.right)
     if departure.shape is None:
-        return say(
-            "Run `{step}` in your notebook on the result of the steps before it, and read its"
-            " error.",
-            step=departure.step,
-        )
+        return say("run-in-your-notebook-on-result-steps", step=departure.step)
     if not departure.layer:
-        return say(
-            "Compare `{step}` with the PyTorch model: what it takes, in which order, along which"
-            " axes.",
-            step=departure.step,
-        )
+        return say("compare-with-pytorch-model-what-takes", step=departure.step)
     return say(
-        "Compare `{step}` with PyTorch's {layer} on the same input: what it takes, in which order,"
-        " along which axes.",
+        "compare-with-pytorchs-on-same-input-what",
         step=departure.step,
         layer=name_layer(departure.layer),
     )

@@ -199,7 +199,7 @@ def _result_types(
     if not isinstance(shapes, (libcst.List, libcst.Tuple)) or not all(
         isinstance(each.value, (libcst.List, libcst.Tuple)) for each in shapes.elements
     ):
-        why = say("it has several outputs, whose shapes are not written out")
+        why = say("has-several-outputs-whose-shapes-not-written")
         page.leave(call, foreign("call_tir"), why)
         return
     each = [kinds.value] * len(shapes.elements) if isinstance(kinds, libcst.SimpleString) else []
@@ -207,7 +207,7 @@ def _result_types(
         names = [one.value for one in kinds.elements]
         each = [one.value for one in names if isinstance(one, libcst.SimpleString)]
     if len(each) != len(shapes.elements):
-        why = say("it has several outputs, whose data types are not written out")
+        why = say("has-several-outputs-whose-data-types")
         page.leave(call, foreign("call_tir"), why)
         return
     start, end = page.start(shapes), page.end(shapes)
@@ -243,7 +243,7 @@ def _target(page: Rewriting, call: libcst.Call, _: Scope) -> None:
     table = _options(value.raw_value)
     make = page.names.spell("tvm.target.Target")
     if table is None or make is None:
-        page.leave(value, say("a target"), say("its options are not known"))
+        page.leave(value, say("target"), say("options-not-known"))
     elif full == "tvm.target.Target":
         page.replace(page.start(value), page.end(value), table, by_id()["target-options"])
     else:

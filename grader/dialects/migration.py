@@ -51,8 +51,8 @@ class AppliedRow(msgspec.Struct, frozen=True):
     line: int
 
 
-_TOO_LONG = say("the notebook is too long")
-_STATEMENT = say("the statement")
+_TOO_LONG = say("notebook-too-long")
+_STATEMENT = say("statement")
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ def migrate_cells(sources: Sequence[str], *, thorough: bool = False) -> Migratio
     left: list[Left] = []
     for cell in cells:
         if cell.problem:
-            left.append(Left(cell.number, 1, say("the cell"), cell.problem))
+            left.append(Left(cell.number, 1, say("the-cell"), cell.problem))
         edits, notes = _edits_of(cell, names, budget)
         left.extend(notes)
         if thorough:
@@ -214,7 +214,7 @@ def _unchanged(source: str) -> tuple[str, Sequence[int]]:
 
 def _read(source: str) -> ast.Module:
     if "\r" in source.replace("\r\n", ""):
-        raise NotParsedError(say("the cell has line ends of its own kind"))
+        raise NotParsedError(say("cell-has-line-ends-own-kind"))
     return parse(source)
 
 
@@ -234,7 +234,7 @@ def _edits_of(cell: _Cell, names: ImportedNames, budget: _Budget) -> tuple[list[
         if not has_word(text):
             continue
         if not budget.take(text, statement):
-            left.append(Left(cell.number, statement.first, say("the rest"), _TOO_LONG))
+            left.append(Left(cell.number, statement.first, say("rest"), _TOO_LONG))
             break
         found, notes = _rewrite(cell, statement, text, offsets, names, budget)
         edits.extend(found)
@@ -260,7 +260,7 @@ def _rewrite(
     except NotParsedError as problem:
         return [], [Left(cell.number, statement.first, _STATEMENT, problem.reason)]
     except RecursionError:
-        return [], [Left(cell.number, statement.first, _STATEMENT, say("it is nested too deeply"))]
+        return [], [Left(cell.number, statement.first, _STATEMENT, say("nested-too-deeply"))]
     supplied = {each.name for each in names_gone() if each.supplied}
     notes += [
         Left(cell.number, line, what, why, what.english in supplied)
@@ -281,7 +281,7 @@ def _rewrite_programs(
             yield Left(cell.number, line, what, inner.problem)
         elif program.start is None:
             if edits or notes:
-                yield Left(cell.number, line, what, say("its text has escapes"))
+                yield Left(cell.number, line, what, say("text-has-escapes"))
         else:
             page.edits.extend(each.moved(program.start) for each in edits)
             for note in notes:

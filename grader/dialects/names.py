@@ -170,7 +170,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 # modules that were not looked into.
 
 
-WHY = say("neither today's TVM nor the migration table has it")
+WHY = say("neither-todays-tvm-nor-migration-table-has")
 
 _Scope = frozenset[str]
 

@@ -30,7 +30,7 @@ somewhere between 1000 and 20,000."""
 CHAIN_LIMIT = 1000
 """Most operands of one `and`, or targets of one `=`: LibCST's tree is as deep as there are some."""
 
-_TOO_DEEP = say("it is nested too deeply or too long")
+_TOO_DEEP = say("nested-too-deeply-or-too-long")
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ def parse_exactly(text: str, nodes: tuple[ast.stmt, ...]) -> libcst.Module:
     try:
         return libcst.parse_module(text)
     except (libcst.ParserSyntaxError, RecursionError):
-        raise NotParsedError(say("it is Python that LibCST does not read")) from None
+        raise NotParsedError(say("python-that-libcst-does-not-read")) from None
 
 
 def _decorators(node: ast.stmt) -> list[ast.expr]:

@@ -113,7 +113,7 @@ def _origins(result: str, pieces: list[_Piece], offsets: Offsets) -> tuple[int, 
 
 def not_reached(name: str) -> Text:
     """Say why a name stays: nothing that the notebook imports leads to the one of today."""
-    return say("no import of the notebook reaches {name}", name=name)
+    return say("no-import-notebook-reaches", name=name)
 
 
 class Scope:

@@ -45,11 +45,7 @@ def rewrite_import_from(page: Rewriting, node: libcst.ImportFrom) -> None:
     if len(origins) == 1:
         _rewrite_names(page, node.module, fresh, row)
     elif "\n" in page.text(node):
-        page.leave(
-            node,
-            foreign(module),
-            say("today its names are in {modules}", modules=in_a_row(origins)),
-        )
+        page.leave(node, foreign(module), say("today-names-in", modules=in_a_row(origins)))
     else:
         lines = [
             f"from {origin} import "
@@ -213,7 +209,7 @@ class Walk(libcst.CSTVisitor):
             return
         start, end = page.start(parts[same]), page.end(parts[-1])
         if "\n" in page.source[start:end]:
-            why = say("it stands on several lines; today it is {name}", name=new)
+            why = say("stands-on-several-lines-today", name=new)
             page.leave(node, foreign(full), why)
             return
         page.replace(start, end, ".".join(fresh[same:]), row)

@@ -46,7 +46,7 @@ Compute = Callable[..., Any]
 
 
 def _named(argument: ArgumentTable, place: int) -> Text:
-    return foreign(argument.name) if argument.name else say("argument {place}", place=place)
+    return foreign(argument.name) if argument.name else say("argument", place=place)
 
 
 class CaseOracle:
@@ -175,42 +175,31 @@ class CaseOracle:
         """Say what the module's functions take, and what one of them should."""
         hint = self._wanted()
         if not facts.functions:
-            return Problem(say("The module has no TIR function."), hint, code="signature")
+            return Problem(say("module-has-no-tir-function"), hint, code="signature")
         taken = [
             f"`{each.name}`("
             + ", ".join(f"{p.tensor.dtype}{list(p.tensor.shape or ())}" for p in each.parameters)
             + ")"
             for each in facts.functions.values()
         ]
-        reason = say(
-            "No TIR function of the module has the parameters that are asked for; there is"
-            " {functions}.",
-            functions=", ".join(taken[:3]),
-        )
+        reason = say("no-tir-function-module-has-parameters", functions=", ".join(taken[:3]))
         return Problem(reason, hint, code="signature")
 
     def _wanted(self) -> Text:
         wanted = (*self.options.arguments, *self.options.outputs)
         spelled = ", ".join(f"{each.dtype}{each.spelled}" for each in wanted)
-        return say(
-            "Its parameters must be {parameters}, in this order, the output last.",
-            parameters=spelled,
-        )
+        return say("parameters-must-in-this-order-output-last", parameters=spelled)
 
     def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:
         cases, tables = self._samples, self.options.outputs
         if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
             raise CourseError(
                 say(
-                    "The oracle's function for {id} returns arrays of shapes {shapes}.",
+                    "oracles-function-for-returns-arrays-shapes",
                     id=self.options.id,
                     shapes=str([each.shape for each in fields]),
                 ),
-                say(
-                    "It should return one for each output, with {cases} cases along the first"
-                    " axis.",
-                    cases=cases,
-                ),
+                say("should-return-one-for-each-output", cases=cases),
             )
         if tables[0].is_integer:
             fields = [self._as_integers(each) for each in fields]
@@ -230,15 +219,11 @@ class CaseOracle:
         if not np.array_equal(whole, values) or not within:
             raise CourseError(
                 say(
-                    "The oracle's function for {part} returns numbers that do not fit {dtype}.",
+                    "oracles-function-for-returns-numbers-that-do",
                     part=self.options.id,
                     dtype=output.dtype,
                 ),
-                say(
-                    "Round and clamp as the assignment asks: integers from {least} to {largest}.",
-                    least=least,
-                    largest=largest,
-                ),
+                say("round-and-clamp-as-assignment-asks-integers", least=least, largest=largest),
             )
         return whole
 
@@ -280,8 +265,8 @@ def course_function(
     function = getattr(module, name, None)
     if not callable(function):
         raise CourseError(
-            say("oracle.py has no function called {name}.", name=name),
-            say("Every [[computation]] without a `model` needs one; see docs/assignment.md."),
+            say("oracle-py-has-no-function-called", name=name),
+            say("every-computation-without-model-needs-one-see"),
         )
     return lambda *arguments: function(parameters, *arguments)
 
@@ -375,7 +360,7 @@ def model_function(
 
     model = find_model(course_assignment, computation.model)(seed).double().eval()
     path, name = course_assignment.file("models.py"), computation.model
-    hint = say("It is called with {arguments}.", arguments=_shapes_of(computation))
+    hint = say("called-with", arguments=_shapes_of(computation))
 
     def compute(*arguments: np.ndarray) -> np.ndarray:
         with torch.inference_mode(), blaming(path, hint, code="model"):

@@ -74,17 +74,11 @@ def candidate_limit(part: PartTable) -> int:
     return PYTHON_LIMIT if part.entry_kind == "python" else CANDIDATE_LIMIT
 
 
-RACE_HINT = say(
-    "Make a loop of a spatial axis parallel instead, split the sum with sch.rfactor first, or"
-    " allocate scratch buffers inside the loop."
-)
+RACE_HINT = say("make-loop-spatial-axis-parallel-instead-split")
 
 
-_NO_PYTHON = say(
-    "Leave out `(BasePyModule)`. Write functions under `@I.pyfunc` in TensorIR or Relax, or"
-    " register them by @tvm.register_global_func and call them by R.call_dps_packed."
-)
-_STAY_INSIDE = say("End each loop of this index where the buffer ends, or correct the index.")
+_NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
+_STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
 
 
 def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
@@ -110,11 +104,7 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
             return Problem(first.message, _NO_PYTHON, code="refused")
         if first.code == "out_of_bounds":
             return Problem(first.message, _STAY_INSIDE, code="refused")
-        return Problem(
-            first.message,
-            say("Use TensorIR, Relax and arithmetic only."),
-            code="refused",
-        )
+        return Problem(first.message, say("use-tensorir-relax-and-arithmetic-only"), code="refused")
     capture = replace(capture, module=module, base=started and started.document)
     base = None if started is None or started.facts.findings else started.facts
     return Candidate(capture, facts, base, left_out)
@@ -182,16 +172,8 @@ def _not_registered(name: str) -> Problem:
     The name is one that a function can be registered by: letters, digits, dots and hyphens.
     """
     return Problem(
-        say(
-            "The module calls the external function `{name}`, which the notebook does not "
-            "register.",
-            name=name,
-        ),
-        say(
-            'Register it before the module is built: @tvm.register_global_func("{name}") '
-            "above the function. TVM's own functions are not accepted.",
-            name=name,
-        ),
+        say("module-calls-external-function-which-notebook-does", name=name),
+        say("register-before-module-built-tvm-register-global", name=name),
         code="refused",
     )
 
@@ -200,9 +182,7 @@ def _inspect_python(capture: Capture) -> Candidate | Problem:
     """Take a capture of a Python function: there is no module to read."""
     if capture.module or list(capture.externs) != [PYTHON_FUNCTION]:
         return Problem(
-            say("The function could not be transferred."),
-            say("Define it in a cell of its own."),
-            code="not_captured",
+            say("function-could-not-transferred"), say("define-in-cell-own"), code="not_captured"
         )
     nothing = ModuleFacts(
         has_main=False, inputs=(), output=None, calls=(), functions={}, externs=(), findings=()
@@ -222,28 +202,22 @@ STUB_CALLS = 2
 def unreadable() -> Problem:
     """Return the problem of a runner whose answer breaks the protocol."""
     return Problem(
-        say("The answer of the process that ran the module cannot be read."),
-        say("External functions may compute, and must leave the process that they run in alone."),
+        say("answer-process-that-ran-module-cannot-read"),
+        say("external-functions-may-compute-and-must-leave"),
         code="no_answer",
     )
 
 
 UNTIMED = Problem(
-    say("The answer of the process that timed the schedule cannot be read."),
-    say("A schedule may compute, but must not touch the process that runs it."),
+    say("answer-process-that-timed-schedule-cannot-read"),
+    say("schedule-may-compute-but-must-not-touch"),
     code="no_answer",
 )
 """What comes of a runner that times something and whose answer breaks the protocol."""
 
 _STALE = Problem(
-    say(
-        "The outputs are right by luck: a buffer is read before it is written, so they change"
-        " with the contents of memory."
-    ),
-    say(
-        "Write to the buffer before it is added to or compared with, as `with T.init():` does for"
-        " a reduction."
-    ),
+    say("outputs-right-by-luck-buffer-read-before"),
+    say("write-buffer-before-added-or-compared"),
     code="not_deterministic",
 )
 
@@ -285,7 +259,7 @@ def gather_outputs(
         bound = candidate.taking(group.shapes(part))
         outputs = _gather_group(bound, part, group, runners, comparison)
         if isinstance(outputs, Problem):
-            reason = join(say("Where {extents}:", extents=group.extents), outputs.reason)
+            reason = join(say("where-title", extents=group.extents), outputs.reason)
             return dataclasses.replace(outputs, reason=reason, group=place)
         found.append(dataclasses.replace(outputs, group=place, extents=group.extents))
     chosen = next((each for each in found if wrong_samples(each, comparison).any()), found[0])
@@ -377,8 +351,8 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
     """Return one row for each sample, without what filled up the last batch."""
     if arrangement.is_batched and len(outputs.shape) < 2:
         return Problem(
-            say("The output has no axis for the batch."),
-            say("Return one row of scores for every image."),
+            say("output-has-no-axis-for-batch"),
+            say("return-one-row-scores-for-every-image"),
             code="shape",
         )
     try:
@@ -390,11 +364,8 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
         values = values.reshape(calls * batch, *sample)  # -1 is ambiguous for an empty sample
     if len(values) < arrangement.samples:
         return Problem(
-            say(
-                "The output has {rows} rows for a batch of inputs, which is too few.",
-                rows=outputs.shape[1],
-            ),
-            say("Return one row of scores for every image."),
+            say("output-has-rows-for-batch-inputs", rows=outputs.shape[1]),
+            say("return-one-row-scores-for-every-image"),
             code="shape",
         )
     return cast(FloatArray, values[: arrangement.samples])

@@ -26,8 +26,8 @@ Values = npt.NDArray[np.generic]
 _SEEDS = 2**32
 
 
-_NONE = say("Computation {id} has no inputs: `cases` is 0, and there is no `[[computation.case]]`.")
-_SOME = say("Let `cases` be at least 1, or add a `[[computation.case]]`.")
+_NONE = say("computation-has-no-inputs-cases")
+_SOME = say("let-cases-at-least-1-or-add")
 
 
 class NamedCase(NamedTuple):
@@ -53,7 +53,7 @@ class Made(NamedTuple):
 def title_of(table: Computation, number: int) -> Text:
     """Return what a report calls a case: a hidden one by its number alone, from 0."""
     case = table.case[number]
-    return say("hidden case {number}", number=number + 1) if case.hidden else case.named
+    return say("hidden-case", number=number + 1) if case.hidden else case.named
 
 
 def tell_wrong(
@@ -70,7 +70,7 @@ def tell_wrong(
             found.setdefault(each.title, []).append(wrong[each.start : each.stop])
     seen = ((title, np.concatenate(parts)) for title, parts in found.items())
     return tuple(
-        say("{case}: {wrong} of {count} wrong.", case=title, wrong=int(of.sum()), count=len(of))
+        say("wrong", case=title, wrong=int(of.sum()), count=len(of))
         for title, of in seen
         if of.any()
     )
@@ -95,8 +95,8 @@ def make_inputs(
             "function_missing",
             path,
             None,
-            say("oracle.py has no function called {name}.", name="inputs"),
-            say("Define it as def {signature}. It returns {result}.", **_form(table)),
+            say("oracle-py-has-no-function-called", name="inputs"),
+            say("define-as-def-returns", **_form(table)),
         )
     groups: dict[tuple[int, ...], list[_Sample]] = {tuple(table.extents.values()): []}
     for number, case in enumerate(table.case):
@@ -110,8 +110,8 @@ def make_inputs(
             "inputs",
             path,
             line_of(function),
-            say("`cases` is 0, and no case of computation {id} has its shapes.", id=table.id),
-            say("Let a case have the shapes that `assignment.toml` gives, or draw some inputs."),
+            say("cases-0-and-no-case-computation-has", id=table.id),
+            say("let-case-have-shapes-that-assignment-toml"),
         )
     return tuple(
         _stacked(table, dict(zip(table.extents, key, strict=True)), samples)
@@ -140,7 +140,7 @@ def _stacked(table: Computation, extents: Mapping[str, int], samples: list[_Samp
 
 def _form(table: Computation) -> dict[str, Text]:
     names = in_a_row(repr(each.name) for each in table.arguments)
-    result = say("a dictionary of one sample's arguments: {names}", names=names)
+    result = say("dictionary-one-samples-arguments", names=names)
     return {"signature": foreign("inputs(seed, case)"), "result": result}
 
 
@@ -151,16 +151,14 @@ def _made(
     given = (seed, case.name, table.id)[: _taken(function)]
     call = f"inputs({', '.join(map(repr, given))})"
     line = line_of(function)
-    with blaming(
-        path, say("It was called as {call}. Make the same call to see why.", call=call), line
-    ):
+    with blaming(path, say("called-as-make-same-call-see-why", call=call), line):
         result = function(*given)
     wanted = {each.name for each in table.arguments}
     if not isinstance(result, Mapping) or set(result) != wanted:
         had = in_a_row(map(repr, result)) if isinstance(result, Mapping) else type(result).__name__
-        told = say("{call} returns {found}.", call=call, found=had)
-        raise fault("inputs", path, line, told, say("It returns {result}.", **_form(table)))
-    hint = say("Return NumPy arrays, or values that NumPy converts to arrays.")
+        told = say("returns", call=call, found=had)
+        raise fault("inputs", path, line, told, say("returns-sentence", **_form(table)))
+    hint = say("return-numpy-arrays-or-values-that-numpy")
     with blaming(path, hint, line, code="inputs"):
         found = [np.asarray(result[each.name]) for each in table.arguments]
         extents: dict[str, int] = {}
@@ -200,11 +198,11 @@ def _array(
     if cast is not None and is_exact and array.shape == shape:
         return cast
     told = say(
-        "{call} returns {found} for {name!r}, and {wanted} is wanted.",
+        "returns-for-and-wanted",
         call=call,
         found=f"{array.dtype}{list(array.shape)}",
         name=table.name,
         wanted=f"{table.dtype}{table.spelled}",
     )
-    hint = say("Return one sample, without an axis for cases, with numbers that fit the dtype.")
+    hint = say("return-one-sample-without-axis-for-cases")
     raise fault("inputs", path, line, told, hint)

@@ -128,9 +128,7 @@ def match_inputs(
     """
     if len(inputs) != len(given):
         return Problem(
-            say("`main` takes {count} arguments.", count=len(inputs)),
-            wanted(given),
-            code="signature",
+            say("main-takes-arguments", count=len(inputs)), wanted(given), code="signature"
         )
     # Who takes the weights before the images has computed the same.
     if len({each.shape for each in given}) == len(given):
@@ -142,7 +140,7 @@ def match_inputs(
         if not _is_right(buffer, each):
             tensor = buffer.tensor
             reason = say(
-                "`main` takes a tensor of shape {shape} and dtype {dtype} as `{name}`.",
+                "main-takes-tensor-shape-and-dtype-sentence",
                 shape=str(tensor.shape),
                 dtype=tensor.dtype,
                 name=buffer.name,
@@ -154,10 +152,10 @@ def match_inputs(
 def wanted(given: tuple[Given, ...]) -> Text:
     """Return the sentence on what `main` must take: names, dtypes and shapes, in order."""
     spelled = [
-        say("{name} {tensor}", name=each.name, tensor=f"{each.array.dtype}{list(each.shape)}")
+        say("name-tensor", name=each.name, tensor=f"{each.array.dtype}{list(each.shape)}")
         for each in given
     ]
-    return say("`main` must take {arguments}.", arguments=in_a_row(spelled))
+    return say("main-must-take", arguments=in_a_row(spelled))
 
 
 def _static(buffer: BufferFacts) -> tuple[int, ...]:
@@ -323,7 +321,7 @@ class ModelOracle:
         if isinstance(batch, Problem):
             return batch
         samples = min(part.samples or len(self.inputs), len(self.inputs))
-        image = Given(say("the input"), self.batches(batch, samples), redraw=self._draw)
+        image = Given(say("the-input"), self.batches(batch, samples), redraw=self._draw)
         fixed = [
             Given(foreign(each), self._parameters[each], varies=False) for each in part.parameters
         ]
@@ -347,18 +345,13 @@ class ModelOracle:
         """Return the batch that `main` takes, or what is wrong with its signature."""
         shape = ", ".join(map(str, self.options.input_shape))
         hint = say(
-            "`main` must take {arguments}.",
-            arguments=", ".join([f"float32 (batch, {shape})", *part.parameters]),
+            "main-must-take", arguments=", ".join([f"float32 (batch, {shape})", *part.parameters])
         )
         if not facts.has_main:
-            return Problem(
-                say("The module has no Relax function called `main`."), hint, code="signature"
-            )
+            return Problem(say("module-has-no-relax-function-called-main"), hint, code="signature")
         if len(facts.inputs) != 1 + len(part.parameters):
             return Problem(
-                say("`main` takes {count} arguments.", count=len(facts.inputs)),
-                hint,
-                code="signature",
+                say("main-takes-arguments", count=len(facts.inputs)), hint, code="signature"
             )
         # The images are the argument whose shape is no parameter's, wherever it stands.
         taken = {self._parameters[each].shape for each in part.parameters}
@@ -366,17 +359,15 @@ class ModelOracle:
         tensor = (left or facts.inputs)[0].tensor
         if not self._is_input(tensor.shape) or tensor.dtype not in ("float32", ""):
             reason = say(
-                "`main` takes a tensor of shape {shape} and dtype {dtype}.",
-                shape=str(tensor.shape),
-                dtype=tensor.dtype,
+                "main-takes-tensor-shape-and-dtype", shape=str(tensor.shape), dtype=tensor.dtype
             )
             return Problem(reason, hint, code="signature")
         extent = (tensor.shape or (0,))[0]
         batch = extent if isinstance(extent, int) else DYNAMIC_BATCH
         if not 1 <= batch <= BATCH_LIMIT:
             return Problem(
-                say("`main` takes a batch of {batch}.", batch=batch),
-                say("Take one of 1 to {limit}.", limit=BATCH_LIMIT),
+                say("main-takes-batch", batch=batch),
+                say("take-one-1", limit=BATCH_LIMIT),
                 code="signature",
             )
         return batch

@@ -30,13 +30,13 @@ from grader.report import CheckCode, Diagnosis
 
 
 _REASONS = {
-    "decode": say("The module could not be transferred: {detail}"),
-    "load": say("TVM could not load the module: {detail}"),
-    "build": say("TVM could not build the module: {detail}"),
-    "externs": say("An external function could not be used: {detail}"),
-    "signature": say("The module does not have the required form: {detail}"),
-    "run": say("The module failed while it ran: {detail}"),
-    "time": say("The schedule could not be timed: {detail}"),
+    "decode": say("module-could-not-transferred"),
+    "load": say("tvm-could-not-load-module"),
+    "build": say("tvm-could-not-build-module"),
+    "externs": say("external-function-could-not-used"),
+    "signature": say("module-does-not-have-required-form"),
+    "run": say("module-failed-while-ran"),
+    "time": say("schedule-could-not-timed"),
 }
 
 _CODES: dict[str, CheckCode] = {
@@ -50,85 +50,55 @@ _CODES: dict[str, CheckCode] = {
 }
 
 _HINTS = {
-    "build": say(
-        'Build it in your notebook with tvm.compile(mod, "llvm") and read the first error.'
-    ),
-    "externs": say(
-        "Register the function with tvm.register_global_func in the notebook, and let it use"
-        " only NumPy, PyTorch and names of the notebook."
-    ),
-    "run": say("Run it in your notebook on one batch of the test set."),
-    "signature": say("`main` must return one tensor."),
+    "build": say("build-in-your-notebook-with-tvm-compile"),
+    "externs": say("register-function-with-tvm-register-global-func"),
+    "run": say("run-in-your-notebook-on-one-batch"),
+    "signature": say("main-must-return-one-tensor"),
 }
 
 _VIOLATIONS: dict[ViolationKind, Text] = {
-    "allocation": say(
-        "The function {function} asks for an impossible size of the buffer {subject}."
-    ),
-    "assumption": say("The function {function} assumes something that is false."),
-    "conversion": say("The function {function} casts NaN or an out-of-range float to an integer."),
-    "division": say("The function {function} divides an integer by zero."),
-    "overflow": say("In the function {function}, an integer overflows its type."),
-    "unguarded": say(
-        "The function {function} was not run, because its accesses cannot be shown to stay "
-        "inside its buffers."
-    ),
+    "allocation": say("function-asks-for-impossible-size-buffer"),
+    "assumption": say("function-assumes-something-that-false"),
+    "conversion": say("function-casts-nan-or-out-range-float"),
+    "division": say("function-divides-integer-by-zero"),
+    "overflow": say("in-function-integer-overflows-type"),
+    "unguarded": say("function-not-run-because-accesses-cannot-shown"),
 }
-_NO_ITEM = say(
-    "The function {function} accesses item {value} of the buffer {subject}, which has only "
-    "the items 0 to {most}."
-)
-_NO_ITEM_OF_SOME = say(
-    "The function {function} accesses item {value} of the buffer {subject}, which does not exist."
-)
-_WITHIN = say(
-    "Compare every index with the extents of its buffer, also where the loop does not divide the"
-    " extent, or at the border of a window. Items are counted through all axes."
-)
+_NO_ITEM = say("function-accesses-item-buffer-which-has-only")
+_NO_ITEM_OF_SOME = say("function-accesses-item-buffer-which-does")
+_WITHIN = say("compare-every-index-with-extents-buffer-also")
 
 TIME_LIMIT = Problem(
-    say("The module ran longer than the time limit and was stopped."),
-    say("Look for loops that are much longer than the layer needs."),
+    say("module-ran-longer-than-time-limit"),
+    say("look-for-loops-that-much-longer"),
     code="time_limit",
 )
 
 _SPECIAL: Mapping[FailureCode, Problem] = {
     "NotDeterministic": Problem(
-        say("The same input gave two different outputs."),
-        say("A buffer is read before it is written, or iterations of a parallel loop overlap."),
+        say("same-input-gave-two-different-outputs"),
+        say("buffer-read-before-written-or-iterations-parallel"),
         code="not_deterministic",
     ),
     "InputChanged": Problem(
-        say("The function wrote into its inputs while it was timed."),
-        say("Write only to the output and to the function's own buffers."),
+        say("function-wrote-into-inputs-while-timed"),
+        say("write-only-output-and-functions-own-buffers"),
         code="changed_inputs",
     ),
     "Disturbed": Problem(
-        say(
-            "The function damaged its measurement: it skipped calls, or wrote outside of its "
-            "arrays."
-        ),
-        say("Keep all indices within their buffers."),
+        say("function-damaged-measurement-skipped-calls-or-wrote"),
+        say("keep-all-indices-within-their-buffers"),
         code="disturbed",
     ),
     "UnknownWorkload": Problem(
-        say(
-            "The scheduled function computes something else than the unscheduled one, so its "
-            "speed cannot be compared."
-        ),
-        say(
-            "Compute the layer (bias and ReLU may be included) and nothing else: keep pooling"
-            " and other layers in separate functions."
-        ),
+        say("scheduled-function-computes-something-else-than-unscheduled"),
+        say("compute-layer-bias-and-relu-may-included"),
         code="other_computation",
     ),
     "TimeLimit": TIME_LIMIT,
     "Died": Problem(
-        say("The module crashed the process that ran it."),
-        say(
-            "This happens when a loop reads or writes outside its buffers: check extents"
-            " and indices."
-        ),
+        say("module-crashed-process-that-ran"),
+        say("this-happens-when-loop-reads-or-writes"),
         code="crashed",
     ),
 }
@@ -166,15 +136,15 @@ def explain_failure(failure: FromRunner) -> Problem:
     Raises ProtocolError for a result of another task: no runner of ours sends one.
     """
     if not isinstance(failure, TaskFailure):
-        raise ProtocolError(say("A runner answered a different question."), say("Report this."))
+        raise ProtocolError(say("runner-answered-different-question"), say("report-this"))
     if failure.violation is not None:
         return explain_violation(failure.violation)
     if failure.code in _SPECIAL:
         return _SPECIAL[failure.code]
     if failure.code == EXTERN_DIED:
         return Problem(
-            join(say("An external function ended the process that called it."), _ending(failure)),
-            say("A function must return: it may neither exit nor write outside of its arrays."),
+            join(say("external-function-ended-process-that-called"), _ending(failure)),
+            say("function-must-return-may-neither-exit-nor"),
             code="extern_failed",
         )
     reason = say(_REASONS[failure.stage], detail=told_by(failure))
@@ -196,14 +166,14 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     name = capture.name
     if failure.raised is not None and recognise(failure.error, "").kind == "not_implemented":
         return Problem(
-            say("{name} (cell {cell}) is not solved yet.", name=name, cell=capture.cell),
-            say("Replace the stub with your solution."),
+            say("cell-not-solved-yet", name=name, cell=capture.cell),
+            say("replace-stub-with-your-solution"),
             code="unsolved",
         )
     if failure.code == EXTERN_DIED:
         return Problem(
-            say("{name} ended the process that called it.", name=name),
-            say("It must return: it may neither exit nor write outside of its arrays."),
+            say("ended-process-that-called", name=name),
+            say("must-return-may-neither-exit-nor-write"),
             code="extern_failed",
         )
     if failure.raised is None:
@@ -211,14 +181,14 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     message = failure.raised
     if not message:
         return Problem(
-            say("{name} raised {error}.", name=name, error=failure.error),
-            say("Call it in a cell of its own, on arrays of the required shapes."),
+            say("raised", name=name, error=failure.error),
+            say("call-in-cell-own-on-arrays-required"),
             code="raised",
         )
     return Problem(
-        say("{name} raised {error}: {message}", name=name, error=failure.error, message=message),
+        say("name-raised-error-message", name=name, error=failure.error, message=message),
         advice_on_python(recognise(failure.error, message))
-        or say("Call it in a cell of its own, on arrays of the required shapes."),
+        or say("call-in-cell-own-on-arrays-required"),
         code="raised",
     )
 
@@ -229,22 +199,12 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
 # Without a diagnosis, where the module cannot be run step by step, only the outputs speak.
 
 
-WRITE_THE_BUFFER = say(
-    "Write the result into the last argument: out[...] = result for a NumPy array, "
-    "torch.from_dlpack(out).copy_(result) for a tensor. A new variable with the same name is "
-    "not the buffer."
-)
+WRITE_THE_BUFFER = say("write-result-into-last-argument-out-result")
 
-WRITE_THE_OUTPUT = say(
-    "Assign every result to an item of that buffer: a new variable of its name is not the buffer."
-)
+WRITE_THE_OUTPUT = say("assign-every-result-item-that-buffer-new")
 """The same for a function that need not be an extern, as one of TensorIR."""
 
-NOT_FINITE = say(
-    "NaN and infinity come of memory that is read before it is written (a sum without T.init(), an"
-    " output that is only partly filled), of a division by zero, of the logarithm of zero, or of"
-    " the exponential of a large number."
-)
+NOT_FINITE = say("nan-and-infinity-come-memory-that-read")
 """All that it may be. What it is is told where it was tried."""
 
 _NEAR = 1e-3
@@ -298,14 +258,14 @@ def explain(
     """
     seen = _seen(outputs, wrong, comparison)
     if outputs.extents:
-        seen = join(say("Where {extents}:", extents=outputs.extents), seen)
+        seen = join(say("where-title", extents=outputs.extents), seen)
     # The cause comes first: how many samples differ mends nothing.
     if isinstance(told, Problem):
         return Problem(join(told.reason, seen), told.hint, code=told.code)
     if told is not None:
         return Problem(join(told.message, seen), told.advice, code=_code(outputs, comparison))
     if outputs.unwritten:
-        unwritten = say("`{name}` never wrote to its output buffer.", name=outputs.unwritten[0])
+        unwritten = say("never-wrote-output-buffer", name=outputs.unwritten[0])
         return Problem(join(unwritten, seen), WRITE_THE_OUTPUT, code="unwritten")
     return Problem(seen, _hint(outputs, wrong, comparison), code=_code(outputs, comparison))
 
@@ -330,22 +290,18 @@ def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say(
-            "One sample's output has the shape {got}; it should be {wanted}.",
+            "one-samples-output-has-shape-should",
             got=str(actual.shape[1:]),
             wanted=str(outputs.desired.shape[1:]),
         )
     if str(actual.dtype) != comparison.dtype:
-        return say(
-            "The output's dtype is {got}; it should be {wanted}.",
-            got=str(actual.dtype),
-            wanted=comparison.dtype,
-        )
+        return say("outputs-dtype-should", got=str(actual.dtype), wanted=comparison.dtype)
     finite = _is_finite(actual)
     if not finite.all():
         share = float((~finite).reshape(len(actual), -1).any(axis=1).mean())
-        return say("The output is NaN or infinite for {share:.0%} of the samples.", share=share)
+        return say("output-nan-or-infinite-for-samples", share=share)
     return say(
-        "{wrong} of {samples} samples differ from the right outputs, by up to {worst:.2g}.",
+        "samples-differ-from-right-outputs-by-up",
         wrong=int(wrong.sum()),
         samples=len(wrong),
         worst=float(np.abs(actual.astype(np.float64) - outputs.desired).max()),
@@ -356,18 +312,11 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
     """Return the next step for outputs that differ as `_seen` says it."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
-        return say("Check the last steps, and which of them is returned.")
+        return say("check-last-steps-and-which-them-returned")
     if str(actual.dtype) != comparison.dtype and _is_mixed(comparison):
-        return say(
-            'Compute the output in "{wanted}", and cast what it is computed from before the first'
-            " operation: products and sums of a shorter type are cut off where they do not fit.",
-            wanted=comparison.dtype,
-        )
+        return say("compute-output-in-and-cast-what-computed", wanted=comparison.dtype)
     if str(actual.dtype) != comparison.dtype:
-        return say(
-            'Use "{wanted}" for the input, the constants and every layer.',
-            wanted=comparison.dtype,
-        )
+        return say("use-for-input-constants-and-every-layer", wanted=comparison.dtype)
     if not _is_finite(actual).all():
         return NOT_FINITE
     return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
@@ -383,15 +332,8 @@ def _is_mixed(comparison: Comparison) -> bool:
 def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> Text:
     """Say what outputs look like beside the right ones."""
     if np.allclose(actual, actual.flat[0]):
-        return say("The output is the same everywhere: check that it depends on the input.")
+        return say("output-same-everywhere-check-that-depends")
     share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
     if share > 0:
-        return say(
-            "{share:.0%} of the elements of these samples are right: find what the others have in"
-            " common, such as position, sign or size.",
-            share=share,
-        )
-    return say(
-        "No element of these samples is right: compare with the right outputs on a small input,"
-        " one operation after the other."
-    )
+        return say("elements-these-samples-right-find-what-others", share=share)
+    return say("no-element-these-samples-right-compare")

@@ -11,22 +11,22 @@ END_SECONDS = 1.0
 """How long to wait for the exit status of a runner whose connection is gone."""
 
 _ENDINGS = {
-    128 + signal.SIGSEGV: say("It accessed memory that is not its own (segmentation fault)."),
-    128 + signal.SIGBUS: say("It accessed memory that is not its own (bus error)."),
-    128 + signal.SIGILL: say("It used an instruction that this processor does not have."),
-    128 + signal.SIGFPE: say("It divided an integer by zero."),
-    128 + signal.SIGABRT: say("It was aborted, because a check in it failed or memory ran out."),
-    128 + signal.SIGKILL: say("It was killed, most likely because memory ran out."),
-    128 + signal.SIGXCPU: say("It used up its processor time."),
+    128 + signal.SIGSEGV: say("accessed-memory-that-not-own-segmentation-fault"),
+    128 + signal.SIGBUS: say("accessed-memory-that-not-own-bus-error"),
+    128 + signal.SIGILL: say("used-instruction-that-this-processor-does"),
+    128 + signal.SIGFPE: say("divided-integer-by-zero"),
+    128 + signal.SIGABRT: say("aborted-because-check-in-failed-or-memory"),
+    128 + signal.SIGKILL: say("killed-most-likely-because-memory-ran-out"),
+    128 + signal.SIGXCPU: say("used-up-processor-time"),
 }
 
 _EXCESSES = {
-    "memory": say("It was ended, because it used more memory than allowed."),
-    "processes": say("It was ended, because it started more processes than allowed."),
-    "files": say("It was ended, because it created more files than allowed."),
-    "disk": say("It was ended, because it wrote more than allowed."),
-    "descriptors": say("It was ended, because it opened more files than allowed."),
-    "machine": say("It was ended, because it used the machine's last memory."),
+    "memory": say("ended-because-used-more-memory-than-allowed"),
+    "processes": say("ended-because-started-more-processes-than-allowed"),
+    "files": say("ended-because-created-more-files-than-allowed"),
+    "disk": say("ended-because-wrote-more-than-allowed"),
+    "descriptors": say("ended-because-opened-more-files-than-allowed"),
+    "machine": say("ended-because-used-machines-last-memory"),
 }
 
 
@@ -40,5 +40,5 @@ def start_hint(*processes: Process) -> Text:
     """Say what to do, with the last line of the first process that wrote something."""
     texts = (process.standard_error.strip() for process in processes)
     lines = next(filter(None, texts), "").splitlines()
-    told = say("It printed: {line}", line=lines[-1]) if lines else NOTHING
-    return join(say("Run `grader doctor`: the packages may not fit together."), told)
+    told = say("printed-title", line=lines[-1]) if lines else NOTHING
+    return join(say("run-grader-doctor-packages-may-not-fit"), told)

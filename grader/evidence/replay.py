@@ -25,13 +25,13 @@ from grader.language import Text, clause, foreign, say
 from grader.messages import CompareTarget, ReplayResult, ReplayTrace, TargetResult, TaskFailure
 from grader.report import Scripts
 
-NO_TRACE = say("the module comes from no Schedule, or its Schedule kept no trace that can be saved")
-NO_BASE = say("the module that its Schedule started from is not known")
-BAD_BASE = say("the module that its Schedule started from is not accepted here")
-NO_STEPS = say("its Schedule has no steps")
-OTHER_FUNCTION = say("it belongs to another function than the graded one")
-CHANGED_BASE = say("the function was already changed in the module that its Schedule started from")
-NOT_REPLAYED = say("its trace could not be replayed")
+NO_TRACE = say("module-comes-from-no-schedule-or-schedule")
+NO_BASE = say("module-that-schedule-started-from-not-known")
+BAD_BASE = say("module-that-schedule-started-from-not-accepted")
+NO_STEPS = say("schedule-has-no-steps")
+OTHER_FUNCTION = say("belongs-another-function-than-graded-one")
+CHANGED_BASE = say("function-already-changed-in-module-that-schedule")
+NOT_REPLAYED = say("trace-could-not-replayed")
 
 NO_SCHEDULE = (NO_TRACE, NO_BASE, BAD_BASE, NO_STEPS, OTHER_FUNCTION, CHANGED_BASE)
 """Reasons of what is no schedule of the function. All others are of steps that it has."""
@@ -59,7 +59,7 @@ def gather_replay(
     larger = _read_larger(answer, unscheduled.name, wanted[: len(others.documents)])
     reason = others.reason
     if not larger and not reason and wanted:
-        reason = say("the same steps do not fit a larger batch")
+        reason = say("same-steps-do-not-fit-larger-batch")
     return Replay(
         proven=True,
         steps=steps,
@@ -124,7 +124,7 @@ def _others(
     """Return the function for other batches, or why there are none."""
     base = candidate.capture.base
     if unscheduled.data is None or base is None:
-        return Rebatched((), say("the convolution has no single input of a known batch"))
+        return Rebatched((), say("convolution-has-no-single-input-known-batch"))
     if not batches:
         return Rebatched(())
     return rebatch(base, unscheduled.name, unscheduled.data.place, batches, functions)
@@ -148,19 +148,11 @@ def _ask(task: ReplayTrace, runners: RunnerPool) -> ReplayResult:
         raise _UnprovenError(NOT_REPLAYED)
     if answer.outcome == "fails":
         raise _UnprovenError(
-            say(
-                "its trace could not be replayed ({message})",
-                message=clause(foreign(answer.message)),
-            )
+            say("trace-could-not-replayed-message", message=clause(foreign(answer.message)))
         )
     if answer.outcome == "differs":
         names = ", ".join(map(shown, answer.functions[:3])) or "`main`"
-        raise _UnprovenError(
-            say(
-                "its trace gives another module than the one handed in: {names} differs",
-                names=names,
-            )
-        )
+        raise _UnprovenError(say("trace-gives-another-module-than-one-handed", names=names))
     return answer
 
 
@@ -196,13 +188,13 @@ def _has_batch(function: FunctionFacts, batch: int) -> bool:
 
 
 UNREADABLE = Problem(
-    say("The answer of the process that compared the schedule with the target cannot be read."),
-    say("A schedule may compute, but must not touch the process that runs it."),
+    say("answer-process-that-compared-schedule-with-target"),
+    say("schedule-may-compute-but-must-not-touch"),
     code="no_answer",
 )
 
-NO_TARGET = say("The target of this assignment could not be made ({reason}).")
-NOT_YOURS = say("This is not your fault: tell your instructor.")
+NO_TARGET = say("target-this-assignment-could-not-made")
+NOT_YOURS = say("this-not-your-fault-tell-your-instructor")
 
 
 def gather_target(
@@ -227,7 +219,7 @@ def gather_target(
         return _no_target(error.message)
     (wanted, *more) = facts.functions.values() or (None,)
     if wanted is None or more:
-        return _no_target(say("it is not a single TIR function"))
+        return _no_target(say("not-single-tir-function"))
     return TargetMatch(answer.equal, answer.place, wanted, function)
 
 

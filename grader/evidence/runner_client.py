@@ -168,7 +168,7 @@ class Runner:
         try:
             answer = self._ask(task, _Deadline(self._connection, timeout))
         except TimeoutError:
-            sentence = say("There was no answer within {seconds:g} seconds.", seconds=timeout)
+            sentence = say("there-no-answer-within-seconds", seconds=timeout)
             self.close()
             self._refuse_displaced()
             return self._end(Ended(_stage(task), "TimeLimit", "", why=sentence))
@@ -177,8 +177,7 @@ class Runner:
                 return self._died(task)
             self.close()
             raise ProtocolError(
-                say("A runner's answer cannot be read: {error}.", error=str(error)),
-                say("Grade the submission again."),
+                say("runners-answer-cannot-read", error=str(error)), say("grade-submission-again")
             ) from None
         if answer is None:
             return self._died(task)
@@ -232,7 +231,7 @@ class Runner:
         for process in self._processes():
             process.kill()
         if self._failure is None:
-            self._failure = Ended("run", "Died", "", why=say("The runner was killed."))
+            self._failure = Ended("run", "Died", "", why=say("runner-killed"))
 
     def __enter__(self) -> Runner:
         return self
@@ -255,7 +254,7 @@ class Runner:
             self.close()
             self._refuse_displaced()
             hint = start_hint(*filter(None, (self._evaluator, self._process)))
-            raise SandboxError(say("A runner could not be started."), hint)
+            raise SandboxError(say("runner-could-not-started"), hint)
         self._is_ready = True
 
     def _ask(self, task: Task, deadline: _Deadline) -> Answer | None:
@@ -286,7 +285,7 @@ class Runner:
     def _died(self, task: Task) -> TaskFailure:
         status = self._process.wait(END_SECONDS)
         self._refuse_displaced()
-        sentence = describe_end(self._process) or say("Its process ended before it answered.")
+        sentence = describe_end(self._process) or say("process-ended-before-answered")
         name: FailureCode = "TimeLimit" if status == 128 + signal.SIGXCPU else "Died"
         return self._end(Ended(_stage(task), name, "", why=sentence))
 

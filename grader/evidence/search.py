@@ -31,16 +31,13 @@ from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, Tri
 HOST = "host"
 
 NOT_A_SPACE = Problem(
-    say("The schedule draws nothing, so there is nothing to search."),
-    say(
-        "Draw the choices in the schedule: sch.sample_perfect_tile(loop, n=2) in place of "
-        "factors, sch.sample_categorical(...) in place of a number."
-    ),
+    say("schedule-draws-nothing-so-there-nothing-search"),
+    say("draw-choices-in-schedule-sch-sample-perfect"),
     code="unmet",
 )
 NONE_RAN = Problem(
-    say("None of the drawn schedules could be built and run."),
-    say("Draw a few schedules yourself and run each: space(tvm.s_tir.Schedule(module))."),
+    say("none-drawn-schedules-could-built-and-run"),
+    say("draw-few-schedules-yourself-and-run-each"),
     code="unmet",
 )
 
@@ -122,9 +119,7 @@ def _draw(
         return NOT_A_SPACE
     proof = gather_replay(candidate, subject, (), runners)
     if not proof.proven or capture.base is None:
-        return Problem(
-            say("The space was not searched: {reason}.", reason=proof.reason), code="unmet"
-        )
+        return Problem(say("space-not-searched-sentence", reason=proof.reason), code="unmet")
     seed = int(generator.integers(1, 2**30))
     try:
         answer = runners.request("pure", DrawTrials(trace.document, capture.base, seed, trials))
@@ -135,11 +130,11 @@ def _draw(
     if not answer.trials:
         return Problem(
             say(
-                "None of the {trials} drawn schedules could be applied: {message}.",
+                "none-drawn-schedules-could-applied",
                 trials=trials,
                 message=clause(foreign(answer.message)),
             ),
-            say("Draw only feasible values: every draw must keep the following steps possible."),
+            say("draw-only-feasible-values-every-draw-must"),
             code="unmet",
         )
     return answer

@@ -21,15 +21,12 @@ from grader.messages.frames import BFLOAT16
 Shape = tuple[int, ...]
 
 NO_FUNCTION = Problem(
-    say(
-        "No TIR function of the module takes the arguments that are asked for, and after them the"
-        " output."
-    ),
-    say("Keep the shapes, the dtype and the order of the parameters as the notebook gives them."),
+    say("no-tir-function-module-takes-arguments"),
+    say("keep-shapes-dtype-and-order-parameters"),
     code="signature",
 )
 FEW = 4
-NO_IMAGES = say("`{name}` has no argument that could be the images.")
+NO_IMAGES = say("has-no-argument-that-could-images")
 
 
 @dataclass(frozen=True)
@@ -48,17 +45,14 @@ class Subject:
             return
         if not isinstance(self.comparison, Computation):
             raise CourseError(
-                say("A schedule check has no `weight`, and its part has no `computation`."),
-                say("Give one of them to say which function is scheduled. See docs/assignment.md."),
+                say("schedule-check-has-no-weight-and-part"),
+                say("give-one-them-say-which-function-scheduled"),
             )
         tensors = (*self.comparison.arguments, *self.comparison.outputs)
         if len(self.comparison.outputs) != 1 or BFLOAT16 in {each.dtype for each in tensors}:
             raise CourseError(
-                say("Computation {id} cannot be a schedule's.", id=str(self.comparison.id)),
-                say(
-                    "Give it one output, and arrays of another type than bfloat16, or no check of a"
-                    " schedule."
-                ),
+                say("computation-cannot-schedules", id=str(self.comparison.id)),
+                say("give-one-output-and-arrays-another-type"),
             )
 
     @property
@@ -89,7 +83,7 @@ class Subject:
         if images is None:
             return Problem(
                 say(NO_IMAGES, name=function.name),
-                say("Keep the convolution a function of the input, the weight and the output."),
+                say("keep-convolution-function-input-weight-and-output"),
                 code="signature",
             )
         return convolution_arrays(images, self.weight)
@@ -196,8 +190,8 @@ def fits(buffer: BufferFacts, table: TensorTable) -> bool:
 
 
 NO_CONVOLUTION = Problem(
-    say("No TIR function of the module takes the convolution's weight."),
-    say("Keep the convolution as a TIR function that takes the weight as an argument."),
+    say("no-tir-function-module-takes-convolutions-weight"),
+    say("keep-convolution-as-tir-function-that-takes"),
     code="unmet",
 )
 

@@ -17,51 +17,33 @@ from grader.report import CellCode
 _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
     "memory": (
         "memory",
-        lambda limits: say(
-            "A submission may use {memory_mb} MB of memory: use smaller"
-            " arrays, or delete those that you no longer need.",
-            memory_mb=limits.memory_mb,
-        ),
+        lambda limits: say("submission-may-use-mb-memory-use-smaller", memory_mb=limits.memory_mb),
     ),
     "disk": (
         "disk",
         lambda limits: say(
-            "A submission may write {scratch_mb} MB of files: write less, or"
-            " delete what you no longer need.",
-            scratch_mb=limits.scratch_mb,
+            "submission-may-write-mb-files-write-less", scratch_mb=limits.scratch_mb
         ),
     ),
     "file_size": (
         "file_size",
-        lambda _: say("Write at most 256 MB to a file, or use several files."),
+        lambda _: say("write-at-most-256-mb-file"),
     ),
     "processes": (
         "processes",
-        lambda limits: say(
-            "A submission may have {processes} processes and threads at a"
-            " time: start fewer, and wait for their end.",
-            processes=limits.processes,
-        ),
+        lambda limits: say("submission-may-have-processes-and-threads", processes=limits.processes),
     ),
     "descriptors": (
         "descriptors",
-        lambda limits: say(
-            "{open_files} files may be open at a time: close them.", open_files=limits.open_files
-        ),
+        lambda limits: say("files-may-open-at-time-close-them", open_files=limits.open_files),
     ),
     "no_compiler": (
         "no_compiler",
-        lambda _: say(
-            "TVM needs a C compiler to link a library, and this machine has none. Running a "
-            "module does not need it: use relax.VirtualMachine(executable, tvm.cpu())."
-        ),
+        lambda _: say("tvm-needs-c-compiler-link-library"),
     ),
     "network": (
         "network",
-        lambda _: say(
-            "There is no network while a notebook is graded: use the files and"
-            " packages that come with the assignment."
-        ),
+        lambda _: say("there-no-network-while-notebook-graded-use"),
     ),
 }
 """What a report calls an error that comes from a limit, and what to do about it."""
@@ -77,18 +59,10 @@ _PACKAGES = frozenset({
 """Packages that notebooks import; any other name may be a file of the student's own."""
 
 _ELSEWHERE: Mapping[ErrorKind, Text] = {
-    "missing_script": say(
-        "One file is graded, and `{name}` is not in it: put its code into the notebook."
-    ),
-    "lacks_arguments": say(
-        "The program asks for arguments on its command line, and is graded without any: give each"
-        " one a default."
-    ),
-    "type_parameters": say(
-        "Write a parenthesis behind the function's name. Symbols in brackets, `def main[n](x)`,"
-        ' need Python 3.12: write each as a text, R.Tensor(("n", 8), "float32").'
-    ),
-    "exits": say("Remove sys.exit() here: what comes after it in this cell was not run."),
+    "missing_script": say("one-file-graded-and-not-in-put"),
+    "lacks_arguments": say("program-asks-for-arguments-on-command-line"),
+    "type_parameters": say("write-parenthesis-behind-functions-name-symbols"),
+    "exits": say("remove-sys-exit-here-what-comes-after"),
 }
 """What to do about what a notebook or a script has elsewhere, and not where it is graded."""
 
@@ -133,8 +107,7 @@ def advice_for(
     if not given.files or known.kind != "not_found":
         return "error", NOTHING
     return "given_files", say(
-        "The assignment's given values are in the notebook's working folder: {files}.",
-        files=given.shown,
+        "assignments-given-values-in-notebooks-working-folder", files=given.shown
     )
 
 
@@ -142,15 +115,8 @@ def _advice_on_package(name: str) -> Text:
     """Return what to do about a module that is not there: a package, or a file of one's own."""
     first = name.partition(".")[0]
     if first in _PACKAGES:
-        return say(
-            "This package is not installed where notebooks are graded. Use it only for "
-            "display, in cells of its own: the other imports of this cell were run."
-        )
-    return say(
-        "One file is graded: if `{name}` is a file of yours, put its code into the notebook. If it"
-        " is a package, do without it: notebooks are graded with the course's packages only.",
-        name=first,
-    )
+        return say("this-package-not-installed-where-notebooks-graded")
+    return say("one-file-graded-if-file-yours-put", name=first)
 
 
 def advice_on_import(known: KnownError, preamble: str) -> Text:

@@ -25,8 +25,7 @@ def _advice(found: LoopVariable) -> Text:
     block, function, name = map(shown, (found.block, found.function, found.name))
     if found.axis:
         return say(
-            "In block {block} of {function}, write {axis} in place of {name}: {name} is the loop's"
-            " variable, and {axis} the axis that the block has for it.",
+            "in-block-write-in-place-loops-variable",
             block=block,
             function=function,
             name=name,
@@ -35,8 +34,7 @@ def _advice(found: LoopVariable) -> Text:
     axis = f"v{found.name}"
     declared = f"{axis} = T.axis.{found.kind}({found.extent}, {found.name})"
     return say(
-        "In block {block} of {function}, {name} is a loop's variable, and the block has no axis for"
-        " it: declare {declared}, and write {axis} in place of {name}.",
+        "in-block-loops-variable-and-block-has",
         block=block,
         function=function,
         name=name,

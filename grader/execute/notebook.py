@@ -168,9 +168,7 @@ class _Run:
     async def all_cells(self, progress: Progress) -> None:
         count = len(self.cells)
         for number, (index, cell) in enumerate(self.cells, start=1):
-            progress.step(
-                number - 1, count, say("cell {number} of {count}", number=number, count=count)
-            )
+            progress.step(number - 1, count, say("cell-number-count", number=number, count=count))
             self.begun = number
             stop = await self._cell(number, index, cell)
             if stop is not None and stop.kind in _MACHINE_MATTERS:

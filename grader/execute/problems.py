@@ -133,7 +133,7 @@ def _place_in_file(traceback: object) -> Text:
     found = [_OWN_FILE.match(_text(frame)[:_FRAME_LENGTH]) for frame in last]
     if not found or found[0] is None:
         return NOTHING
-    return say("Look at line {line} of `{file}`.", line=int(found[0][2]), file=found[0][1])
+    return say("look-at-line", line=int(found[0][2]), file=found[0][1])
 
 
 def _text(value: object) -> str:

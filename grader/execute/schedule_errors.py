@@ -14,87 +14,68 @@ from grader.language import NOTHING, Text, join, say
 _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
     "step_on_reduction": (
         ("block",),
-        say("The loop belongs to a reduction axis of block {block}."),
-        say(
-            "Only a loop of spatial axes can be vectorized, bound or run in parallel: choose one,"
-            " and split it first if it is long."
-        ),
+        say("loop-belongs-reduction-axis-block"),
+        say("only-loop-spatial-axes-can-vectorized-bound"),
     ),
     "step_without_block": (
         ("block",),
-        say("The function has no block {block}."),
-        say("Print the names of its blocks with sch.show(), and give one of them to get_sblock."),
+        say("function-has-no-block"),
+        say("print-names-blocks-with-sch-show"),
     ),
     "step_inlines_sum": (
         ("block",),
-        say("Block {block} is a reduction, and reductions cannot be inlined."),
-        say(
-            "Inline only blocks that compute each element in one step, such as padding, a bias or"
-            " a ReLU."
-        ),
+        say("block-reduction-and-reductions-cannot-inlined"),
+        say("inline-only-blocks-that-compute-each-element"),
     ),
     "step_names_loop_twice": (
         ("loop",),
-        say("Loop {loop} is named twice."),
-        say("Name each loop once."),
+        say("loop-named-twice"),
+        say("name-each-loop-once"),
     ),
     "step_factors_too_small": (
         ("loop",),
-        say("The product of the factors is less than the extent of loop {loop}."),
-        say("Write None for one of the factors: TVM computes it from the extent."),
+        say("product-factors-less-than-extent-loop"),
+        say("write-none-for-one-factors-tvm-computes"),
     ),
     "step_loops_apart": (
         ("outer", "inner"),
-        say("Loop {inner} does not stand directly inside loop {outer}."),
-        say("Only neighbouring loops can be fused: reorder them first, then fuse outer and inner."),
+        say("loop-does-not-stand-directly-inside-loop"),
+        say("only-neighbouring-loops-can-fused-reorder-them"),
     ),
     "step_not_a_sum": (
         ("block",),
-        say("Block {block} has no T.init(): it is no reduction, or was decomposed already."),
-        say(
-            "Call decompose_reduction once, for the block of the sum, after the steps that move or"
-            " split its loops."
-        ),
+        say("block-has-no-t-init-no-reduction"),
+        say("call-decompose-reduction-once-for-block-sum"),
     ),
     "step_on_half_a_sum": (
         ("block",),
-        say(
-            "Block {block} is neither a complete block nor a reduction block. decompose_reduction"
-            " makes such blocks: one begins the sum, the other only adds to it."
-        ),
-        say("If decompose_reduction stands above this line, call it behind this line."),
+        say("block-neither-complete-block-nor-reduction-block"),
+        say("if-decompose-reduction-stands-above-this-line"),
     ),
     "step_moves_output": (
         ("block",),
-        say("Block {block} writes an output of the function."),
-        say(
-            "Inline or move another block: compute_inline and compute_at are for blocks that a"
-            " later block reads. reverse_compute_inline and reverse_compute_at are for blocks that"
-            " read an earlier one."
-        ),
+        say("block-writes-output-function"),
+        say("inline-or-move-another-block-compute-inline"),
     ),
     "step_decomposes_inside": (
         ("loop", "block"),
-        say("A reduction loop of block {block} stands outside loop {loop}."),
-        say("Give decompose_reduction the outermost of the reduction loops, or one outside them."),
+        say("reduction-loop-block-stands-outside-loop"),
+        say("give-decompose-reduction-outermost-reduction-loops"),
     ),
     "step_loops_not_nested": (
         (),
-        say("The loops do not stand inside one another."),
-        say("Reorder only loops of one block: get them anew with sch.get_loops(block)."),
+        say("loops-do-not-stand-inside-one-another"),
+        say("reorder-only-loops-one-block-get-them"),
     ),
     "step_on_gone": (
         ("what",),
-        say("This variable refers to a {what} that an earlier step has replaced."),
-        say(
-            "Use the loops that split, fuse or loop_partition return, or read them anew:"
-            " sch.get_loops(sch.get_sblock(name))."
-        ),
+        say("this-variable-refers-that-earlier-step-has"),
+        say("use-loops-that-split-fuse-or-loop"),
     ),
     "step_blocks_outside": (
         ("block",),
-        say("Block {block}, which uses the same buffer, does not stand inside that loop."),
-        say("Choose a loop that block stands in, or move that block first."),
+        say("block-which-uses-same-buffer-does"),
+        say("choose-loop-that-block-stands"),
     ),
 }
 """Names of what the error names, why TVM refuses, what to do."""

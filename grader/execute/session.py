@@ -26,8 +26,8 @@ _MESSAGE_EXCESS = 2**20
 def _start_failure(process: Process) -> SandboxError:
     lines = process.standard_error.strip().splitlines() or [f"exit status {process.poll()}"]
     return SandboxError(
-        say("The notebook's kernel ended before it was ready: {lines}", lines=str(lines[-1])),
-        say("Run `grader doctor`: the packages may not fit together."),
+        say("notebooks-kernel-ended-before-ready", lines=str(lines[-1])),
+        say("run-grader-doctor-packages-may-not-fit"),
     )
 
 
@@ -88,11 +88,8 @@ class KernelSession:
         except asyncio.TimeoutError:
             await self._close()
             raise SandboxError(
-                say(
-                    "The notebook's kernel did not start within {start_seconds:g} seconds.",
-                    start_seconds=_START_SECONDS,
-                ),
-                say("Try again when the machine is less busy."),
+                say("notebooks-kernel-did-not-start-within-seconds", start_seconds=_START_SECONDS),
+                say("try-again-when-machine-less-busy"),
             ) from None
         except BaseException:
             await self._close()

@@ -17,10 +17,7 @@ from grader.messages import LoopVariable, NoteKind
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""
 
-CAPTURE_DAMAGE = say(
-    "The notebook wrote its own data where the grader expects modules. Only earlier modules "
-    "are graded."
-)
+CAPTURE_DAMAGE = say("notebook-wrote-own-data-where-grader-expects")
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -38,25 +35,11 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 _NOTES: dict[NoteKind, Text] = {
-    "cut": say(
-        "Output was cut (cell {cells}): a cell keeps {output_mb:g} MB, all cells together "
-        "{all_mb:g} MB. This costs no points."
-    ),
-    "asked": say(
-        "The notebook asked for input (cell {cells}). Nobody answers while it is graded: it "
-        "got an empty line."
-    ),
-    "restarted": say(
-        "The notebook asked to restart its kernel (cell {cells}). It continued in the same one."
-    ),
-    "loop_variable": say(
-        "A block uses a loop variable where it needs an axis (cell {cells}). Current TVM "
-        "refuses this; it was run as earlier versions did, and graded on its result."
-    ),
-    "drawn": say(
-        "The notebook asked for a window or widget (cell {cells}). It was drawn into the "
-        "notebook instead."
-    ),
+    "cut": say("output-cut-cell-cell-keeps-mb-all"),
+    "asked": say("notebook-asked-for-input-cell-nobody-answers"),
+    "restarted": say("notebook-asked-restart-kernel-cell-continued"),
+    "loop_variable": say("block-uses-loop-variable-where-needs-axis"),
+    "drawn": say("notebook-asked-for-window-or-widget-cell"),
 }
 
 _CELLS_NAMED = 5
@@ -94,117 +77,77 @@ _Told = tuple[Text, Text]
 
 _STOPS: Mapping[str, _Told] = {
     "cell_time": (
-        say(
-            "Cell {cell} ran longer than {cell_seconds:g} seconds and was stopped.",
-        ),
-        say("Look for an endless loop, or let it work on less data."),
+        say("cell-ran-longer-than-seconds-and-stopped"),
+        say("look-for-endless-loop-or-let-work"),
     ),
     "notebook_time": (
-        say(
-            "The notebook ran longer than {notebook_seconds:g} seconds and was"
-            " stopped in cell {cell}.",
-        ),
-        say("Shorten or remove the slowest cells."),
+        say("notebook-ran-longer-than-seconds-and-stopped"),
+        say("shorten-or-remove-slowest-cells"),
     ),
     "output": (
-        say(
-            "The notebook was stopped in cell {cell}, because it printed too"
-            " much: {output_mb:g} MB are allowed for a cell, {all_mb:g} MB for"
-            " all cells together.",
-        ),
-        say("Print less, for example only the first few values."),
+        say("notebook-stopped-in-cell-because-printed-too"),
+        say("print-less-for-example-only-first-few"),
     ),
     "other": (
-        say(
-            "Cell {cell} sent something that is not a Jupyter message, and the"
-            " notebook was stopped.",
-        ),
-        say("Do not use the kernel's own connection."),
+        say("cell-sent-something-that-not-jupyter-message"),
+        say("do-not-use-kernels-own-connection"),
     ),
 }
 
 _EXCESSES: Mapping[Cause, _Told] = {
     "memory": (
-        say(
-            "Cell {cell} used more than {memory_mb} MB of memory, and the notebook was stopped.",
-        ),
-        say("Use smaller arrays, or delete those that you no longer need."),
+        say("cell-used-more-than-mb-memory"),
+        say("use-smaller-arrays-or-delete-those"),
     ),
     "files": (
-        say(
-            "Cell {cell} created more than {files} files, and the notebook was stopped.",
-        ),
-        say("Write fewer files, or delete those that you no longer need."),
+        say("cell-created-more-than-files-and-notebook"),
+        say("write-fewer-files-or-delete-those"),
     ),
     "disk": (
-        say(
-            "Cell {cell} wrote more than {scratch_mb} MB of files, and the notebook was stopped.",
-        ),
-        say("Write less, or delete what you no longer need."),
+        say("cell-wrote-more-than-mb-files"),
+        say("write-less-or-delete-what-you"),
     ),
     "descriptors": (
-        say(
-            "Cell {cell} had more files open than the {descriptors} allowed for all processes"
-            " together, and the notebook was stopped.",
-        ),
-        say("Close files, pipes and sockets, or start fewer processes."),
+        say("cell-had-more-files-open-than-allowed"),
+        say("close-files-pipes-and-sockets-or-start"),
     ),
     "machine": (
-        say(
-            "Cell {cell} took nearly all the memory that the machine had left, and the"
-            " notebook was stopped.",
-        ),
-        say("Use smaller arrays, or delete those that you no longer need."),
+        say("cell-took-nearly-all-memory-that-machine"),
+        say("use-smaller-arrays-or-delete-those"),
     ),
     "processes": (
-        say(
-            "Cell {cell} started more than {processes} processes and threads,"
-            " and the notebook was stopped.",
-        ),
-        say("Start fewer, and wait for their end."),
+        say("cell-started-more-than-processes-and-threads"),
+        say("start-fewer-and-wait-for-their-end"),
     ),
 }
 
 _DEATHS: Mapping[int, _Told] = {
     128 + signal.SIGSEGV: (
-        say("Cell {cell} ended the Python process with a segmentation fault."),
-        say("Look for an index out of range, or a missing function, in code that TVM compiled."),
+        say("cell-ended-python-process-with-segmentation-fault"),
+        say("look-for-index-out-range-or-missing"),
     ),
     128 + signal.SIGILL: (
-        say(
-            "Cell {cell} ended the Python process: it used an instruction that this processor"
-            " does not have.",
-        ),
-        say(
-            'Compile for tvm.target.Target.from_device("cpu") or for "llvm", without the name'
-            " of a processor (mcpu)."
-        ),
+        say("cell-ended-python-process-used-instruction"),
+        say("compile-for-tvm-target-from-device-cpu"),
     ),
     128 + signal.SIGKILL: (
-        say(
-            "Cell {cell} ended the Python process: it was killed, most likely for using too "
-            "much memory.",
-        ),
-        say("Use smaller arrays, or delete those that you no longer need."),
+        say("cell-ended-python-process-killed-most-likely"),
+        say("use-smaller-arrays-or-delete-those"),
     ),
     128 + signal.SIGABRT: (
-        say(
-            "Cell {cell} ended the Python process: a library gave up, often for want of memory.",
-        ),
-        say("Run the cell on your own machine and read what is printed in the terminal."),
+        say("cell-ended-python-process-library-gave-up"),
+        say("run-cell-on-your-own-machine"),
     ),
     128 + signal.SIGXCPU: (
-        say(
-            "Cell {cell} ended the Python process, because it used too much processor time.",
-        ),
-        say("Look for an endless loop."),
+        say("cell-ended-python-process-because-used-too"),
+        say("look-for-endless-loop"),
     ),
 }
 """By the exit status of Python's process."""
 
 _ENDED: _Told = (
-    say("Cell {cell} ended the Python process (exit status {status})."),
-    say("Remove exit(), quit() and os._exit()."),
+    say("cell-ended-python-process-exit-status"),
+    say("remove-exit-quit-and-os-exit"),
 )
 
 
@@ -236,5 +179,5 @@ def _left_out(cell: int, cells: int) -> Text:
     if cell == cells:
         return NOTHING
     if cell + 1 == cells:
-        return say("Cell {cells} was not run.", cells=cells)
-    return say("Cells {first} to {cells} were not run.", first=cell + 1, cells=cells)
+        return say("cell-not-run", cells=cells)
+    return say("cells-not-run", first=cell + 1, cells=cells)

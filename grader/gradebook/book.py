@@ -44,7 +44,7 @@ class OvertakenError(GraderError):
     """Raised when somebody else has marked meanwhile; `entry` is what counts now, if one does."""
 
     def __init__(self, entry: Adjustment | None) -> None:
-        super().__init__(say("Somebody else has marked this in the meantime."))
+        super().__init__(say("somebody-else-has-marked-this-in-meantime"))
         self.entry = entry
 
 
@@ -337,13 +337,13 @@ class Gradebook:
             undone = sa.select(table.c.id).where(table.c.takes_back == adjustment)
             if found is None or found.takes_back is not None:
                 raise UsageError(
-                    say("There is no adjustment {adjustment}.", adjustment=adjustment),
-                    say("See: grader grades show STUDENT"),
+                    say("there-no-adjustment", adjustment=adjustment),
+                    say("see-grader-grades-show-student"),
                 )
             if connection.execute(undone).first() is not None:
                 raise UsageError(
-                    say("Adjustment {adjustment} has already been undone.", adjustment=adjustment),
-                    say("See: grader grades show STUDENT"),
+                    say("adjustment-has-already-been-undone", adjustment=adjustment),
+                    say("see-grader-grades-show-student"),
                 )
             row = {"attempt": found.attempt, "part": found.part, "points": None, "factor": None}
             return rows.insert(connection, table, {**row, **told, "takes_back": adjustment})
@@ -412,14 +412,13 @@ class Gradebook:
             found = connection.execute(sa.select(table).where(table.c.id == objection)).first()
             if found is None:
                 raise UsageError(
-                    say("There is no objection {number}.", number=objection),
-                    say("See: grader objections list"),
+                    say("there-no-objection", number=objection), say("see-grader-objections-list")
                 )
             known = sa.select(sa.func.count()).where(replies.c.objection == objection)
             if seen != connection.execute(known).scalar_one():
                 raise UsageError(
-                    say("Somebody else has answered objection {number}.", number=objection),
-                    say("See: grader objections list"),
+                    say("somebody-else-has-answered-objection", number=objection),
+                    say("see-grader-objections-list"),
                 )
             adjustment = None
             if attempt is not None and points is not None:

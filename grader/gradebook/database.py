@@ -43,7 +43,7 @@ _WRITER = 0x67726164
 """The lock of PostgreSQL that whoever writes has: a number that nobody else is likely to use."""
 
 _WRITES = "grader_writes"
-_MAKE = say("Make one: grader course init")
+_MAKE = say("make-one-grader-course-init")
 
 
 class LostError(GradebookError):
@@ -138,8 +138,7 @@ def file_of(url: str) -> Path | None:
         return None
     if not parsed.database or parsed.query:
         raise UsageError(
-            say("{variable} names no file.", variable=VARIABLE),
-            say("Write sqlite:////folder/gradebook.sqlite."),
+            say("names-no-file", variable=VARIABLE), say("write-sqlite-folder-gradebook-sqlite")
         )
     return Path(parsed.database)
 
@@ -158,7 +157,7 @@ def open_database(url: str, *, make: bool = False) -> Database:
     path = file_of(url)
     if path is not None and not path.exists():
         if not make:
-            raise GradebookError(say("There is no gradebook {path}.", path=str(path)), _MAKE)
+            raise GradebookError(say("there-no-gradebook", path=str(path)), _MAKE)
         _make_file(path)
     database = Database(_engine(url), str(path) if path is not None else _without_password(url))
     try:
@@ -207,23 +206,20 @@ def _bring_up_to_date(database: Database, *, make: bool) -> None:
         return
     if foreign:
         raise GradebookError(
-            say("{where} is a database, but not a gradebook.", where=database.where),
-            say("Name another one, or an empty one."),
+            say("database-but-not-gradebook", where=database.where),
+            say("name-another-one-or-empty-one"),
         )
     if version is None and not make:
-        raise GradebookError(
-            say("There is no gradebook in {where} yet.", where=database.where), _MAKE
-        )
+        raise GradebookError(say("there-no-gradebook-in-yet", where=database.where), _MAKE)
     if version is not None and version > NEWEST:
         raise GradebookError(
             say(
-                "The gradebook {where} has version {version}, written by a later grader; this"
-                " one knows {newest}.",
+                "gradebook-has-version-written-by-later-grader",
                 where=database.where,
                 version=version,
                 newest=NEWEST,
             ),
-            say("Use that grader or a later one. Nothing was changed."),
+            say("use-that-grader-or-later-one-nothing"),
         )
     with database.writing() as connection:
         if version_of(connection) != NEWEST:  # somebody else may have been quicker
@@ -238,12 +234,8 @@ def _make_file(path: Path) -> None:
         return
     except OSError as error:
         raise GradebookError(
-            say(
-                "Cannot make the gradebook {path}: {reason}.",
-                path=str(path),
-                reason=str(error.strerror),
-            ),
-            say("The folder must exist, and you must be able to write to it."),
+            say("cannot-make-gradebook", path=str(path), reason=str(error.strerror)),
+            say("folder-must-exist-and-you-must-able"),
         ) from None
     os.close(descriptor)
 
@@ -253,15 +245,15 @@ def _parsed(url: str) -> sa.URL:
         parsed = make_url(url)
     except exc.ArgumentError:
         raise UsageError(
-            say("{variable} is neither a file nor a database URL.", variable=VARIABLE),
-            say("Write a path, or postgresql://NAME:PASSWORD@HOST/DATABASE."),
+            say("neither-file-nor-database-url", variable=VARIABLE),
+            say("write-path-or-postgresql-name-password-host"),
         ) from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise UsageError(
-            say("A gradebook cannot use {driver}.", driver=parsed.drivername),
-            say("SQLite and PostgreSQL are served."),
+            say("gradebook-cannot-use", driver=parsed.drivername),
+            say("sqlite-and-postgresql-served"),
         )
     return parsed
 
@@ -286,8 +278,8 @@ def _engine(url: str) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise GradebookError(
-            say("A gradebook on a server of PostgreSQL needs {package}.", package=str(error.name)),
-            say("pip install 'psycopg[binary]'"),
+            say("gradebook-on-server-postgresql-needs", package=str(error.name)),
+            say("pip-install-psycopg-binary"),
         ) from None
 
 
@@ -325,40 +317,34 @@ def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
     if not isinstance(error.orig, sqlite3.Error) and isinstance(error, exc.OperationalError):
         kind = LostError if error.connection_invalidated else GradebookError
         return kind(
-            say("The gradebook {where} cannot be reached: {error}.", where=where, error=said[0]),
-            say(
-                "Reported work is kept. Check that the server runs and accepts you, and run "
-                "the same command again."
-            ),
+            say("gradebook-cannot-reached", where=where, error=said[0]),
+            say("reported-work-kept-check-that-server-runs"),
         )
     return GradebookError(
-        say("The gradebook {where} refused: {error}.", where=where, error=said[0]),
-        say("Nothing was changed."),
+        say("gradebook-refused", where=where, error=said[0]), say("nothing-changed")
     )
 
 
-_FULL = say("The gradebook {where} cannot be written: the disk is full or fails.")
-_MAKE_ROOM = say("Free some space there, and run the same command again: finished work is kept.")
+_FULL = say("gradebook-cannot-written-disk-full-or-fails")
+_MAKE_ROOM = say("free-some-space-there-and-run-same")
 _NO_ROOM = "53100"
 """What PostgreSQL calls a full disk."""
 
 _REASONS = (
     (
         ("not a database", "malformed", "file is encrypted"),
-        say("The gradebook {where} is damaged."),
-        say(
-            "Replace it with a copy. To recover what is readable: sqlite3 gradebook.sqlite .recover"
-        ),
+        say("gradebook-damaged"),
+        say("replace-with-copy-recover-what-readable-sqlite3"),
     ),
     (
         ("locked",),
-        say("Another process has been writing the gradebook {where} for a minute."),
-        say("Wait until the other command ends, and run this one again. Nothing was changed."),
+        say("another-process-has-been-writing-gradebook"),
+        say("wait-until-other-command-ends-and-run"),
     ),
     (("disk is full", "disk I/O"), _FULL, _MAKE_ROOM),
     (
         ("readonly", "unable to open"),
-        say("You cannot read or write the gradebook {where}."),
-        say("Check the permissions of the file and of its folder."),
+        say("you-cannot-read-or-write-gradebook"),
+        say("check-permissions-file-and-folder"),
     ),
 )

@@ -68,36 +68,20 @@ def _told_entry(entry: Adjustment) -> dict[str, str | Text]:
 
 def idle_line(entry: Adjustment) -> Text:
     """Return what is said of an adjustment of a part that is not in the grading."""
-    return say(
-        "There is no part {part} in this grading, so adjustment {number} by {who}, {time}, "
-        "has no effect: {reason}",
-        **_told_entry(entry),
-    )
+    return say("there-no-part-in-this-grading", **_told_entry(entry))
 
 
 def adjustment_line(entry: Adjustment, points: Decimal) -> Text:
     """Return what is said of an adjustment, and of the points that its part, or all, have then."""
     told = {**_told_entry(entry), "points": show(points)}
     if entry.marking is not None:
-        return say(
-            "Part {part} is marked {points}: adjustment {number} by {who}, {time}: {reason}",
-            **told,
-        )
+        return say("part-marked-adjustment", **told)
     if entry.factor is not None:
         told["factor"] = format(entry.factor.normalize(), "f")
         if entry.part:
-            return say(
-                "Part {part} times {factor} is {points}: adjustment {number} by {who}, {time}:"
-                " {reason}",
-                **told,
-            )
-        return say(
-            "All times {factor} is {points}: adjustment {number} by {who}, {time}: {reason}", **told
-        )
+            return say("part-times-adjustment", **told)
+        return say("all-times-adjustment", **told)
     told["change"] = signed(entry.points or NONE)
     if entry.part:
-        return say(
-            "Part {part} {change} is {points}: adjustment {number} by {who}, {time}: {reason}",
-            **told,
-        )
-    return say("All {change} is {points}: adjustment {number} by {who}, {time}: {reason}", **told)
+        return say("part-adjustment-by", **told)
+    return say("all-adjustment-by", **told)

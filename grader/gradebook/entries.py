@@ -74,12 +74,10 @@ class Marking(Value, frozen=True):
     def reason(self) -> Text:
         """The items with their points, and the comment."""
         items = (
-            say(
-                "{item} ({points})", item=foreign(each.text, each.texts), points=signed(each.points)
-            )
+            say("item-points", item=foreign(each.text, each.texts), points=signed(each.points))
             for each in self.items
         )
-        said = in_clauses(items) if self.items else say("no rubric item")
+        said = in_clauses(items) if self.items else say("no-rubric-item")
         return in_clauses((said, foreign(self.comment))) if self.comment else said
 
 
@@ -234,19 +232,13 @@ def find_student(students: Sequence[Student], word: str) -> Student:
         if found and wanted:
             named = in_a_row(each.login for each in found[:_TOLD])
             if len(found) > _TOLD:
-                named = say("{named} and {more} more", named=named, more=len(found) - _TOLD)
+                named = say("named-and-more", named=named, more=len(found) - _TOLD)
             raise UsageError(
-                say(
-                    "{count} students match {word}: {named}.",
-                    count=len(found),
-                    word=repr(word),
-                    named=named,
-                ),
-                say("Name one by the roster's id."),
+                say("students-match", count=len(found), word=repr(word), named=named),
+                say("name-one-by-rosters-id"),
             )
     raise UsageError(
-        say("Nobody in the roster has the id, e-mail or name {word}.", word=repr(word)),
-        say("See: grader grades list"),
+        say("nobody-in-roster-has-id-e-mail", word=repr(word)), say("see-grader-grades-list")
     )
 
 
@@ -292,13 +284,13 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
         if before[0] != number:
             raise UsageError(
                 say(
-                    "Lines {first} and {number} of {name} both are {login}.",
+                    "lines-and-both",
                     first=before[0],
                     number=number,
                     name=path.name,
                     login=entry.login,
                 ),
-                say("Each student has one line: remove one, or give them different ids."),
+                say("each-student-has-one-line-remove-one"),
             )
     return tuple(entry for _, entry in found.values())
 
@@ -358,12 +350,8 @@ def _columns(path: Path, header: Sequence[str]) -> dict[str, int]:
     if _LOGIN not in found:
         seen = in_a_row(header[:_TOLD])
         raise UsageError(
-            say(
-                "No column of {name} identifies students: its columns are {seen}.",
-                name=path.name,
-                seen=seen,
-            ),
-            say("It needs a column called login, username, student id, id or email."),
+            say("no-column-identifies-students-columns", name=path.name, seen=seen),
+            say("needs-column-called-login-username-student-id"),
         )
     return found
 
@@ -396,12 +384,8 @@ def _entry(
         return None
     if not login:
         raise UsageError(
-            say(
-                "Line {number} of {name} does not identify a student.",
-                number=number,
-                name=path.name,
-            ),
-            say("Fill in {column}, or remove the line.", column=header[columns[_LOGIN]]),
+            say("line-does-not-identify-student", number=number, name=path.name),
+            say("fill-in-or-remove-line", column=header[columns[_LOGIN]]),
         )
     names = told.pop("first", ""), told.pop("last", "")
     if any(names):

@@ -146,19 +146,15 @@ def derive(account: Account, free_days: int = 0) -> Grade:
     totals = [_total(account, each, free_days) for each in account.attempts if each.gradings]
     listed = tuple(_attempt_line(each, totals) for each in account.attempts)
     if not totals:
-        lines = (*heads, *listed, say("There is no grade: nothing has been graded."))
+        lines = (*heads, *listed, say("there-no-grade-nothing-has-been-graded"))
         return Grade(None, account.rules.points, None, IN_TIME, True, (), lines)
     candidates = ending([each.attempt for each in totals], account.rules.counts)
     compared, others = _comparable([each for each in totals if each.attempt in candidates])
     chosen = max(compared, key=lambda each: each.points)
     possible = chosen.possible
-    end = say("The grade: {points} of {possible}.", **_of(chosen.points, possible))
+    end = say("grade", **_of(chosen.points, possible))
     if chosen.open:
-        end = say(
-            "The grade: {points} of {possible}, {open} not marked yet.",
-            **_of(chosen.points, possible),
-            open=show(chosen.open),
-        )
+        end = say("grade-not-marked-yet", **_of(chosen.points, possible), open=show(chosen.open))
     why = _choice_line(chosen, len(totals), len(compared), account.rules.counts)
     return Grade(
         chosen.points,
@@ -214,7 +210,7 @@ def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
     exact = max(reached - lost, NONE)
     points = rounded(exact)
     if points != exact:
-        lines.append(say("Rounded to {points} points.", points=show(points)))
+        lines.append(say("rounded-points", points=show(points)))
     return _Total(attempt, points, grading, late, parts, tuple(filter(None, lines)))
 
 
@@ -279,33 +275,28 @@ def _told_span(span: timedelta) -> Text:
     minutes = -(-span // timedelta(minutes=1))
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
     if days:
-        return say("{days} d {hours} h", days=days, hours=hours)
+        return say("d-h", days=days, hours=hours)
     if hours:
-        return say("{hours} h {minutes} min", hours=hours, minutes=rest)
-    return say("{minutes} min", minutes=rest)
+        return say("h-min", hours=hours, minutes=rest)
+    return say("min", minutes=rest)
 
 
 def _due_line(account: Account) -> Text:
     rules = account.rules
     if rules.due is None:
-        return say("{assignment} has no due date.", assignment=rules.slug)
-    return say("{assignment} is due {time}.", assignment=rules.slug, time=told_time(rules.due))
+        return say("has-no-due-date", assignment=rules.slug)
+    return say("due-sentence", assignment=rules.slug, time=told_time(rules.due))
 
 
 def _extension_line(account: Account) -> Text:
     held = account.extension
     if held is None or held.due is None or held.due != account.due:
         return NOTHING
-    return say(
-        "Extended until {time}, by {who}: {reason}",
-        time=told_time(held.due),
-        who=held.who,
-        reason=held.reason,
-    )
+    return say("extended-until-by", time=told_time(held.due), who=held.who, reason=held.reason)
 
 
 def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
-    when = say("at a time that is not known")
+    when = say("at-time-that-not-known")
     if attempt.handed_in is not None:
         when = foreign(told_time(attempt.handed_in))
     named: dict[str, str | int | Text] = {
@@ -316,58 +307,40 @@ def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
     for each in totals:
         if each.attempt == attempt:
             points = _of(each.points, each.possible)
-            return say(
-                "Attempt {number}, {file}, handed in {time}: {points} of {possible}.",
-                **named,
-                **points,
-            )
-    return say("Attempt {number}, {file}, handed in {time}: not graded.", **named)
+            return say("attempt-handed-in-sentence", **named, **points)
+    return say("attempt-handed-in-not-graded", **named)
 
 
 def _other_rubric_line(other: _Total) -> Text:
-    return say(
-        "Attempt {number} was graded by another rubric and is not compared: grader regrade "
-        "--changed recomputes it.",
-        number=other.attempt.number,
-    )
+    return say("attempt-graded-by-another-rubric", number=other.attempt.number)
 
 
 def _choice_line(chosen: _Total, count: int, compared: int, counts: Counting) -> Text:
     number = chosen.attempt.number
     if count == 1:
-        return say("Attempt {number} counts: no other attempt is graded.", number=number)
+        return say("attempt-counts-no-other-attempt-graded", number=number)
     if counts == "best":
-        return say("Attempt {number} counts: the best of {count}.", number=number, count=compared)
+        return say("attempt-counts-best", number=number, count=compared)
     if compared > 1:
-        return say(
-            "Attempt {number} counts: the best of {count} that were handed in together.",
-            number=number,
-            count=compared,
-        )
+        return say("attempt-counts-best-that-handed-in-together", number=number, count=compared)
     if counts == "first":
-        return say("Attempt {number} counts: the first of {count}.", number=number, count=count)
-    return say("Attempt {number} counts: the last of {count}.", number=number, count=count)
+        return say("attempt-counts-first", number=number, count=count)
+    return say("attempt-counts-last", number=number, count=count)
 
 
 def _grading_line(grading: Grading) -> Text:
     told = {"time": told_time(grading.graded), "version": grading.grader}
     told |= _of(grading.score, grading.max_score)
     if grading.settled:
-        return say("Graded {time} by grader {version}: {points} of {possible}.", **told)
-    return say(
-        "Graded {time} by grader {version}: {points} of {possible} so far; the machine "
-        "prevented a check, so grade it again.",
-        **told,
-    )
+        return say("graded-by-grader", **told)
+    return say("graded-by-grader-so-far-machine-prevented", **told)
 
 
 def _part_line(part: PartPoints) -> Text:
     points = _of(part.score, part.max_score)
     if part.open and not part.max_score:
-        return say(
-            "Part {part}: {open} points are given by hand.", part=part.id, open=show(part.open)
-        )
-    return say("Part {part}: {points} of {possible}.", part=part.id, **points)
+        return say("part-points-given-by-hand", part=part.id, open=show(part.open))
+    return say("part-sentence", part=part.id, **points)
 
 
 def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal) -> Text:
@@ -375,31 +348,24 @@ def _late_line(account: Account, attempt: Attempt, late: Lateness, lost: Decimal
     if account.due is None:
         return NOTHING
     if attempt.handed_in is None and attempt.told_late:
-        return say(
-            "The LMS calls it late without saying by how much, so nothing is lost yet: give "
-            "its time of submission with grader batch --handed-in TIME."
-        )
+        return say("lms-calls-late-without-saying-by-how")
     if attempt.handed_in is None:
-        return say("Its time of submission is unknown, so it counts as on time.")
+        return say("time-submission-unknown-so-counts")
     if not late.late_by:
-        return say("Handed in on time.")
+        return say("handed-in-on-time")
     told = {"span": _told_span(late.late_by)}
     if policy is None:
-        return say("Submitted {span} late; the assignment sets no penalty.", **told)
+        return say("submitted-late-assignment-sets-no-penalty", **told)
     if late.is_closed:
-        return say(
-            "Submitted {span} late, after closing: all {lost} points are lost.",
-            **told,
-            lost=show(lost),
-        )
+        return say("submitted-late-after-closing-all-points-lost", **told, lost=show(lost))
     used = NOTHING
     if late.free_days:
-        used = say("Free days used: {days}.", days=late.free_days)
+        used = say("free-days-used", days=late.free_days)
     if not late.units:
-        within = say("Submitted {span} late, without penalty.", **told)
+        within = say("submitted-late-without-penalty", **told)
         return join(within, used)
     cost = say(
-        "Handed in {span} late: {percent} % are lost, {lost} points.",
+        "handed-in-late-lost-points",
         **told,
         percent=format(late.percent.normalize(), "f"),
         lost=show(lost),

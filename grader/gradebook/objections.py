@@ -74,11 +74,10 @@ def checked_text(text: str) -> str:
     """Return a text without blanks around it. Raises UsageError where nothing is left, or much."""
     found = text.strip()
     if not found:
-        raise UsageError(say("The text is empty."), say("Write what was asked or answered."))
+        raise UsageError(say("text-empty"), say("write-what-asked-or-answered"))
     if len(found) > LONGEST:
         raise UsageError(
-            say("The text has {count} characters.", count=len(found)),
-            say("Shorten it to {most} characters.", most=LONGEST),
+            say("text-has-characters", count=len(found)), say("shorten-characters", most=LONGEST)
         )
     return found
 
@@ -87,8 +86,7 @@ def checked_part(part: str, slug: str, parts: tuple[str, ...]) -> str:
     """Return a part of an assignment, or nothing for the whole. Raises UsageError."""
     if part and part not in parts:
         raise UsageError(
-            say("{slug} has no part {part}.", slug=slug, part=repr(part)),
-            say("It has {parts}.", parts=", ".join(parts)),
+            say("has-no-part", slug=slug, part=repr(part)), say("has-parts", parts=", ".join(parts))
         )
     return part
 
@@ -102,13 +100,11 @@ def objection_lines(
     for each in objections:
         asked = {"number": str(each.id), "time": told_time(each.recorded), "text": each.text}
         if each.part:
-            lines.append(
-                say("Objection {number}, part {part}, {time}: {text}", **asked, part=each.part)
-            )
+            lines.append(say("objection-part", **asked, part=each.part))
         else:
-            lines.append(say("Objection {number}, {time}: {text}", **asked))
+            lines.append(say("objection", **asked))
         if not each.replies:
-            lines.append(say("It has not been answered yet."))
+            lines.append(say("has-not-been-answered-yet"))
         lines += [_reply_line(reply, changes) for reply in each.replies]
     return tuple(lines)
 
@@ -117,8 +113,8 @@ def _reply_line(reply: Reply, changes: dict[int, Adjustment]) -> Text:
     told = {"who": reply.who, "time": told_time(reply.recorded), "text": reply.text}
     points = _points(reply, changes)
     if points is None:
-        return say("Answered by {who}, {time}: {text}", **told)
-    return say("Answered by {who}, {time}, {points} points: {text}", **told, points=signed(points))
+        return say("answered-by", **told)
+    return say("answered-by-points", **told, points=signed(points))
 
 
 def _points(reply: Reply, changes: dict[int, Adjustment]) -> Decimal | None:

@@ -133,8 +133,7 @@ def assignment_id(connection: Connection, slug: str) -> int:
         slugs = [each.slug for each in read_rules(connection).values()]
         known = in_a_row(slugs) if slugs else say("none")
         raise UsageError(
-            say("The gradebook has no assignment {slug}.", slug=repr(slug)),
-            say("Known: {known}.", known=known),
+            say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
         )
     return int(found)
 

@@ -21,64 +21,52 @@ from grader.report import CheckCode
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     "function": (
-        say("The notebook defines no function called {entry}."),
-        say("Define {entry}() so that it returns the IRModule. If a cell failed, mend that first."),
+        say("notebook-defines-no-function-called"),
+        say("define-so-that-returns-irmodule-if-cell"),
     ),
     "module": (
-        say("The notebook has no module called {entry}."),
-        say("Assign the IRModule (or the PrimFunc) to {entry}. If a cell failed, fix that first."),
+        say("notebook-has-no-module-called"),
+        say("assign-irmodule-or-primfunc-if-cell-failed"),
     ),
     "schedule": (
-        say("No schedule was found in the notebook."),
-        say("Make one with {entry} = tvm.s_tir.Schedule(...) of your unscheduled module."),
+        say("no-schedule-found-in-notebook"),
+        say("make-one-with-tvm-s-tir-schedule"),
     ),
     "space": (
-        say("The notebook has no space of schedules called {entry}."),
-        say(
-            "Define {entry}(sch) so that it schedules what it is given and draws what may be"
-            " chosen, and the module that it is applied to. If a cell failed, mend that first."
-        ),
+        say("notebook-has-no-space-schedules-called"),
+        say("define-sch-so-that-schedules-what-given"),
     ),
     "python": (
-        say("The notebook defines no function called {entry}."),
-        say("Define {entry} as a function of NumPy arrays. If a cell failed, mend that first."),
+        say("notebook-defines-no-function-called"),
+        say("define-as-function-numpy-arrays-if-cell"),
     ),
     "importer": (
-        say("The notebook defines no function called {entry}."),
-        say(
-            "Define {entry}(fx_module, input_shapes) so that it returns the IRModule. If a cell"
-            " failed, mend that first."
-        ),
+        say("notebook-defines-no-function-called"),
+        say("define-fx-module-input-shapes"),
     ),
     "pass": (
-        say("The notebook has no pass called {entry}."),
-        say(
-            "Define {entry} as a pass, or as a function from one IRModule to another. If a "
-            "cell failed, fix that first."
-        ),
+        say("notebook-has-no-pass-called"),
+        say("define-as-pass-or-as-function"),
     ),
 }
 """What is missing, and what to do, by what is looked for."""
 
-_NEEDS = say("{where} takes arguments that the grader cannot know: {told}")
-_NO_ARGUMENTS = say("Define the function without arguments, or give them default values.")
-_SUPPLIED = say(
-    "Define the function without arguments, give them default values, or use names that the "
-    "grader knows: {names}."
-)
+_NEEDS = say("takes-arguments-that-grader-cannot-know")
+_NO_ARGUMENTS = say("define-function-without-arguments-or-give-them")
+_SUPPLIED = say("define-function-without-arguments-give-them-default")
 _FAILURES: dict[str, tuple[Text, Text]] = {
     "not_a_module": (
-        say("{where} returned {told}, not an IRModule."),
-        say("End the function with `return bb.get()`."),
+        say("returned-not-irmodule"),
+        say("end-function-with-return-bb-get"),
     ),
     "needs_arguments": (_NEEDS, _NO_ARGUMENTS),
     "cannot_be_saved": (
-        say("The module that {where} built cannot be saved: {told}"),
-        say("Build it from call_tir, call_dps_packed and constants only."),
+        say("module-that-built-cannot-saved"),
+        say("build-from-call-tir-call-dps-packed"),
     ),
     "extern_not_portable": (
-        say("An external function of {where} cannot be taken over: {told}"),
-        say("Use only NumPy, PyTorch and plain values of the notebook."),
+        say("external-function-cannot-taken-over"),
+        say("use-only-numpy-pytorch-and-plain-values"),
     ),
 }
 """The same for an entry point of which no module came, by the reason that the kernel gave."""
@@ -86,19 +74,19 @@ _FAILURES: dict[str, tuple[Text, Text]] = {
 _OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
     ("importer", "needs_arguments"): (
         _NEEDS,
-        say("Take the traced model and the list of its input shapes, and nothing else."),
+        say("take-traced-model-and-list-input-shapes"),
     ),
     ("pass", "not_a_module"): (
-        say("{where} made {told} of a model, not an IRModule."),
-        say("Return the given module with another `main`."),
+        say("made-model-not-irmodule"),
+        say("return-given-module-with-another-main"),
     ),
     ("space", "not_a_module"): (
-        say("{where} returned {told}, not a Schedule."),
-        say("Change the given Schedule, and return it or nothing."),
+        say("returned-not-schedule"),
+        say("change-given-schedule-and-return-or-nothing"),
     ),
     ("python", "extern_not_portable"): (
-        say("{where} cannot be taken over: {told}"),
-        say("Use only NumPy and plain values of the notebook."),
+        say("cannot-taken-over"),
+        say("use-only-numpy-and-plain-values-notebook"),
     ),
 }
 """What is said in another way of some kinds of entry points."""
@@ -106,16 +94,16 @@ _OTHERWISE: dict[tuple[EntryKind, str], tuple[Text, Text]] = {
 
 _LOST: dict[str, tuple[Text, Text]] = {
     "failed": (
-        say("{name} is missing: cell {cell}, which defines it, ended in {error}: {message}"),
-        say("Fix that cell; then {name} can be graded."),
+        say("missing-cell-which-defines-ended"),
+        say("fix-that-cell-then-can-graded"),
     ),
     "stopped": (
-        say("{name} is missing: cell {cell}, which defines it, was stopped."),
-        say("The notes say why. Build {name} in a cell of its own, before anything slow."),
+        say("missing-cell-which-defines-stopped"),
+        say("notes-say-why-build-in-cell-own"),
     ),
     "not_run": (
-        say("{name} is missing: cell {cell}, which defines it, was not run."),
-        say("The notes say which cell ended the notebook: fix that one."),
+        say("missing-cell-which-defines-not-run"),
+        say("notes-say-which-cell-ended-notebook-fix"),
     ),
 }
 """The same for what stands in a cell that did not run to its end, by that cell's fate."""
@@ -126,7 +114,7 @@ _MADE = re.compile(
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
 
-_REPLACE = say("Replace the stub with your solution.")
+_REPLACE = say("replace-stub-with-your-solution")
 
 _NAMES = 20_000
 """How many names are looked at; a text that binds more is nobody's solution."""
@@ -179,9 +167,7 @@ _STUB = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
 def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
     if cell.fate == "failed" and _STUB.search(cell.source):
         return Problem(
-            say("{where} is not solved yet.", where=_name_in(name, cell.cell)),
-            _REPLACE,
-            code="unsolved",
+            say("not-solved-yet", where=_name_in(name, cell.cell)), _REPLACE, code="unsolved"
         )
     reason, hint = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
@@ -200,24 +186,17 @@ def _explain_failure(
 ) -> Problem:
     where, known = _where(failure), recognise(failure.error_name, failure.message)
     if failure.reason == "raised" and known.kind == "not_implemented":
-        return Problem(
-            say("{where} is not solved yet.", where=where),
-            _REPLACE,
-            code="unsolved",
-        )
+        return Problem(say("not-solved-yet", where=where), _REPLACE, code="unsolved")
     if failure.reason == "raised" and known.kind == "interrupted":
         return Problem(
-            say(
-                "{where} did not return: it was stopped when its cell had no time left.",
-                where=where,
-            ),
-            say("Look for an endless loop in it."),
+            say("did-not-return-stopped-when-cell-had", where=where),
+            say("look-for-endless-loop-sentence"),
             code="time_limit",
         )
     if failure.reason == "raised":
         advice = advice_on_loop_variable(failure.loop_variable)
         cause = advice or _cause(known, preamble, layers)
-        mend = say("Call the function in a cell of its own and fix the first error.")
+        mend = say("call-function-in-cell-own-and-fix")
         return Problem(_raised(failure, where), cause or mend, code="raised")
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
@@ -233,21 +212,19 @@ def _where(failure: CaptureFailure) -> Text:
 
 
 def _name_in(name: str, cell: int) -> Text:
-    return say("{name} (cell {cell})", name=name, cell=cell)
+    return say("cell", name=name, cell=cell)
 
 
 def _raised(failure: CaptureFailure, where: Text) -> Text:
     error, message = failure.error_name, failure.message
     if not message:
         if failure.line is None:
-            return say("{where} raised {error}.", where=where, error=error)
-        return say(
-            "{where} raised {error} at line {line}.", where=where, error=error, line=failure.line
-        )
+            return say("raised-sentence", where=where, error=error)
+        return say("raised-at-line", where=where, error=error, line=failure.line)
     if failure.line is None:
-        return say("{where} raised {error}: {message}", where=where, error=error, message=message)
+        return say("where-raised-error-message", where=where, error=error, message=message)
     return say(
-        "{where} raised {error} at line {line}: {message}",
+        "where-raised-error-at-line-message",
         where=where,
         error=error,
         line=failure.line,

@@ -291,13 +291,7 @@ def _withheld(assignment: Assignment) -> tuple[Text, ...]:
     """Say which points a release of the course cannot give (docs/ci.md)."""
     if not assignment.withheld:
         return ()
-    return (
-        say(
-            "Not graded here: hidden parts, worth {points:g} points. This copy of the course "
-            "does not contain their checks.",
-            points=assignment.withheld,
-        ),
-    )
+    return (say("not-graded-here-hidden-parts-worth-points", points=assignment.withheld),)
 
 
 def _divided(submission: SubmissionFile) -> tuple[Text, ...]:
@@ -305,25 +299,14 @@ def _divided(submission: SubmissionFile) -> tuple[Text, ...]:
     cells = len(submission.starts)
     if not cells:
         return ()
-    return (
-        say(
-            "The file was run as {cells} code cells, one after the other; the lines that are named"
-            " are those of the file.",
-            cells=cells,
-        ),
-    )
+    return (say("file-run-as-code-cells-one-after", cells=cells),)
 
 
 def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, ...]:
     """Say where the code has a word that the instructor wants to be told of."""
     found = [(word, first_cell_with(word, submission.sources)) for word in assignment.watch]
     return tuple(
-        say(
-            "Code cell {cell} uses `{word}`. This costs no points here; an instructor should "
-            "check whether the assignment allows it.",
-            cell=cell,
-            word=word,
-        )
+        say("code-cell-uses-this-costs-no-points", cell=cell, word=word)
         for word, cell in found
         if cell is not None
     )

@@ -83,7 +83,7 @@ def with_stop(
         found[name] = _changed(found[name], reason, stop)
     for name, table in kinds.items() if lacking else ():
         if "timing" in find_check(table).needs and not table.withheld:
-            reason = join(told_stop(stop), say("An incomplete schedule is not timed."))
+            reason = join(told_stop(stop), say("incomplete-schedule-not-timed"))
             problem = Problem(reason, _remedy(stop), code="unfinished_cell")
             found[name] = not_graded(problem)
     return found
@@ -107,26 +107,19 @@ def told_stop(stop: Stop) -> Text:
     place = _place(stop)
     if stop.why:
         return join(place, stop.why)
-    return join(place, say("TVM says: {error}", error=stop.error)) if stop.error else place
+    return join(place, say("tvm-says", error=stop.error)) if stop.error else place
 
 
 def _place(stop: Stop) -> Text:
     if stop.line is None:
-        return say("The schedule stops in cell {cell}, where a step raised.", cell=stop.cell)
+        return say("schedule-stops-in-cell-where-step-raised", cell=stop.cell)
     if not stop.step:
-        return say(
-            "The schedule stops in cell {cell}, line {line}, where a step raised.",
-            cell=stop.cell,
-            line=stop.line,
-        )
+        return say("schedule-stops-in-cell-line-where-step", cell=stop.cell, line=stop.line)
     return say(
-        "The schedule stops in cell {cell}, line {line}: {step} raised.",
-        cell=stop.cell,
-        line=stop.line,
-        step=shown(stop.step),
+        "schedule-stops-in-cell-line-raised", cell=stop.cell, line=stop.line, step=shown(stop.step)
     )
 
 
 def _remedy(stop: Stop) -> Text:
-    go_on = say("The lines after it were not run. They may be right.")
-    return join(stop.remedy or say("Fix that line."), go_on)
+    go_on = say("lines-after-not-run-they-may-right")
+    return join(stop.remedy or say("fix-that-line"), go_on)

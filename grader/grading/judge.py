@@ -129,8 +129,8 @@ def _name(text: str) -> str:
     return clean if len(clean) <= NAME_LIMIT else f"{clean[: NAME_LIMIT - 1]}…"
 
 
-WITHHELD = say("This was not graded: this copy of the course does not contain its checks.")
-WHO_HAS_IT = say("Your instructors grade it with the complete course.")
+WITHHELD = say("this-not-graded-this-copy-course-does")
+WHO_HAS_IT = say("your-instructors-grade-with-complete-course")
 
 
 def judge_case(part: PartTable, case: Case) -> Part:
@@ -176,8 +176,8 @@ def _note_on(candidate: Candidate) -> Text:
     name = candidate.left_out[0]
     known = [each for each in FUNCTION_ATTRIBUTES if each.startswith(("tirx.", "global_"))]
     meant = get_close_matches(name, known, n=1)
-    note = say("The attribute {name} means nothing to TVM and was left out.", name=shown(name))
-    return join(note, say("Did you mean `{name}`?", name=meant[0]) if meant else NOTHING)
+    note = say("attribute-means-nothing-tvm-and-left-out", name=shown(name))
+    return join(note, say("did-you-mean", name=meant[0]) if meant else NOTHING)
 
 
 def _with_note(checks: tuple[Check, ...], note: Text) -> tuple[Check, ...]:
@@ -207,8 +207,8 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     titles = {each.id: find_check(each).title for each in part.check}
     return not_graded(
         Problem(
-            say("Counts only once this holds: {condition}.", condition=clause(titles[others[0]])),
-            say("Fix that first."),
+            say("counts-only-once-this-holds", condition=clause(titles[others[0]])),
+            say("fix-that-first"),
             code="waits",
         )
     )
@@ -244,17 +244,10 @@ def _part(part: PartTable, checks: tuple[Check, ...], origin: Origin | None) -> 
     )
 
 
-IS_GIVEN = say("`{name}` (cell {cell}) is given by the assignment, not your solution.")
-SOLVE_IT = say(
-    "Write it yourself. Students can read what the notebook shows, so it earns no points."
-)
-_NOT_PROVEN = say(
-    "`{name}` (cell {cell}) is given by the assignment, and your schedule is not proven to "
-    "lead there: {reason}."
-)
-_REPLAYABLE = say(
-    "Leave out steps that cannot be replayed. Steps that can be replayed are your solution."
-)
+IS_GIVEN = say("cell-given-by-assignment-not-your-solution")
+SOLVE_IT = say("write-yourself-students-can-read-what-notebook")
+_NOT_PROVEN = say("cell-given-by-assignment-and-your-schedule")
+_REPLAYABLE = say("leave-out-steps-that-cannot-replayed-steps")
 
 _IN_VAIN = ("raised", "not_a_module", "needs_arguments")
 
@@ -397,5 +390,5 @@ def first_timing(timings: Sequence[Timing], assignment: Assignment) -> Timing | 
     if len(timings) < 2:
         return next(iter(timings), None)
     (part,) = (each for each in assignment.part if each.id == timings[0].part)
-    note = say("Several parts were timed. These are the times of: {title}.", title=part.named)
+    note = say("several-parts-timed-these-times", title=part.named)
     return replace(timings[0], notes=(*timings[0].notes, note))

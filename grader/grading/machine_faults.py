@@ -39,9 +39,6 @@ def refuse_missing_compiler(
     )
     if of_cells or of_entries:
         raise MachineError(
-            say(
-                "The notebook links a library with a C compiler; this machine has none, which"
-                " would cost points."
-            ),
-            join(say("Install one and grade again:"), how_to_install("gcc")),
+            say("notebook-links-library-with-c-compiler"),
+            join(say("install-one-and-grade-again"), how_to_install("gcc")),
         )

@@ -112,7 +112,7 @@ def run_parts(
             runners.expect(expected_runners(course_assignment))
             answers = prepared.answers(prepared.data(progress))
             with stages.measure("notebook"), building_ahead(prepared, answers, runners) as taken:
-                progress.stage(say("running the notebook"))
+                progress.stage(say("running-notebook"))
                 execution = _run(spelling, prepared, progress, taken)
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
@@ -187,10 +187,7 @@ def turn_to_time(settings: Settings, progress: Progress) -> Iterator[Turn]:
     def tell() -> None:
         minutes = settings.timing_lock.patience / 60
         progress.stage(
-            say(
-                "waiting for another grading's timing, {minutes} minutes at most",
-                minutes=math.ceil(minutes),
-            ),
+            say("waiting-for-another-gradings-timing-minutes", minutes=math.ceil(minutes)),
             waits=True,
         )
 

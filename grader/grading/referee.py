@@ -144,7 +144,7 @@ class Referee:
         """
         self._lost = lost
         parts = self._course_assignment.assignment.part
-        self._progress.stage(say("comparing with PyTorch"))
+        self._progress.stage(say("comparing-with-pytorch"))
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
             pending = [
                 executor.submit(copy_context().run, self._compare, part, captures) for part in parts
@@ -185,7 +185,7 @@ class Referee:
         for part, graded in compared:
             taken: list[MeasuredCandidate] = []
             if _is_timed(part, graded):
-                self._progress.stage(say("timing: {title}", title=part.title))
+                self._progress.stage(say("timing-title", title=part.title))
                 taken = self._time(part, graded)
             timed.append(TimedPart(part, graded, taken))
         return timed

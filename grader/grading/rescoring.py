@@ -110,7 +110,7 @@ def certainty(interval: float, points: float, table: CheckTable) -> Text:
         return NOTHING
     half = interval * points / 2
     step = _step(_grid(table), 2 * half)
-    return say("Points are certain to ±{half:.2g} and rounded to {step:.2g}.", half=half, step=step)
+    return say("points-certain-and-rounded", half=half, step=step)
 
 
 def _grid(table: CheckTable) -> float:

@@ -191,12 +191,11 @@ def _refusal(found: Respelling, firsts: tuple[int, ...]) -> UsageError:
     assert first is not None  # of an earlier dialect there is one
     return UsageError(
         say(
-            "The notebook is written for TVM as it was in {dialect}: code cell {cell}, line {line}"
-            " has `{what}`.",
+            "notebook-written-for-tvm-as-in-code",
             dialect=found.dialect,
             cell=first.cell + 1,
             line=first.line + (firsts[first.cell] - 1 if firsts else 0),
             what=first.what,
         ),
-        say("Bring it to today's spelling with `grader migrate`, or accept it: --dialect auto."),
+        say("bring-todays-spelling-with-grader-migrate"),
     )

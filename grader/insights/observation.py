@@ -154,7 +154,7 @@ def best_of(seen: Sequence[Observation]) -> Observation:
     best = max(seen, key=lambda each: -1.0 if each.points is None else each.points)
     if len(seen) == 1:
         return best
-    told = say("There are {count} reports; the best one counts here.", count=len(seen))
+    told = say("there-reports-best-one-counts-here", count=len(seen))
     return replace(best, concerns=(Concern("several", told), *best.concerns))
 
 
@@ -249,10 +249,10 @@ def _concerns(report: Report, marked: Collection[str]) -> Iterator[Concern]:
         for check in part.checks:
             yield from _of_check(check, report.max_score)
         if part.contested:
-            why = say("Another candidate for {part} does better in some check.", part=part.title)
+            why = say("another-candidate-for-does-better-in-some", part=part.title)
             yield Concern("contested", why)
         if part.open and part.id not in marked:
-            yield Concern("unmarked", say("{part} is not marked yet.", part=part.title))
+            yield Concern("unmarked", say("part-not-marked-yet", part=part.title))
 
 
 def _of_check(check: Check, most: float) -> Iterator[Concern]:
@@ -262,11 +262,7 @@ def _of_check(check: Check, most: float) -> Iterator[Concern]:
         yield Concern("held", check.reason)
     worth = check.interval * check.max_score
     if check.interval and worth >= _WIDE * most > 0:
-        told = say(
-            "{check}: its interval is worth {points:.1f} points.",
-            check=check.title,
-            points=worth,
-        )
+        told = say("interval-worth-points", check=check.title, points=worth)
         yield Concern("interval", told)
 
 
@@ -274,13 +270,13 @@ def _of_points(
     points: float, most: float, attempts: tuple[ReportedAttempt, ...], passing: float | None
 ) -> Iterator[Concern]:
     if passing is not None and abs(passing - points) <= _WIDE / 2 * most:
-        told = say("{points:g} points, {passing:g} are needed.", points=points, passing=passing)
+        told = say("points-needed", points=points, passing=passing)
         yield Concern("near", told)
     for each in attempts:
         for scores in each.alike:  # another rubric gives everybody other points
             if max(scores) - min(scores) > 0.005:
                 told = say(
-                    "Attempt {number} got {low:g} points in one grading and {high:g} in another.",
+                    "attempt-got-points-in-one-grading",
                     number=each.number,
                     low=min(scores),
                     high=max(scores),
@@ -290,7 +286,7 @@ def _of_points(
     for before, after in pairwise(graded):
         if before.scores[-1] - after.scores[-1] >= _FELL * most > 0:
             told = say(
-                "Attempt {number} got {points:g} points, the one before it {before:g}.",
+                "attempt-got-points-one-before",
                 number=after.number,
                 points=after.scores[-1],
                 before=before.scores[-1],

@@ -46,23 +46,16 @@ def _all_findings(graph: Graph, externs: tuple[str, ...], budget: Budget) -> Ite
 def _module_findings(graph: Graph) -> Iterator[Finding]:
     for key, _ in graph.pairs(graph.field(graph.root, "global_infos")):
         subject = graph.text(key)
-        text = say(
-            "The module carries the global information {name}, which is not allowed.",
-            name=shown(subject),
-        )
+        text = say("module-carries-global-information-which-not-allowed", name=shown(subject))
         yield Finding(code="global_info", subject=subject, where="", message=text)
     table = graph.field(graph.field(graph.root, "attrs"), "__dict__")
     for key, _ in graph.pairs(table):
         subject = graph.text(key)
         if subject == "base_py_module":
-            told = say(
-                "The module is a class of BasePyModule, and so may have functions of Python."
-            )
+            told = say("module-class-basepymodule-and-so-may-have")
             yield Finding(code="python_module", subject=subject, where="", message=told)
             continue
-        text = say(
-            "The module has the attribute {name}, which is not allowed.", name=shown(subject)
-        )
+        text = say("module-has-attribute-which-not-allowed", name=shown(subject))
         yield Finding(code="attribute", subject=subject, where="", message=text)
 
 
@@ -97,13 +90,10 @@ class _FunctionReader:
         if self.graph.type_of(root) == "relax.expr.ExternFunc":
             table = self.graph.field(self.graph.field(root, "attrs"), "__dict__")
             if any(self.graph.text(key) == "is_pyfunc" for key, _ in self.graph.pairs(table)):
-                written = say("The function {name} is one of Python.", name=shown(self.function))
+                written = say("function-one-python", name=shown(self.function))
                 yield self.finding("python_module", self.function, written)
                 return
-            text = say(
-                "The function {name} is defined as an external function.",
-                name=shown(self.function),
-            )
+            text = say("function-defined-as-external-function", name=shown(self.function))
             yield self.finding("extern_function", self.function, text)
             return
         seen, pending = {root, variable}, [variable, root]
@@ -164,10 +154,7 @@ class _FunctionReader:
         elif name in vocabulary.PACKED_CALLS:
             yield self.packed_call(self.first_string(index))
         elif name not in vocabulary.INTRINSICS:
-            text = self.told(
-                say("The function {function} uses the intrinsic {name}, which is not allowed."),
-                name,
-            )
+            text = self.told(say("function-uses-intrinsic-which-not-allowed"), name)
             yield self.finding("intrinsic", name, text)
 
     def operator(self, name: str, extern: int | None) -> Iterator[Finding]:
@@ -181,10 +168,7 @@ class _FunctionReader:
         elif name in vocabulary.OTHER_EXTERN_OPERATORS and extern is not None:
             yield self.packed_call(self.graph.name(extern, "global_symbol"))
         elif name not in vocabulary.OPERATORS:
-            text = self.told(
-                say("The function {function} uses the operator {name}, which is not allowed."),
-                name,
-            )
+            text = self.told(say("function-uses-operator-which-not-allowed"), name)
             yield self.finding("operator", name, text)
 
     def first_string(self, call: int) -> str:
@@ -196,42 +180,25 @@ class _FunctionReader:
 
     def extern_call(self, subject: str) -> Finding:
         """Return the finding of a call of a symbol."""
-        text = self.told(
-            say(
-                "The function {function} calls the external function {name}, which is not allowed."
-            ),
-            subject,
-        )
+        text = self.told(say("function-calls-external-function-which-not-allowed"), subject)
         return self.finding("extern_call", subject, text)
 
     def packed_call(self, subject: str) -> Finding:
         """Return the finding of a call of a registered function."""
-        text = self.told(
-            say(
-                "The function {function} calls the packed function {name}, which is not"
-                " allowed here."
-            ),
-            subject,
-        )
+        text = self.told(say("function-calls-packed-function-which-not-allowed"), subject)
         return self.finding("packed_call", subject, text)
 
     def extern_function(self, index: int) -> Iterator[Finding]:
         """Judge an external function that is used as a value."""
         subject = self.graph.name(index, "global_symbol")
-        text = self.told(
-            say("The function {function} takes the packed function {name} as a value; it may not."),
-            subject,
-        )
+        text = self.told(say("function-takes-packed-function-as-value-may"), subject)
         yield self.finding("packed_call", subject, text)
 
     def environment_function(self, index: int) -> Iterator[Finding]:
         """Judge a function of TVM's registry that type inference would call."""
         subject = self.graph.text(index)
         if subject not in vocabulary.ENVIRONMENT_FUNCTIONS:
-            text = self.told(
-                say("The function {function} refers to the function {name}, which is not allowed."),
-                subject,
-            )
+            text = self.told(say("function-refers-function-which-not-allowed"), subject)
             yield self.finding("environment_function", subject, text)
 
     # --- statements -------------------------------------------------------------------------------
@@ -240,13 +207,7 @@ class _FunctionReader:
         """Judge a loop's kind and annotations."""
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
-            text = self.told(
-                say(
-                    "The function {function} binds the loop {name} to GPU threads, but it"
-                    " runs on a CPU."
-                ),
-                subject,
-            )
+            text = self.told(say("function-binds-loop-gpu-threads-but-runs"), subject)
             yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
         keys = [self.graph.text(key) for key, _ in self.annotated(index)]
         if pipeline_stages(self.graph, index):
@@ -256,10 +217,7 @@ class _FunctionReader:
 
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
         """Judge a `while` loop."""
-        text = say(
-            "The function {name} has a while loop; use a for loop instead.",
-            name=shown(self.function),
-        )
+        text = say("function-has-while-loop-use-for-loop", name=shown(self.function))
         yield self.finding("unbounded_loop", "while", text)
 
     def annotations(self, index: int) -> Iterator[Finding]:
@@ -280,9 +238,7 @@ class _FunctionReader:
         if key in vocabulary.ANNOTATIONS:
             return
         pragma = key.startswith("pragma_")
-        text = self.told(
-            say("The function {function} uses the annotation {name}, which is not allowed."), key
-        )
+        text = self.told(say("function-uses-annotation-which-not-allowed"), key)
         yield self.finding("pragma" if pragma else "attribute", key, text)
 
     def attributes(self, index: int) -> Iterator[Finding]:
@@ -292,27 +248,21 @@ class _FunctionReader:
         ):
             subject = self.graph.text(key)
             if subject not in vocabulary.FUNCTION_ATTRIBUTES:
-                text = self.told(
-                    say("The function {function} has the attribute {name}, which is not allowed."),
-                    subject,
-                )
+                text = self.told(say("function-has-attribute-which-not-allowed"), subject)
                 yield self.finding("attribute", subject, text)
 
     def storage_scope(self, index: int) -> Iterator[Finding]:
         """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
         if subject not in vocabulary.STORAGE_SCOPES:
-            text = self.told(
-                say("The function {function} keeps a buffer in the memory {name}; a CPU has none."),
-                subject,
-            )
+            text = self.told(say("function-keeps-buffer-in-memory-cpu-has"), subject)
             yield self.finding("storage_scope", subject, text)
 
     # --- wording ----------------------------------------------------------------------------------
 
     def told(self, sentence: Text, subject: str) -> Text:
         """Say which `function` does what with the `name` that is its subject."""
-        named = shown(subject) if subject else say("with a name that is not written there")
+        named = shown(subject) if subject else say("with-name-that-not-written-there")
         return say(sentence, function=shown(self.function), name=named)
 
     def finding(self, code: str, subject: str, message: Text) -> Finding:

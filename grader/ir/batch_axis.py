@@ -85,20 +85,20 @@ class _BatchAxis:
         graph = self.graph
         parameters = graph.list(self.function, "params")
         if not 0 <= data < len(parameters) - 1 or not all(is_buffer(graph, p) for p in parameters):
-            raise NotPlainError(say("its arguments are not only data and arrays"))
+            raise NotPlainError(say("arguments-not-only-data-and-arrays"))
         self.read(graph.field(self.function, "body"))
         source, output = parameters[data], parameters[-1]
         self.own |= {source, output}
         size = constant(graph, self.shape(source)[0]) if self.shape(source) else None
         if size is None:
-            raise NotPlainError(say("its batch is not a number"))
+            raise NotPlainError(say("batch-not-number"))
         self.size = size
         self.follow_axis(source, 0)
         while self.pending:
             self.follow_variable(self.pending.pop())
         # The referee compares outputs image by image, along the first axis.
         if self.axes.get(output) != 0:
-            raise NotPlainError(say("the batch of its output is another one"))
+            raise NotPlainError(say("batch-output-another-one"))
         return self.changes
 
     # --- reading ----------------------------------------------------------------------------------
@@ -124,13 +124,13 @@ class _BatchAxis:
             self.access(_Access(index, "indices", graph.field(index, "buffer"), indices))
             self.scan(graph.field(index, "value"))
             return []
-        raise NotPlainError(say("it has other statements than loops, blocks and stores"))
+        raise NotPlainError(say("has-other-statements-than-loops-blocks"))
 
     def loop(self, index: int) -> list[int]:
         graph = self.graph
         variable = graph.field(index, "loop_var")
         if variable in self.loops or graph.optional(index, "step") is not None:
-            raise NotPlainError(say("its loops have an unusual form"))
+            raise NotPlainError(say("loops-have-unusual-form"))
         self.loops[variable] = index
         self.scan(graph.field(index, "min"))
         self.scan(graph.field(index, "extent"))
@@ -140,7 +140,7 @@ class _BatchAxis:
         graph, block = self.graph, self.graph.field(realize, "block")
         # A part has an axis for the batch of its own, which would have to change with the whole's.
         if graph.list(block, "match_buffers"):
-            raise NotPlainError(say("its blocks work on parts of buffers"))
+            raise NotPlainError(say("blocks-work-on-parts-buffers"))
         self.scan(graph.field(realize, "predicate"))
         values = graph.list(realize, "iter_values")
         self.budget.spend(len(values) + len(graph.list(block, "alloc_buffers")))
@@ -156,7 +156,7 @@ class _BatchAxis:
         """Take down what a block's iterator stands for."""
         variable = self.graph.field(iterator, "var")
         if variable in self.iterators:
-            raise NotPlainError(say("its blocks share an iterator"))
+            raise NotPlainError(say("blocks-share-iterator"))
         self.iterators[variable] = (iterator, value)
         if self.graph.type_of(value) == "ir.Var":
             self.bound[value].append(variable)
@@ -222,14 +222,10 @@ class _BatchAxis:
         # The batch on two axes of one buffer, or on a part of one: which items belong to which
         # image is not plain.
         if buffer in self.axes or constant(self.graph, extents[axis]) != self.size:
-            raise NotPlainError(
-                say("an axis of {buffer} is the batch, or part of it", buffer=self.spell(buffer))
-            )
+            raise NotPlainError(say("axis-batch-or-part", buffer=self.spell(buffer)))
         # Strides count the items of a row of images, of which there would be more.
         if self.graph.list(kind, "strides"):
-            raise NotPlainError(
-                say("the elements of {buffer} are not side by side", buffer=self.spell(buffer))
-            )
+            raise NotPlainError(say("elements-not-side-by-side", buffer=self.spell(buffer)))
         self.axes[buffer] = axis
         shape = Replacement(self.graph.field(kind, "shape"), {axis: self.batch(extents[axis])})
         self.changes[buffer]["ty"] = Replacement(kind, {"shape": shape})
@@ -237,9 +233,7 @@ class _BatchAxis:
             index = access.indices[axis]
             if index is None or self.graph.type_of(index) != "ir.Var":
                 raise NotPlainError(
-                    say(
-                        "{buffer} is not indexed by the batch's own loop", buffer=self.spell(buffer)
-                    )
+                    say("not-indexed-by-batchs-own-loop", buffer=self.spell(buffer))
                 )
             self.pending.append(index)
 
@@ -251,18 +245,13 @@ class _BatchAxis:
         # A batch that is computed with: images turned round (`3 - n`), shifted, or mixed with
         # another axis have no place that is theirs for any batch.
         if variable in self.entangled:
-            raise NotPlainError(
-                say(
-                    "the batch is part of an expression, by {variable}",
-                    variable=self.spell(variable),
-                )
-            )
+            raise NotPlainError(say("batch-part-expression", variable=self.spell(variable)))
         if variable in self.iterators:
             self.follow_iterator(*self.iterators[variable])
         elif variable in self.loops:
             self.change_range(self.loops[variable], self.loops[variable], "extent")
         else:
-            raise NotPlainError(say("{variable} is not a loop", variable=self.spell(variable)))
+            raise NotPlainError(say("not-loop", variable=self.spell(variable)))
         self.pending.extend(self.bound[variable])
         for access, axis in self.indexed[variable]:
             self.follow_access(access, axis)
@@ -273,7 +262,7 @@ class _BatchAxis:
         # Summed up, images do not stay apart; and after a fuse or a split the batch is a part of a
         # loop.
         if graph.field(iterator, "iter_type") != _SPATIAL or graph.type_of(value) != "ir.Var":
-            raise NotPlainError(say("the batch is not an axis of its own in a block"))
+            raise NotPlainError(say("batch-not-axis-own-in-block"))
         domain = graph.field(iterator, "dom")
         self.change_range(domain, iterator, "dom")
         self.pending.append(value)
@@ -284,7 +273,7 @@ class _BatchAxis:
         low = constant(self.graph, self.graph.field(node, "min"))
         # A loop over images 1 to 3 of 4 says nothing of which images of 16 it should be over.
         if low != 0 or constant(self.graph, extent) != self.size:
-            raise NotPlainError(say("a loop goes over a part of the batch"))
+            raise NotPlainError(say("loop-goes-over-part-batch"))
         new = self.batch(extent)
         self.changes[owner][field] = new if node == owner else Replacement(node, {"extent": new})
 
@@ -298,9 +287,7 @@ class _BatchAxis:
             return
         # An array with a row for each image has none for more images.
         if constant(self.graph, self.shape(access.buffer)[axis]) != 1:
-            raise NotPlainError(
-                say("{buffer} is indexed by the batch", buffer=self.spell(access.buffer))
-            )
+            raise NotPlainError(say("indexed-by-batch", buffer=self.spell(access.buffer)))
         self.pin(access, axis)
 
     def pin(self, access: _Access, axis: int) -> None:

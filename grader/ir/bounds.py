@@ -185,8 +185,7 @@ class _Function:
         """Return the finding for one index of one buffer."""
         subject = self.graph.name(buffer)
         text = say(
-            "In the function {function}, index {axis} of the buffer {buffer} runs from {low} "
-            "to {high}, but must stay between 0 and {most}.",
+            "in-function-index-buffer-runs",
             function=shown(self.name),
             axis=axis + 1,
             buffer=shown(subject),

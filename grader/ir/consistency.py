@@ -58,17 +58,17 @@ def check_consistency(graph: Graph) -> None:
         elif kind in _LONG_CHECKS:
             _LONG_CHECKS[kind](graph, index, budget)
     if graph.types.count("ir.IRModule") != 1:
-        raise _damaged(say("there is a module inside the module"))
+        raise _damaged(say("there-module-inside-module"))
 
 
 def _damaged(reason: Text) -> IRError:
-    return IRError(say("The saved module is damaged: {reason}.", reason=reason), DAMAGED_HINT)
+    return IRError(say("saved-module-damaged", reason=reason), DAMAGED_HINT)
 
 
 def _bad_name(text: str) -> IRError:
     return IRError(
-        say("The name {name} in the module is invalid.", name=shown(text)),
-        say("Use letters, digits and underscores in names."),
+        say("name-in-module-invalid", name=shown(text)),
+        say("use-letters-digits-and-underscores-in-names"),
     )
 
 
@@ -105,7 +105,7 @@ def _attributes(graph: Graph, index: int, budget: Budget) -> None:
     for key, value in graph.pairs(table):
         if graph.text(key) == "global_symbol":
             if graph.type_of(value) != "ffi.String":
-                raise _damaged(say("a function's symbol is not a string"))
+                raise _damaged(say("functions-symbol-not-string"))
             _function_name(graph.text(value))
 
 
@@ -118,7 +118,7 @@ def _module(graph: Graph, index: int) -> None:
     functions = [variable for variable, _ in graph.pairs(graph.field(index, "functions"))]
     named = {graph.name(variable, "name_hint"): variable for variable in functions}
     if len(named) != len(functions) or named != by_name:
-        raise _damaged(say("the module's names do not match its functions"))
+        raise _damaged(say("modules-names-do-not-match-functions"))
 
 
 # --- extents -------------------------------------------------------------------------------------
@@ -127,24 +127,19 @@ def _module(graph: Graph, index: int) -> None:
 def _positive(graph: Graph, index: int, sentence: Text) -> None:
     value = constant(graph, index)
     if value is not None and not 0 < value <= EXTENT_LIMIT:
-        raise IRError(
-            say(sentence, value=value),
-            say("Extents must be positive."),
-        )
+        raise IRError(say(sentence, value=value), say("extents-must-positive"))
 
 
 def _loop(graph: Graph, index: int) -> None:
     kind = graph.field(index, "kind")
     if not 0 <= kind < len(LOOP_KINDS):
-        raise _damaged(say("a loop is of no known kind"))
+        raise _damaged(say("loop-no-known-kind"))
     if (kind == THREAD_BINDING) != (graph.optional(index, "thread_binding") is not None):
-        raise _damaged(say("a loop is bound to no thread, or to one without saying so"))
-    _positive(
-        graph, graph.field(index, "extent"), say("A loop in the module has the extent {value}.")
-    )
+        raise _damaged(say("loop-bound-no-thread-or-one-without"))
+    _positive(graph, graph.field(index, "extent"), say("loop-in-module-has-extent"))
     step = graph.optional(index, "step")
     if step is not None:
-        _positive(graph, step, say("A loop's step in the module has the extent {value}."))
+        _positive(graph, step, say("loops-step-in-module-has-extent"))
 
 
 def pipeline_stages(graph: Graph, loop: int) -> tuple[int, ...]:
@@ -174,13 +169,9 @@ def _numbers(graph: Graph, index: int) -> tuple[int, ...]:
 def _iterator(graph: Graph, index: int) -> None:
     kind, domain = graph.field(index, "iter_type"), graph.optional(index, "dom")
     if not 0 <= kind < ITERATOR_TYPES or (domain is None and kind != THREAD_INDEX):
-        raise _damaged(say("an iterator is of no known kind"))
+        raise _damaged(say("iterator-no-known-kind"))
     if domain is not None:
-        _positive(
-            graph,
-            graph.field(domain, "extent"),
-            say("An iterator in the module has the extent {value}."),
-        )
+        _positive(graph, graph.field(domain, "extent"), say("iterator-in-module-has-extent"))
 
 
 def _block(graph: Graph, index: int, budget: Budget) -> None:
@@ -191,15 +182,15 @@ def _block(graph: Graph, index: int, budget: Budget) -> None:
     # Only an index of a thread has no domain (`_iterator` lets it pass), and a block has none of
     # these.
     if any(graph.optional(iterator, "dom") is None for iterator in iterators):
-        raise _damaged(say("a block's iterator has no domain"))
+        raise _damaged(say("blocks-iterator-has-no-domain"))
     if not all(is_buffer(graph, buffer) for buffer in buffers):
-        raise _damaged(say("a block allocates something that is not a buffer"))
+        raise _damaged(say("block-allocates-something-that-not-buffer"))
 
 
 def _realize(graph: Graph, index: int) -> None:
     iterators = graph.list(graph.field(index, "block"), "iter_vars")
     if len(iterators) != len(graph.list(index, "iter_values")):
-        raise _damaged(say("a block has not one value for each iterator"))
+        raise _damaged(say("block-has-not-one-value-for-each"))
 
 
 # --- buffers and tensors -------------------------------------------------------------------------
@@ -218,8 +209,8 @@ def _items(text: str) -> None:
     good = kind.bits >= 8 and not kind.bits & (kind.bits - 1) and not kind.lanes & (kind.lanes - 1)
     if not good and text not in _UNKNOWN_ITEMS:
         raise IRError(
-            say("A tensor or buffer in the module has items of type {name}.", name=shown(text)),
-            say("Use items of 8, 16, 32 or 64 bits."),
+            say("tensor-or-buffer-in-module-has-items", name=shown(text)),
+            say("use-items-8-16-32-or-64"),
         )
 
 
@@ -227,14 +218,14 @@ def _buffer_type(graph: Graph, index: int) -> None:
     _items(data_type(graph, graph.field(index, "dtype")))
     shape, strides = graph.list(index, "shape"), graph.list(index, "strides")
     if len(shape) > RANK_LIMIT or len(strides) not in (0, len(shape)):
-        raise _damaged(say("a buffer's strides do not fit its shape"))
+        raise _damaged(say("buffers-strides-do-not-fit-shape"))
     for item in shape:
-        _positive(graph, item, say("A buffer in the module has the extent {value}."))
+        _positive(graph, item, say("buffer-in-module-has-extent"))
     alignment, factor = graph.field(index, "data_alignment"), graph.field(index, "offset_factor")
     if not 0 < alignment <= ALIGNMENT_LIMIT or not 0 <= factor <= ALIGNMENT_LIMIT:
-        raise _damaged(say("a buffer's alignment is out of range"))
+        raise _damaged(say("buffers-alignment-out-range"))
     if graph.list(index, "allocated_addr"):
-        raise _damaged(say("a buffer is placed at an address"))
+        raise _damaged(say("buffer-placed-at-address"))
 
 
 def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
@@ -243,17 +234,17 @@ def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
     def check(graph: Graph, index: int) -> None:
         buffer = graph.field(index, variable)
         if not is_buffer(graph, buffer):
-            raise _damaged(say("something that is not a buffer is read or written like one"))
+            raise _damaged(say("something-that-not-buffer-read-or-written"))
         rank = len(graph.list(graph.field(buffer, "ty"), "shape"))
         if rank != len(graph.list(index, indices)):
             raise IRError(
                 say(
-                    "The buffer {name} has {rank} dimensions and is used with {count} indices.",
+                    "buffer-has-dimensions-and-used-with-indices",
                     name=shown(graph.name(buffer)),
                     rank=rank,
                     count=len(graph.list(index, indices)),
                 ),
-                say("Give one index for each dimension."),
+                say("give-one-index-for-each-dimension"),
             )
 
     return check
@@ -261,21 +252,21 @@ def _access(variable: str, indices: str) -> Callable[[Graph, int], None]:
 
 def _buffer_of(graph: Graph, index: int) -> None:
     if not is_buffer(graph, graph.field(index, "buffer")):
-        raise _damaged(say("something that is not a buffer is used like one"))
+        raise _damaged(say("something-that-not-buffer-used-like-one"))
 
 
 def _tensor_type(graph: Graph, index: int) -> None:
     _items(data_type(graph, graph.optional(index, "dtype")))
     rank, shape = graph.field(index, "ndim"), graph.optional(index, "shape")
     if not -1 <= rank <= RANK_LIMIT:
-        raise _damaged(say("a tensor's rank is out of range"))
+        raise _damaged(say("tensors-rank-out-range"))
     if shape is not None and graph.type_of(shape) == "relax.expr.ShapeExpr":
         _extents(graph, graph.list(shape, "values"), rank)
 
 
 def _shape_type(graph: Graph, index: int) -> None:
     if not -1 <= graph.field(index, "ndim") <= RANK_LIMIT:
-        raise _damaged(say("a shape's rank is out of range"))
+        raise _damaged(say("shapes-rank-out-range"))
     if graph.optional(index, "values") is not None:
         _extents(graph, graph.list(index, "values"), graph.field(index, "ndim"))
 
@@ -284,7 +275,7 @@ def _extents(graph: Graph, items: list[int], rank: int) -> None:
     good = len(items) == rank
     values = [constant(graph, item) for item in items] if good else []
     if not good or any(v is not None and not 0 <= v <= EXTENT_LIMIT for v in values):
-        raise _damaged(say("a tensor's shape does not fit its rank"))
+        raise _damaged(say("tensors-shape-does-not-fit-rank"))
 
 
 def _constant(graph: Graph, index: int) -> None:
@@ -298,7 +289,7 @@ def _constant(graph: Graph, index: int) -> None:
         extents = tuple(constant(graph, item) for item in graph.list(shape, "values"))
         if extents == header.shape and declared == header.dtype:
             return
-    raise _damaged(say("a constant is not of the type that is written beside it"))
+    raise _damaged(say("constant-not-type-that-written-beside"))
 
 
 # --- scalars -------------------------------------------------------------------------------------
@@ -306,29 +297,29 @@ def _constant(graph: Graph, index: int) -> None:
 
 def _integer(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("int", "uint", "bool")):
-        raise _damaged(say("the type of an integer is not an integer type"))
+        raise _damaged(say("type-integer-not-integer-type"))
     value, numbers = constant(graph, index), type_of(graph, index).numbers
     # As an int8, 1000 is -24: whoever reads 1000 proves what does not hold (cheat wild_literal).
     if value is not None and numbers is not None and not numbers.low <= value <= numbers.high:
-        raise _damaged(say("an integer does not fit its type"))
+        raise _damaged(say("integer-does-not-fit-type"))
 
 
 def _float(graph: Graph, index: int) -> None:
     if not data_type(graph, graph.field(index, "ty")).startswith(("float", "bfloat")):
-        raise _damaged(say("the type of a floating-point number is not a float type"))
+        raise _damaged(say("type-floating-point-number-not-float-type"))
 
 
 def _vector(graph: Graph, index: int) -> None:
     lanes = constant(graph, graph.field(index, "lanes"))
     if lanes is None or not 0 < lanes <= LANES_LIMIT:
-        raise _damaged(say("a vector's length is out of range"))
+        raise _damaged(say("vectors-length-out-range"))
 
 
 def _tuple_item(graph: Graph, index: int) -> None:
     position, kind = graph.field(index, "index"), _type_of_value(graph, index)
     fields = graph.list(kind, "fields") if graph.type_of(kind) == "ir.TupleType" else None
     if position < 0 or (fields is not None and position >= len(fields)):
-        raise _damaged(say("an element of a tuple is asked for that it does not have"))
+        raise _damaged(say("element-tuple-asked-for-that-does"))
 
 
 def _type_of_value(graph: Graph, index: int) -> int:

@@ -35,21 +35,10 @@ from grader.ir.graph import Graph
 from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
-_RUNS = say(
-    "In the function {name}, the contents of the buffer {buffer} decide which of its "
-    "statements run."
-)
-_LOOPS = say(
-    "In the function {name}, the contents of the buffer {buffer} decide how often a loop runs."
-)
-_ACCESS = say(
-    "In the function {name}, the contents of the buffer {buffer} decide which element of a "
-    "buffer is accessed."
-)
-_CHOICE = say(
-    "In the function {name}, the contents of the buffer {buffer} decide which of two "
-    "expressions is computed."
-)
+_RUNS = say("in-function-contents-buffer-decide-which-statements")
+_LOOPS = say("in-function-contents-buffer-decide-how-often")
+_ACCESS = say("in-function-contents-buffer-decide-which-element")
+_CHOICE = say("in-function-contents-buffer-decide-which-two")
 
 _DECIDING: dict[str, tuple[tuple[str, ...], Text]] = {
     "ir.Range": (("min", "extent"), _ACCESS),

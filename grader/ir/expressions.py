@@ -49,9 +49,7 @@ class Budget:
         """Count some steps. Raises IRError where there are none left."""
         self._left -= steps
         if self._left < 0:
-            raise IRError(
-                say("The module has too many parts to read."), say("Build a smaller module.")
-            )
+            raise IRError(say("module-has-too-many-parts-read"), say("build-smaller-module"))
 
 
 def constant(graph: Graph, index: int) -> int | None:

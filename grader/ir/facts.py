@@ -269,49 +269,28 @@ class ModuleFacts(Facts, frozen=True):
 
 
 _UNPROVEN = {
-    "conversion": say(
-        "In the function {name}, an index comes from a {subject} that may not fit its type."
-    ),
-    "division": say(
-        "The function {name} divides numbers of {subject} in a way that TVM computes wrongly:"
-        " the divisor may be zero or negative, or the dividend is the shifted remainder of "
-        "another division."
-    ),
-    "index": say(
-        "In the function {name}, index {place} of the buffer {subject} may be out of bounds."
-    ),
-    "iterator": say("In the function {name}, a block's iterator {subject} may be out of range."),
-    "loop": say(
-        "The function {name} has a loop ({subject}) whose bounds TVM may compute wrongly: neither"
-        " it nor a loop around it begins at 0."
-    ),
-    "nesting": say("The function {name} is nested too deeply to be analysed."),
-    "overflow": say("In the function {name}, an index may overflow its type {subject}."),
-    "part": say("In the function {name}, the region {subject} of a buffer may be out of bounds."),
-    "pipeline": say("The function {name} has a loop ({subject}) that is a software pipeline."),
-    "size": say("In the function {name}, the size of the buffer {subject} is unknown."),
-    "stack": say("The function {name} allocates too much on the stack."),
+    "conversion": say("in-function-index-comes-from-that-may"),
+    "division": say("function-divides-numbers-in-way-that-tvm"),
+    "index": say("in-function-index-buffer-may-out-bounds"),
+    "iterator": say("in-function-blocks-iterator-may-out-range"),
+    "loop": say("function-has-loop-whose-bounds-tvm-may"),
+    "nesting": say("function-nested-too-deeply-analysed"),
+    "overflow": say("in-function-index-may-overflow-type"),
+    "part": say("in-function-region-buffer-may-out-bounds"),
+    "pipeline": say("function-has-loop-that-software-pipeline"),
+    "size": say("in-function-size-buffer-unknown"),
+    "stack": say("function-allocates-too-much-on-stack"),
 }
 _UNGUARDED = {
-    "annotation": say(
-        "In the function {name}, an annotation gives TVM wrong information about a buffer "
-        "({subject})."
-    ),
-    "call": say("The function {name} calls another function of its module."),
-    "layout": say(
-        "In the function {name}, the buffer {subject} has strides, an offset or a layout of its"
-        " own."
-    ),
-    "large": say("In the function {name}, the buffer {subject} takes more than 1 GB."),
-    "length": say("The function {name} is too long to be analysed."),
-    "pointer": say("The function {name} uses addresses of buffers ({subject})."),
-    "scope": say("The function {name} uses {subject} where it is not defined."),
-    "types": say(
-        "The function {name} has an expression ({subject}) whose type is not the declared one."
-    ),
-    "undefined": say(
-        "The result of the function {name} depends on an undefined value ({subject})."
-    ),
+    "annotation": say("in-function-annotation-gives-tvm-wrong-information"),
+    "call": say("function-calls-another-function-module"),
+    "layout": say("in-function-buffer-has-strides-offset"),
+    "large": say("in-function-buffer-takes-more"),
+    "length": say("function-too-long-analysed"),
+    "pointer": say("function-uses-addresses-buffers"),
+    "scope": say("function-uses-where-not-defined"),
+    "types": say("function-has-expression-whose-type-not-declared"),
+    "undefined": say("result-function-depends-on-undefined-value"),
 }
 
 

@@ -45,8 +45,8 @@ ITEM_LIMIT = 1_000_000
 DEPTH_LIMIT = 1000
 """Longest chain of references. TVM's loader recurses and overflows between 1 000 and 2 000."""
 
-DAMAGED_HINT = say("Restart the kernel, run all cells and hand the notebook in again.")
-UNUSUAL_HINT = say("Build the module with TE, TensorIR and Relax only, as in the lecture notes.")
+DAMAGED_HINT = say("restart-kernel-run-all-cells-and-hand")
+UNUSUAL_HINT = say("build-module-with-te-tensorir-and-relax")
 
 _SPECIAL_FLOAT = re.compile(rb'(?<=[a-z_])":(-?Infinity|NaN)(?=[,}])')
 _SPECIAL_FLOATS = {"Infinity", "-Infinity", "NaN"}
@@ -140,19 +140,17 @@ def decode_graph(document: bytes) -> Graph:
     graph = Graph(parsed)
     _Checker(graph, load_schema()).run(parsed.nodes)
     if _count_keys(document) != _expected_keys(parsed):
-        raise _damaged(say("a field is written twice"))
+        raise _damaged(say("field-written-twice"))
     if not 0 <= graph.root < len(graph.types) or graph.types[graph.root] != "ir.IRModule":
-        raise IRError(
-            say("The saved object is not an IRModule."), say("Return the IRModule itself.")
-        )
+        raise IRError(say("saved-object-not-irmodule"), say("return-irmodule-itself"))
     return graph
 
 
 def _parse(document: bytes) -> _Document:
     if len(document) > SIZE_LIMIT:
         raise IRError(
-            say("The module is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
-            say("Keep only the given weights as constants."),
+            say("module-larger-than-mb", limit=SIZE_LIMIT // 2**20),
+            say("keep-only-given-weights-as-constants"),
         )
     # Counted before it is parsed: 64 MB of small values take many times as much once they are
     # objects.
@@ -164,7 +162,7 @@ def _parse(document: bytes) -> _Document:
     try:
         parsed = _DECODER.decode(document)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
-        raise _damaged(say("it is not the JSON that TVM writes")) from None
+        raise _damaged(say("not-json-that-tvm-writes")) from None
     if len(parsed.nodes) > NODE_LIMIT:
         raise _too_many()
     return parsed
@@ -194,11 +192,11 @@ def _expected_keys(parsed: _Document) -> int:
 
 
 def _damaged(reason: Text) -> IRError:
-    return IRError(say("The saved module is damaged: {reason}.", reason=reason), DAMAGED_HINT)
+    return IRError(say("saved-module-damaged", reason=reason), DAMAGED_HINT)
 
 
 def _too_many() -> IRError:
-    return IRError(say("The module has too many parts to read."), say("Build a smaller module."))
+    return IRError(say("module-has-too-many-parts-read"), say("build-smaller-module"))
 
 
 class _Checker:
@@ -225,11 +223,8 @@ class _Checker:
             depth = 1 + max((self.depths[child] for child in children), default=0)
             if depth > DEPTH_LIMIT:
                 raise IRError(
-                    say(
-                        "The module is nested more than {depth_limit} levels deep.",
-                        depth_limit=DEPTH_LIMIT,
-                    ),
-                    say("Use a loop instead of writing out a long expression."),
+                    say("module-nested-more-than-levels-deep", depth_limit=DEPTH_LIMIT),
+                    say("use-loop-instead-writing-out-long-expression"),
                 )
             self.depths.append(depth)
 
@@ -238,25 +233,15 @@ class _Checker:
         rules = self.schema.nodes.get(node.type)
         if rules is None:
             raise IRError(
-                say(
-                    "The module contains {name}, which is not accepted here.",
-                    name=shown(node.type),
-                ),
-                UNUSUAL_HINT,
+                say("module-contains-which-not-accepted-here", name=shown(node.type)), UNUSUAL_HINT
             )
         data = node.data
         if type(data) is not dict or data.keys() != rules.keys():
-            raise _damaged(say("a {node} does not have its fields", node=shown(node.type)))
+            raise _damaged(say("does-not-have-fields", node=shown(node.type)))
         for name, rule in rules.items():
             value = data[name]
             if not self.accepts(value, rule, index):
-                raise _damaged(
-                    say(
-                        "the field {name} of a {node} is not right",
-                        name=shown(name),
-                        node=shown(node.type),
-                    )
-                )
+                raise _damaged(say("field-not-right", name=shown(name), node=shown(node.type)))
             if rule.kind in _REFERENCES:
                 children.append(value)
         return data
@@ -265,9 +250,9 @@ class _Checker:
         """Check a node whose data is not a table of fields, and return its value."""
         if kind in ("array", "map"):
             if not self.references(data, index) or (kind == "map" and len(data) % 2):
-                raise _damaged(say("a {kind} refers to something that does not exist", kind=kind))
+                raise _damaged(say("refers-something-that-does-not-exist", kind=kind))
             if kind == "map" and not self.are_distinct(data[::2]):
-                raise _damaged(say("a map has a key twice"))
+                raise _damaged(say("map-has-key-twice"))
             children.extend(data)
             if all(self.is_plain(child) for child in data):
                 self.plain.add(index)
@@ -275,7 +260,7 @@ class _Checker:
         if kind == "tensor":
             return self.tensor(data)
         if not _is_payload(kind, data):
-            raise _damaged(say("a value of kind {kind} is invalid", kind=kind))
+            raise _damaged(say("value-kind-invalid", kind=kind))
         return None if kind == "none" else data
 
     def are_distinct(self, keys: list[int]) -> bool:
@@ -289,13 +274,11 @@ class _Checker:
     def tensor(self, data: Any) -> TensorHeader:
         """Check a constant and return its header."""
         if type(data) is not str:
-            raise _damaged(say("a constant is not a tensor"))
+            raise _damaged(say("constant-not-tensor"))
         try:
             return read_header(data)
         except TensorError as error:
-            raise _damaged(
-                say("a constant is not a whole tensor, {error}", error=error.reason)
-            ) from None
+            raise _damaged(say("constant-not-whole-tensor", error=error.reason)) from None
 
     def references(self, data: Any, index: int) -> bool:
         """Say whether `data` is a list of nodes before `index`."""

@@ -447,15 +447,9 @@ class _Function:
         graph = self.graph
         one, other = pair
         sentence = (
-            say(
-                "In the function {name}, iterations of the {kind} loop {loop} overlap: {one} writes"
-                " elements of {buffer} that {other} writes in other iterations."
-            )
+            say("in-function-iterations-loop-overlap-writes")
             if other.stores
-            else say(
-                "In the function {name}, iterations of the {kind} loop {loop} overlap: {one} writes"
-                " elements of {buffer} that {other} reads in other iterations."
-            )
+            else say("in-function-iterations-loop-overlap-writes-elements")
         )
         return Finding(
             "race",

@@ -96,7 +96,7 @@ def rebatch(
     }
     node = functions.get(function)
     if node is None:
-        return Rebatched((), say("there is no such function"))
+        return Rebatched((), say("there-no-such-function"))
     try:
         changes = find_batch_axis(graph, node, data)
         kept = dict.fromkeys(functions[name] for name in functions if name in (function, *others))
@@ -121,10 +121,10 @@ class _Writer:
         shared = self.reachable([*others, *map(self.variables.get, others)])
         # Two names may stand for one body (or one buffer): the other function would change with it.
         if not shared.isdisjoint(changes):
-            raise NotPlainError(say("it shares parts with another function"))
+            raise NotPlainError(say("shares-parts-with-another-function"))
         # Bytes of a constant are not kept by the reader, so they cannot be written again.
         if any(graph.type_of(each) == "ffi.Tensor" for each in self.kept):
-            raise NotPlainError(say("a function holds an array of its own"))
+            raise NotPlainError(say("function-holds-array-own"))
 
     def reachable(self, roots: list[Any]) -> set[int]:
         """Return nodes and all that they refer to, but for the types of functions."""

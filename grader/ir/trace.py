@@ -52,9 +52,7 @@ _LOOK_UP = "GetSBlock"
 _NAME = re.compile(r"[blv](?:0|[1-9][0-9]{0,4})", re.ASCII)
 _KIND = re.compile(r"[A-Z][A-Za-z]{1,40}", re.ASCII)
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{1,60}", re.ASCII)
-_HINT = say(
-    "Schedule with the primitives of the lecture notes: split, fuse, reorder, vectorize, ..."
-)
+_HINT = say("schedule-with-primitives-lecture-notes-split-fuse")
 
 
 class Trace(NamedTuple):
@@ -202,7 +200,7 @@ def _parse(document: bytes) -> tuple[list[_Instruction], list[tuple[int, Any]]]:
     try:
         instructions, decisions = _DECODER.decode(document)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
-        raise _damaged(say("it is not the JSON that TVM writes")) from None
+        raise _damaged(say("not-json-that-tvm-writes")) from None
     if max(len(instructions), len(decisions)) > INSTRUCTION_LIMIT:
         raise _too_long()
     return instructions, decisions
@@ -224,23 +222,18 @@ def _check(instruction: _Instruction, known: set[str]) -> None:
     kind, inputs, attributes, outputs = instruction
     form = _FORMS.get(kind)
     if form is None:
-        raise IRError(
-            say("The step {name} of the schedule is not replayed here.", name=shown(kind)), _HINT
-        )
+        raise IRError(say("step-schedule-not-replayed-here", name=shown(kind)), _HINT)
     if not (
         _fits(inputs, form.inputs, lambda value, letter: _is_input(value, letter, known))
         and _fits(attributes, form.attributes, _is_attribute)
         and _fits(outputs, form.outputs, lambda name, letter: _is_new(name, letter, known))
     ):
         if kind == "Annotate" and len(attributes) == 1 and type(attributes[0]) is str:
-            raise IRError(
-                say("The annotation {name} is not replayed here.", name=shown(attributes[0])),
-                _HINT,
-            )
-        raise _damaged(say("step {shown} is malformed", shown=shown(kind)))
+            raise IRError(say("annotation-not-replayed-here", name=shown(attributes[0])), _HINT)
+        raise _damaged(say("step-malformed", shown=shown(kind)))
     is_tiling = kind == "Annotate" and _TILES.fullmatch(str(inputs[1])) is not None
     if kind == "Annotate" and is_tiling != (attributes == [_TILING]):
-        raise _damaged(say("step {shown} is malformed", shown=shown(kind)))
+        raise _damaged(say("step-malformed", shown=shown(kind)))
     known.update(outputs)
 
 
@@ -304,12 +297,12 @@ def _check_decision(place: int, decision: Any, instructions: list[_Instruction])
     numbers = decision if type(decision) is list else [decision]
     is_drawn = 0 <= place < len(instructions) and instructions[place][0].startswith("Sample")
     if not is_drawn or len(numbers) > LIST_LIMIT or not all(map(_is_number, numbers)):
-        raise _damaged(say("something was decided where nothing is drawn"))
+        raise _damaged(say("something-decided-where-nothing-drawn"))
 
 
 def _damaged(reason: Text) -> IRError:
-    return IRError(say("The trace of the schedule is damaged: {reason}.", reason=reason), _HINT)
+    return IRError(say("trace-schedule-damaged", reason=reason), _HINT)
 
 
 def _too_long() -> IRError:
-    return IRError(say("The trace of the schedule is too long to be replayed."), _HINT)
+    return IRError(say("trace-schedule-too-long-replayed"), _HINT)

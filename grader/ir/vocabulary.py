@@ -355,15 +355,15 @@ def read_header(text: str) -> TensorHeader:
     prefix = _decode(text, _PREFIX.size)
     magic, _, device, _, rank, code, bits, lanes = _PREFIX.unpack(prefix)
     if magic != MAGIC or device != _CPU or not 0 <= rank <= RANK_LIMIT:
-        raise TensorError(say("its header is not a tensor's"))
+        raise TensorError(say("header-not-tensors"))
     dtype = _dtype(code, bits, lanes)
     header = _PREFIX.size + 8 * (rank + 1)
     *shape, byte_count = struct.unpack_from(f"<{rank + 1}q", _decode(text, header), _PREFIX.size)
     # The product of two negative extents is a positive size.
     if any(extent < 0 for extent in shape):
-        raise TensorError(say("it has a negative extent"))
+        raise TensorError(say("has-negative-extent"))
     if byte_count != math.prod(shape) * ((bits + 7) // 8) or byte_count != size - header:
-        raise TensorError(say("its bytes do not fill its shape"))
+        raise TensorError(say("bytes-do-not-fill-shape"))
     return TensorHeader(shape=tuple(shape), dtype=dtype)
 
 
@@ -372,10 +372,10 @@ def _decoded_size(text: str) -> int:
     try:
         raw = text.encode("ascii")
     except UnicodeEncodeError:
-        raise TensorError(say("it is not base64")) from None
+        raise TensorError(say("not-base64")) from None
     padding = raw.translate(None, _ALPHABET)
     if len(raw) % 4 or padding not in (b"", b"=", b"==") or not raw.endswith(padding):
-        raise TensorError(say("it is not base64"))
+        raise TensorError(say("not-base64"))
     return len(raw) // 4 * 3 - len(padding)
 
 
@@ -383,12 +383,12 @@ def _decode(text: str, size: int) -> bytes:
     """Return the first `size` bytes. Raises TensorError when there are fewer."""
     part = a2b_base64(text[: (size + 2) // 3 * 4])[:size]
     if len(part) < size:
-        raise TensorError(say("it ends inside its header"))
+        raise TensorError(say("it-ends-inside-its-header"))
     return part
 
 
 def _dtype(code: int, bits: int, lanes: int) -> str:
     name = _CODES.get(code)
     if name is None or bits not in _BITS or lanes != 1:
-        raise TensorError(say("its data type is not known"))
+        raise TensorError(say("data-type-not-known"))
     return "bool" if name == "bool" or (name, bits) == ("uint", 1) else f"{name}{bits}"

@@ -45,7 +45,7 @@ class KernelspecPlace(msgspec.Struct, frozen=True):
     def folder(self) -> Path:
         """Return the folder of kernels. Raises UsageError where both are said."""
         if self.user and self.prefix is not None:
-            raise UsageError(say("Give either --user or --prefix."), say("Leave out one of them."))
+            raise UsageError(say("give-either-user-or-prefix"), say("leave-out-one-them"))
         if self.user:
             return Path(jupyter_data_dir()) / "kernels"
         return Path(self.prefix or sys.prefix).absolute() / "share" / "jupyter" / "kernels"
@@ -56,8 +56,8 @@ def install(place: KernelspecPlace, name: str, level: Level | None) -> Path:
     folder = place.folder() / _checked(name)
     if folder.exists() and not _is_ours(folder):
         raise UsageError(
-            say("{folder} is another kernel, or cannot be read.", folder=str(folder)),
-            say("Choose another name: grader kernelspec install --name NAME"),
+            say("another-kernel-or-cannot-read", folder=str(folder)),
+            say("choose-another-name-grader-kernelspec-install-name"),
         )
     text = json.dumps(specification(name, level), indent=1) + "\n"
     try:
@@ -65,15 +65,8 @@ def install(place: KernelspecPlace, name: str, level: Level | None) -> Path:
         write_whole(folder / _FILE, text.encode())
     except OSError as error:
         raise UsageError(
-            say(
-                "Cannot write the kernel to {folder}: {reason}.",
-                folder=str(folder),
-                reason=str(error.strerror),
-            ),
-            say(
-                "Install it for yourself (--user), or below a folder that can be written to"
-                " (--prefix)."
-            ),
+            say("cannot-write-kernel", folder=str(folder), reason=str(error.strerror)),
+            say("install-for-yourself-user-or-below-folder"),
         ) from None
     return folder
 
@@ -88,23 +81,15 @@ def remove(place: KernelspecPlace, name: str) -> list[Path]:
     found = [folder / name for folder in places if _is_ours(folder / name)]
     if not found:
         raise UsageError(
-            say(
-                'There is no sandboxed kernel "{name}" in {names}.',
-                name=name,
-                names=in_a_row(map(str, places)),
-            ),
-            say("jupyter kernelspec list shows all kernels and where they are."),
+            say("there-no-sandboxed-kernel", name=name, names=in_a_row(map(str, places))),
+            say("jupyter-kernelspec-list-shows-all-kernels"),
         )
     try:
         for folder in found:
             shutil.rmtree(folder)
     except OSError as error:
         raise UsageError(
-            say(
-                "{path} cannot be removed: {reason}.",
-                path=str(error.filename),
-                reason=str(error.strerror),
-            )
+            say("cannot-removed", path=str(error.filename), reason=str(error.strerror))
         ) from None
     return found
 
@@ -139,8 +124,7 @@ def _checked(name: str) -> str:
     """Return a name that Jupyter takes and that is no path. Raises UsageError."""
     if not _SHAPE.fullmatch(name):
         raise UsageError(
-            say("{name} cannot be the name of a kernel.", name=repr(name)),
-            say("Use small letters, digits, dots, hyphens and underscores."),
+            say("cannot-name-kernel", name=repr(name)), say("use-small-letters-digits-dots-hyphens")
         )
     return name
 

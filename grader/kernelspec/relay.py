@@ -70,16 +70,15 @@ def read_connection(file: Path) -> Connection:
         return msgspec.json.decode(file.read_bytes(), type=prepared(Connection))
     except OSError as error:
         raise UsageError(
-            say("{file} cannot be read: {reason}.", file=str(file), reason=str(error.strerror)),
-            _HINT,
+            say("file-cannot-read-reason", file=str(file), reason=str(error.strerror)), _HINT
         ) from None
     except msgspec.DecodeError as error:
         raise UsageError(
-            say("{file} is not a connection file: {error}", file=str(file), error=str(error)), _HINT
+            say("not-connection-file", file=str(file), error=str(error)), _HINT
         ) from None
 
 
-_HINT = say("Jupyter starts this command, with a file of its own: choose the kernel there.")
+_HINT = say("jupyter-starts-this-command-with-file-own")
 
 
 MESSAGE_LIMIT = 9 * 2**20
@@ -191,11 +190,7 @@ class Relay:
             front.bind(address)
         except ZMQError as error:
             raise UsageError(
-                say(
-                    "The kernel cannot listen at {address}: {error}.",
-                    address=address,
-                    error=str(error),
-                )
+                say("kernel-cannot-listen", address=address, error=str(error))
             ) from None
         return front
 
@@ -343,5 +338,5 @@ def _await(monitors: Iterable[Any]) -> None:
     """Wait until all have connected. Raises SandboxError."""
     for monitor in monitors:
         if not monitor.poll(_CONNECTED_SECONDS * 1000):
-            raise SandboxError(say("The kernel's sockets cannot be reached."), say("Try again."))
+            raise SandboxError(say("kernels-sockets-cannot-reached"), say("try-again"))
         monitor.recv_multipart()

@@ -85,45 +85,29 @@ _TOTAL_BYTES = 2**50
 
 _REASONS: dict[Cause, tuple[Text, Text]] = {
     "memory": (
-        say(
-            "The notebook used more than {limit} MB of memory, and its kernel was ended.",
-            limit=LIMITS.memory_mb,
-        ),
-        say("Use smaller arrays, or delete those that you no longer need."),
+        say("notebook-used-more-than-mb-memory", limit=LIMITS.memory_mb),
+        say("use-smaller-arrays-or-delete-those"),
     ),
     "processes": (
-        say(
-            "The notebook started more than {limit} processes and threads, and its kernel was"
-            " ended.",
-            limit=LIMITS.processes,
-        ),
-        say("Start fewer, and wait for their end."),
+        say("notebook-started-more-than-processes-and-threads", limit=LIMITS.processes),
+        say("start-fewer-and-wait-for-their-end"),
     ),
     "files": (
-        say(
-            "The notebook made more than {limit} files, and its kernel was ended.",
-            limit=LIMITS.files,
-        ),
-        say("Write fewer files, or delete those that you no longer need."),
+        say("notebook-made-more-than-files-and-kernel", limit=LIMITS.files),
+        say("write-fewer-files-or-delete-those"),
     ),
     "disk": (
-        say(
-            "The notebook wrote more than {limit} MB of files, and its kernel was ended.",
-            limit=LIMITS.scratch_mb,
-        ),
-        say("Write less, or delete what you no longer need."),
+        say("notebook-wrote-more-than-mb-files", limit=LIMITS.scratch_mb),
+        say("write-less-or-delete-what-you"),
     ),
     "descriptors": (
-        say(
-            "The notebook had more than {limit} files open, and its kernel was ended.",
-            limit=LIMITS.resources().descriptors,
-        ),
-        say("Close files, pipes and sockets, or start fewer processes."),
+        say("notebook-had-more-than-files-open", limit=LIMITS.resources().descriptors),
+        say("close-files-pipes-and-sockets-or-start"),
     ),
 }
 _OF_THE_MACHINE = (
-    say("The machine ran out of memory or processors for the notebook, and its kernel was ended."),
-    say("Run it again when less runs on this machine."),
+    say("machine-ran-out-memory-or-processors"),
+    say("run-again-when-less-runs"),
 )
 
 _LOOK_SECONDS = 0.5
@@ -223,18 +207,14 @@ def _end(process: Process, relay: Relay) -> int:
     status = process.wait(_DEATH_SECONDS)
     if status is None:
         raise SandboxError(
-            say("The notebook's kernel sent a message that was too long, and was ended."),
-            say("Print less, for example only the first few values."),
+            say("notebooks-kernel-sent-message-that-too-long"),
+            say("print-less-for-example-only-first-few"),
         )
     if process.cause:
         raise SandboxError(*_REASONS.get(process.cause, _OF_THE_MACHINE))
     lines = process.standard_error.strip().splitlines()
     if status and lines:
         raise GraderError(
-            say(
-                "The notebook's kernel ended with exit status {status}: {error}",
-                status=status,
-                error=lines[-1],
-            )
+            say("notebooks-kernel-ended-with-exit-status", status=status, error=lines[-1])
         )
     return status

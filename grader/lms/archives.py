@@ -196,7 +196,7 @@ def _unpack(
     shown = Silent() if progress is None else progress
 
     def tell() -> None:
-        shown.step(writer.files, limits.files, say("{count} files", count=writer.files))
+        shown.step(writer.files, limits.files, say("files", count=writer.files))
 
     pace = Pace(tell)
     writer = _Writer(folder, limits, pace)
@@ -225,8 +225,8 @@ def _unpack(
                 pace.step()
     outcome = UnpackOutcome(writer.left_out, writer.files, writer.size, seconds, encoding)
     if end == "damaged":
-        hint = say("Download it again. A folder that you unpacked by hand works, too.")
-        damaged = say("{name} is not an archive, or is damaged.", name=archive.name)
+        hint = say("download-again-folder-that-you-unpacked")
+        damaged = say("not-archive-or-damaged", name=archive.name)
         raise ArchiveError(damaged, hint, "damaged", outcome)
     if end == "large":
         raise _too_large(archive, limits, outcome)
@@ -238,14 +238,13 @@ def _unpack(
 def _too_large(archive: Path, limits: ArchiveLimits, outcome: UnpackOutcome) -> ArchiveError:
     return ArchiveError(
         say(
-            "{name} holds more than may be unpacked: {size:,} MB, {files:,} files, {seconds:,}"
-            " seconds of a processor.",
+            "holds-more-than-may-unpacked-mb-files",
             name=archive.name,
             size=limits.size // 2**20,
             files=limits.files,
             seconds=limits.seconds,
         ),
-        say("If this is right, unpack it by hand, and name the folder."),
+        say("if-this-right-unpack-by-hand"),
         "large",
         outcome,
     )

@@ -153,18 +153,18 @@ def collect_class(
         work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
         try:
             for source in wanted.sources:
-                progress.stage(say("unpacking {name}", name=source.name))
+                progress.stage(say("unpacking", name=source.name))
                 with _opened(source, unpacker, wanted, progress) as (folder, taken):
                     found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
                     work.note(found, taken.left_out)
                     if taken.encoding:
                         work.encodings[source.name] = taken.encoding
-                    progress.stage(say("collecting {name}", name=source.name))
+                    progress.stage(say("collecting", name=source.name))
                     size = source.stat().st_size if source.is_file() else None
                     work.take_all(found, source.name, size)
                     work.save()
         except OSError as error:
-            raise unwritable(wanted.output, error, say("what was collected")) from None
+            raise unwritable(wanted.output, error, say("what-collected")) from None
         return work.outcome()
 
 
@@ -197,7 +197,7 @@ def collect_fetched(
                 work.take_all(found, source, size)
                 work.save()
         except OSError as error:
-            raise unwritable(wanted.output, error, say("what was collected")) from None
+            raise unwritable(wanted.output, error, say("what-collected")) from None
         return work.outcome()
 
 
@@ -220,8 +220,7 @@ def _refuse_within(wanted: CollectRequest) -> None:
     output = wanted.output.resolve()
     if any(output.is_relative_to(source.resolve()) for source in wanted.sources):
         raise UsageError(
-            say("{output} lies in what is to be collected.", output=str(wanted.output)),
-            say("Name a folder beside it."),
+            say("lies-in-what-collected", output=str(wanted.output)), say("name-folder-beside")
         )
 
 
@@ -234,8 +233,8 @@ def read_manifest(folder: Path) -> Collected:
         return Collected()
     except (OSError, msgspec.MsgspecError):
         raise UsageError(
-            say("{path} cannot be read as what was collected before.", path=str(path)),
-            say("Name another folder, or move the file away."),
+            say("cannot-read-as-what-collected-before", path=str(path)),
+            say("name-another-folder-or-move-file-away"),
         ) from None
 
 
@@ -307,7 +306,7 @@ def _opened(
         return
     if not source.is_file():
         raise UsageError(
-            say("There is no file or folder {source}.", source=str(source)), say("Check the name.")
+            say("there-no-file-or-folder-sentence", source=str(source)), say("check-name")
         )
     with _own_folder(wanted.output) as place:
         inside = place / source.name.partition(".")[0]

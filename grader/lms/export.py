@@ -74,13 +74,8 @@ def export_grades(
     if form in FILLED_IN:
         if own is None:
             raise UsageError(
-                say(
-                    "{form} accepts only the file that it has written itself.",
-                    form=form.capitalize(),
-                ),
-                say(
-                    "Export its gradebook, or the grading worksheet, and name it with --into FILE."
-                ),
+                say("accepts-only-file-that-has-written-itself", form=form.capitalize()),
+                say("export-gradebook-or-grading-worksheet-and-name"),
             )
         if form == "moodle":
             return _moodle(grades, own)
@@ -109,8 +104,8 @@ def _canvas(grades: list[ExportedGrade], own: ReadTable, column: str | None) -> 
     header = [each.strip() for each in own.header]
     if "ID" not in header or not ("Student" in header or {"LastName", "FirstName"} <= {*header}):
         raise UsageError(
-            say("This is not a Canvas gradebook: it has no columns Student and ID."),
-            say("Choose Export in Canvas' gradebook, and name the file."),
+            say("this-not-canvas-gradebook-has-no-columns"),
+            say("choose-export-in-canvas-gradebook-and-name"),
         )
     at = header.index(_canvas_column(header, column))
     kept = [header.index(each) for each in _IDENTIFYING if each in header]
@@ -178,10 +173,10 @@ def _canvas_column(header: list[str], wanted: str | None) -> str:
         return found[0]
     names = in_a_row(each for each in others if each.endswith(")"))
     raise UsageError(
-        say('Canvas\' gradebook has no column "{wanted}".', wanted=wanted)
+        say("canvas-gradebook-has-no-column", wanted=wanted)
         if wanted
-        else say("Canvas' gradebook has many columns."),
-        say("Name the assignment's with --column: {names}.", names=names),
+        else say("canvas-gradebook-has-many-columns"),
+        say("name-assignments-with-column", names=names),
     )
 
 
@@ -213,11 +208,8 @@ def _brightspace(grades: list[ExportedGrade], own: ReadTable, column: str | None
     keys = {key: header.index(name) for name, key in _BRIGHTSPACE_KEYS.items() if name in header}
     if _END_OF_LINE not in header or not keys.keys() & {"sid", "user"}:
         raise UsageError(
-            say(
-                "This is not an export of Brightspace's grades: it has no column {name}.",
-                name=_END_OF_LINE,
-            ),
-            say("Export the grades with both keys and points grades, and name the file."),
+            say("this-not-export-brightspaces-grades-has", name=_END_OF_LINE),
+            say("export-grades-with-both-keys-and-points"),
         )
     at = header.index(_brightspace_column(header, column))
     names = [header.index(each) for each in _BRIGHTSPACE_NAMES if each in header]
@@ -242,11 +234,11 @@ def _brightspace_column(header: list[str], wanted: str | None) -> str:
     if len(found) == 1:
         return found[0]
     raise UsageError(
-        say('Brightspace\'s export has no grade item "{wanted}".', wanted=wanted)
+        say("brightspaces-export-has-no-grade-item", wanted=wanted)
         if wanted
-        else say("Brightspace's export has several grade items: name one."),
+        else say("brightspaces-export-has-several-grade-items-name"),
         say(
-            "Name the assignment's with --column: {names}.",
+            "name-assignments-with-column",
             names=in_a_row(each.partition(_POINTS_GRADE)[0] for each in items),
         ),
     )
@@ -379,8 +371,8 @@ class _Scale:
         self._met: dict[Scaled, None] = {}
         if maximum.strip() and self._theirs is None:
             raise UsageError(
-                say("The maximum {text} is no number.", text=repr(maximum.strip())),
-                say("Correct it in the file: otherwise points would refer to a different maximum."),
+                say("maximum-no-number", text=repr(maximum.strip())),
+                say("correct-in-file-otherwise-points-would-refer"),
             )
 
     @property

@@ -125,12 +125,8 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
     """
     if not (reports / SUMMARY).is_file():
         raise UsageError(
-            say(
-                "{reports} is not a folder of reports: it has no {file}.",
-                reports=str(reports),
-                file=SUMMARY,
-            ),
-            say("Name the --output folder of `grader batch`."),
+            say("not-folder-reports-has", reports=str(reports), file=SUMMARY),
+            say("name-output-folder-grader-batch"),
         )
     students = {each.folder: each for each in collected.students}
     graded: dict[str, list[GradedWork]] = {}
@@ -168,8 +164,7 @@ def _read(path: Path) -> Report:
         return decode_report(content)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError(
-            say("{path} is not a report.", path=str(path)),
-            say("Remove everything that `grader batch` has not written."),
+            say("not-report", path=str(path)), say("remove-everything-that-grader-batch-has")
         ) from None
 
 

@@ -78,16 +78,12 @@ def read_layout(
         if found.handed_in:
             return found
         raise UsageError(
-            say("{name} contains no submissions.", name=folder.name),
-            say("Name the archive, or the folder that contains the students' folders."),
+            say("contains-no-submissions", name=folder.name),
+            say("name-archive-or-folder-that-contains-students"),
         )
     raise UsageError(
-        say(
-            "Nothing in {name} has the layout of {layout}.",
-            name=folder.name,
-            layout=demanded,
-        ),
-        say("Leave out --from, or name the folder that contains the students' folders."),
+        say("nothing-in-has-layout", name=folder.name, layout=demanded),
+        say("leave-out-from-or-name-folder"),
     )
 
 
@@ -306,15 +302,13 @@ def _read_metadata(path: Path) -> dict[str, _Metadata]:
         raise _too_large() from None
     except (msgspec.MsgspecError, yaml.YAMLError, ValueError, TypeError, RecursionError):
         raise UsageError(
-            say("{file} is not what Gradescope writes.", file=_METADATA),
-            say("Export the submissions again."),
+            say("not-what-gradescope-writes", file=_METADATA), say("export-submissions-again")
         ) from None
 
 
 def _too_large() -> UsageError:
     return UsageError(
-        say("{file} is too large to be read.", file=_METADATA),
-        say("Name the submissions' folders by roster ids, and use --from folders."),
+        say("too-large-read", file=_METADATA), say("name-submissions-folders-by-roster-ids")
     )
 
 
@@ -468,14 +462,14 @@ def _assignment_of(known: list[str], assignment: str | None) -> str:
     """Return whose folders are taken. Raises UsageError where that is not certain."""
     if assignment is None and len(known) > 1:
         raise UsageError(
-            say("nbgrader's folder holds several assignments."),
-            say("Name one with --assignment: {names}.", names=in_a_row(known)),
+            say("nbgraders-folder-holds-several-assignments"),
+            say("name-one-with-assignment", names=in_a_row(known)),
         )
     wanted = assignment if assignment is not None else "".join(known)
     if wanted not in known and known:
         raise UsageError(
-            say("nbgrader's folder holds no assignment {name}.", name=wanted),
-            say("Name one with --assignment: {names}.", names=in_a_row(known)),
+            say("nbgraders-folder-holds-no-assignment", name=wanted),
+            say("name-one-with-assignment", names=in_a_row(known)),
         )
     return wanted
 

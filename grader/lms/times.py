@@ -211,8 +211,7 @@ def zone_of(name: str) -> ZoneInfo:
     """Return a zone by its name. Raises UsageError where there is none."""
     if name not in available_timezones():
         raise UsageError(
-            say("{name} is not a time zone.", name=repr(name)),
-            say("Name one of the IANA list, such as Europe/Berlin or America/New_York."),
+            say("not-time-zone", name=repr(name)), say("name-one-iana-list-such-as-europe")
         )
     return ZoneInfo(name)
 

@@ -74,44 +74,37 @@ def _number(limit: int) -> int:
 
 
 def _files(limit: int) -> SandboxError:
-    told = say("A process may have only {count} files open here.", count=limit)
+    told = say("process-may-have-only-files-open-here", count=limit)
     return _refusal(told, f"ulimit -n {_ENOUGH_FILES}")
 
 
 def _processes(limit: int) -> SandboxError:
-    told = say("A user may have only {count} processes here.", count=limit)
+    told = say("user-may-have-only-processes-here", count=limit)
     return _refusal(told, "ulimit -u 4096")
 
 
 def _memory(limit: int, letter: str = "v") -> SandboxError:
-    told = say("A process may take only {size} MB of memory here.", size=limit // 2**20)
+    told = say("process-may-take-only-mb-memory-here", size=limit // 2**20)
     return _refusal(told, f"ulimit -{letter} unlimited")
 
 
 def _seconds(limit: int) -> SandboxError:
-    told = say("A process may compute for only {count} seconds here.", count=limit)
+    told = say("process-may-compute-for-only-seconds-here", count=limit)
     return _refusal(told, "ulimit -t unlimited")
 
 
 def _file(limit: int) -> SandboxError:
-    told = say("A file may have only {size} KB here.", size=limit // 2**10)
+    told = say("file-may-have-only-kb-here", size=limit // 2**10)
     return _refusal(told, "ulimit -f unlimited")
 
 
 def _stack(limit: int) -> SandboxError:
-    told = say("A process may have a stack of only {size} KB here.", size=limit // 2**10)
+    told = say("process-may-have-stack-only-kb-here", size=limit // 2**10)
     return _refusal(told, f"ulimit -s {STACK // 2**10}")
 
 
 def _refusal(told: Text, command: str) -> SandboxError:
-    return SandboxError(
-        told,
-        say(
-            "The shell's limit is too low to grade. Raise it: {command} (if that is refused, "
-            "root may).",
-            command=command,
-        ),
-    )
+    return SandboxError(told, say("shells-limit-too-low-grade-raise", command=command))
 
 
 _LIMITS: Final[tuple[tuple[int, int, Callable[[int], SandboxError]], ...]] = (

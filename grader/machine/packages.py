@@ -74,4 +74,4 @@ def how_to_install(package: str, find: Finder = shutil.which, user: int | None =
     command = install_command(package, find, user)
     if command:
         return foreign(command)
-    return say("the package {package}, by the package manager of this system", package=package)
+    return say("package-by-package-manager-this-system", package=package)

@@ -50,14 +50,8 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PERMISSIONS = 0o444
 """Whoever can read a file can lock it, see flock(2): nobody needs to write into this one."""
 
-HELD_TOO_LONG = say(
-    "Other gradings were timing on this machine for more than {seconds:.0f} seconds; this one"
-    " did not wait longer. More of its measurements may be disturbed."
-)
-NO_LOCK = say(
-    "Other gradings on this machine could not be kept from timing at the same time: {reason}."
-    " More measurements may be disturbed."
-)
+HELD_TOO_LONG = say("other-gradings-timing-on-this-machine")
+NO_LOCK = say("other-gradings-on-this-machine-could")
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -258,11 +252,11 @@ def _open(path: Path) -> int:
             continue
         except OSError as error:
             raise LockError(
-                say("{path} cannot be made ({reason})", path=str(path), reason=str(error.strerror))
+                say("cannot-made", path=str(path), reason=str(error.strerror))
             ) from None
         os.fchmod(descriptor, _PERMISSIONS)  # whatever the umask: others have to open it
         return descriptor
-    raise LockError(say("{path} comes and goes", path=str(path)))
+    raise LockError(say("comes-and-goes", path=str(path)))
 
 
 def _open_existing(path: Path) -> int:
@@ -272,13 +266,11 @@ def _open_existing(path: Path) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
-        reason = say("it is a link") if error.errno == errno.ELOOP else str(error.strerror)
-        raise LockError(
-            say("{path} cannot be opened ({reason})", path=str(path), reason=reason)
-        ) from None
+        reason = say("it-is-a-link") if error.errno == errno.ELOOP else str(error.strerror)
+        raise LockError(say("cannot-opened", path=str(path), reason=reason)) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise LockError(say("{path} is not a plain file", path=str(path)))
+        raise LockError(say("not-plain-file", path=str(path)))
     return descriptor
 
 
@@ -293,9 +285,7 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
         return False
     except OSError as error:
         os.close(descriptor)
-        raise LockError(
-            say("the file system has no locks ({reason})", reason=str(error.strerror))
-        ) from None
+        raise LockError(say("file-system-has-no-locks", reason=str(error.strerror))) from None
     return True
 
 

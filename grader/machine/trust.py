@@ -73,20 +73,14 @@ def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Do
     if is_taken:
         yield Doubt(
             "another_grading",
-            say("Another grading is timing a schedule on this machine now."),
-            say("Wait until it has finished. Gradings wait for each other by themselves."),
+            say("another-grading-timing-schedule-on-this-machine"),
+            say("wait-until-has-finished-gradings-wait"),
         )
     busy = [cpu for cpu, share in facts.busy.items() if share >= QUIET_SHARE]
     quiet = [cpu for cpu in facts.cpus if cpu not in busy]
     if len(quiet) < min(threads, len(facts.cpus)):
-        some = say(
-            "Other programs are using {which}: {quiet} of the {cpus} that the grader may use are"
-            " quiet."
-        )
-        one = say(
-            "Other programs are using {which}: {quiet} of the {cpus} that the grader may use is"
-            " quiet."
-        )
+        some = say("other-programs-using-that-grader-may-use-quiet")
+        one = say("other-programs-using-that-grader-may-use")
         yield Doubt(
             "busy",
             say(
@@ -95,19 +89,13 @@ def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Do
                 quiet=len(quiet),
                 cpus=_cpus(len(facts.cpus)),
             ),
-            say("Stop the other programs, or grade when they have finished."),
+            say("stop-other-programs-or-grade-when-they"),
         )
     elif busy:
         yield Doubt(
             "partly_busy",
-            say(
-                "Other programs are using {which}. Enough other CPUs are quiet.",
-                which=_listed(busy),
-            ),
-            say(
-                "Times are most reliable when nothing else runs: programs share memory and "
-                "clock rate."
-            ),
+            say("other-programs-using-enough-other-cpus-quiet", which=_listed(busy)),
+            say("times-most-reliable-when-nothing-else-runs"),
             is_obstacle=False,
         )
     yield from _stolen(facts)
@@ -116,17 +104,11 @@ def _others(facts: MachineFacts, threads: int, *, is_taken: bool) -> Iterator[Do
 _STOLEN: tuple[tuple[DoubtCode, Text], ...] = (
     (
         "stolen_now",
-        say(
-            "The host of this virtual machine gives {share:.0%} of its CPU time to others, "
-            "measured now."
-        ),
+        say("host-this-virtual-machine-gives-cpu-time"),
     ),
     (
         "stolen_before",
-        say(
-            "The host of this virtual machine gives {share:.0%} of its CPU time to others, "
-            "measured since start."
-        ),
+        say("host-this-virtual-machine-gives-cpu-time-others"),
     ),
 )
 
@@ -138,7 +120,7 @@ def _stolen(facts: MachineFacts) -> Iterator[Doubt]:
             yield Doubt(
                 code,
                 say(what, share=share),
-                say("Use a virtual machine with CPUs of its own, or a real one."),
+                say("use-virtual-machine-with-cpus-own"),
                 is_obstacle=code == "stolen_now" and share >= STEAL_OBSTACLE,
             )
             return
@@ -150,26 +132,21 @@ def _room(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
         yield Doubt(
             "few_cpus",
             say(
-                "The grader may use {cpus}, and the assignment times schedules with {threads}.",
+                "grader-may-use-and-assignment-times-schedules",
                 cpus=_cpus(len(facts.cpus)),
                 threads=threads_of(threads),
             ),
-            say("Use a machine with more CPUs, or set fewer `threads` in assignment.toml."),
+            say("use-machine-with-more-cpus-or-set"),
         )
     if facts.quota is not None and facts.quota < threads:
         yield Doubt(
             "quota",
             say(
-                "The quota is {quota:g} CPUs, and the assignment times schedules with {threads}:"
-                " all of them are stopped whenever it is used up.",
+                "quota-cpus-and-assignment-times-schedules",
                 quota=facts.quota,
                 threads=threads_of(threads),
             ),
-            say(
-                "Give the container a quota of {count} CPUs (docker: --cpus), or no quota and CPUs"
-                " of its own (docker: --cpuset-cpus).",
-                count=threads + 1,
-            ),
+            say("give-container-quota-cpus-docker-cpus", count=threads + 1),
         )
     yield from _shared(facts, threads)
 
@@ -181,27 +158,19 @@ def _shared(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
         yield Doubt(
             "few_cores",
             say(
-                "The {count} CPUs that the grader may use belong to {cores} (hyper-threading), and"
-                " the assignment times schedules with {threads}: some of them would have to share"
-                " a core.",
+                "cpus-that-grader-may-use-belong-hyper",
                 count=len(facts.cpus),
-                cores=counted(cores, say("{count} core"), say("{count} cores")),
+                cores=counted(cores, say("core"), say("cores")),
                 threads=threads_of(threads),
             ),
-            say(
-                "Use a machine with as many cores as threads, or set fewer `threads` in"
-                " assignment.toml."
-            ),
+            say("use-machine-with-as-many-cores"),
         )
     elif facts.shared_cores:
         yield Doubt(
             "hyper_threading",
+            say("two-cpus-share-core-here-hyper-threading"),
             say(
-                "Two CPUs share a core here (hyper-threading). grader uses one of each core, "
-                "but a program on the other slows it down."
-            ),
-            say(
-                "Run nothing else, or switch it off: {command}",
+                "run-nothing-else-or-switch-off",
                 command=f"echo off | {as_root('tee /sys/devices/system/cpu/smt/control')}",
             ),
             is_obstacle=False,
@@ -213,13 +182,8 @@ def _host(facts: MachineFacts, threads: int) -> Iterator[Doubt]:
     if facts.is_virtual and threads > 1:
         yield Doubt(
             "virtual_cores",
-            say(
-                "This is a virtual machine, and the assignment times schedules with {count} "
-                "threads: whether their CPUs share a core of the host may change between "
-                "gradings.",
-                count=threads,
-            ),
-            say("Set `threads = 1` in assignment.toml, or use a real machine."),
+            say("this-virtual-machine-and-assignment-times-schedules", count=threads),
+            say("set-threads-1-in-assignment-toml"),
             is_obstacle=False,
         )
 
@@ -228,20 +192,15 @@ def _clock(facts: MachineFacts) -> Iterator[Doubt]:
     """Yield what makes the clock rate change while functions are measured."""
     if facts.on_battery:
         yield Doubt(
-            "battery",
-            say("This machine runs on its battery, so its clock rate is lowered and changes."),
-            say("Connect it to its power supply."),
+            "battery", say("this-machine-runs-on-battery-so-clock"), say("connect-power-supply")
         )
     unsteady = [name for name in facts.governors if name not in STEADY_GOVERNORS]
     if unsteady:
         yield Doubt(
             "governor",
+            say("cpus-clock-rate-follows-load-governor", names=in_a_row(unsteady)),
             say(
-                "The CPUs' clock rate follows the load (governor {names}).",
-                names=in_a_row(unsteady),
-            ),
-            say(
-                "Set it fixed while you grade: {command}",
+                "set-fixed-while-you-grade",
                 command=as_root("cpupower frequency-set --governor performance"),
             ),
             is_obstacle=False,
@@ -257,14 +216,14 @@ def _cores(facts: MachineFacts) -> int:
 
 def threads_of(number: int) -> Text:
     """Return how many threads there are."""
-    return counted(number, say("{count} thread"), say("{count} threads"))
+    return counted(number, say("thread"), say("threads"))
 
 
 def _cpus(number: int) -> Text:
-    return counted(number, say("{count} CPU"), say("{count} CPUs"))
+    return counted(number, say("count-cpu"), say("count-cpus"))
 
 
 def _listed(cpus: list[int]) -> Text:
     """Return CPUs by their numbers."""
     names = in_a_row(map(str, cpus))
-    return say(say("CPU {names}") if len(cpus) == 1 else say("CPUs {names}"), names=names)
+    return say(say("cpu") if len(cpus) == 1 else say("cpus"), names=names)

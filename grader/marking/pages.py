@@ -113,27 +113,27 @@ def question_before(report: Report, answer: tuple[int, ...]) -> tuple[int, ...]:
 
 def _whose(session: Session, answer: AnswerToMark) -> Text:
     if session.is_anonymous:
-        return say("Submission {number}", number=answer.number)
+        return say("submission-title", number=answer.number)
     student = answer.student
     return foreign(", ".join(filter(None, (student.name, student.login))))
 
 
 def _about(session: Session, answer: AnswerToMark) -> Text:
-    number = say("Attempt {number}", number=answer.attempt.number)
+    number = say("attempt-title", number=answer.attempt.number)
     if session.is_anonymous:
         return number
-    return say("{file}, {attempt}", file=answer.attempt.name, attempt=number)
+    return say("file-attempt", file=answer.attempt.name, attempt=number)
 
 
 def _state(answer: AnswerToMark) -> Text:
     """Say who has marked it, when, and what it came to."""
     if not answer.given and answer.is_second:
-        return say("Second marking: you do not see the first one, and it gives no points.")
+        return say("second-marking-you-do-not-see-first")
     if not answer.given:
-        return say("Not marked yet.")
+        return say("not-marked-yet-sentence")
     last = answer.given[-1]
     told = say(
-        "{points} of {possible}, by {who}, {time}.",
+        "by",
         points=show(answer.points),
         possible=show(exact(answer.table.points)),
         who=last.who,
@@ -142,7 +142,7 @@ def _state(answer: AnswerToMark) -> Text:
     chosen = [each.id for each in _rows(answer) if each.is_chosen]
     if answer.table.score(chosen) == answer.points:
         return told
-    return join(told, say("The chosen rubric items do not add up to these points."))
+    return join(told, say("chosen-rubric-items-do-not-add-up"))
 
 
 def _rows(answer: AnswerToMark) -> tuple[RubricRow, ...]:
@@ -259,16 +259,16 @@ class _Pages:
         return _json({"next": "/" if after is None else address_of(after, shows_all=shows_all)})
 
     def _refuse(self, status: int) -> Response:
-        refused = say("The page sent something that cannot be saved: load it again.")
+        refused = say("page-sent-something-that-cannot-saved-load")
         return _json({"message": refused.in_(self._language)}, status)
 
     def _overtaken(self, error: OvertakenError) -> str:
         entry = error.entry
         if entry is None:
-            told = say("Somebody else has undone this marking. Nothing was saved.")
+            told = say("somebody-else-has-undone-this-marking-nothing")
         else:
             told = say(
-                "{who} has marked this in the meantime: {points} points. Nothing was saved.",
+                "has-marked-this-in-meantime-points-nothing",
                 who=entry.who,
                 points=show(entry.points) if entry.points is not None else "0",
             )

@@ -85,8 +85,8 @@ class Session:
     ) -> None:
         if not assignment.manual:
             raise UsageError(
-                say("{slug} has no part to mark by hand.", slug=assignment.slug),
-                say("Add [[manual]] to its assignment.toml; see docs/assignment.md."),
+                say("has-no-part-mark-by-hand", slug=assignment.slug),
+                say("add-manual-assignment-toml-see-docs-assignment-md"),
             )
         self.book = book
         self.assignment = assignment

@@ -53,8 +53,8 @@ def read_share(text: str, markers: Sequence[str], twice: float) -> Share:
         return Share(tuple(markers), text, twice)
     found = _OF_SEVERAL.fullmatch(text)
     if found is None or not int(found[1]) <= int(found[2]) <= MOST_MARKERS:
-        known = say("Write 1/3, 2/3, or 3/3, or list markers in course.toml.")
+        known = say("write-1-3")
         if markers:
-            known = say("Write 1/3, or one of: {names}.", names=in_a_row(markers))
-        raise UsageError(say("There is no share {text}.", text=repr(text)), known)
+            known = say("write-1-3-or-one", names=in_a_row(markers))
+        raise UsageError(say("there-no-share", text=repr(text)), known)
     return Share(tuple(str(each) for each in range(1, int(found[2]) + 1)), found[1], twice)

@@ -20,8 +20,8 @@ LEAST_SHARE = 0.25
 all of these are more by as much as above. A vector fetched from the stack in place of one that the
 other loads from memory costs nothing."""
 
-_REFERENCE = say("the reference")
-_UNSCHEDULED = say("the unscheduled function")
+_REFERENCE = say("the-reference")
+_UNSCHEDULED = say("unscheduled-function")
 
 
 def explain(found: HotLoops, timing: Timing) -> tuple[Text, ...]:
@@ -46,8 +46,7 @@ def _differences(own: HotLoop, other: HotLoop, name: Text) -> Iterator[Text]:
         yield _narrower(own, other, name)
     if _is_more(_accesses(own), _accesses(other)):
         yield say(
-            "The hot loop executes {loads:.2f} loads and {stores:.2f} stores for each multiply-add;"
-            " that of {other} {other_loads:.2f} and {other_stores:.2f}.",
+            "hot-loop-executes-loads-and-stores",
             loads=_for_each(own, own.loads),
             stores=_for_each(own, own.stores),
             other=name,
@@ -56,9 +55,7 @@ def _differences(own: HotLoop, other: HotLoop, name: Text) -> Iterator[Text]:
         )
     if _moves_explain(own, other):
         yield say(
-            "The hot loop keeps values on the stack, not in registers: an iteration moves {moves}"
-            " of them for {count} multiply-adds; that of {other} moves {other_moves} for"
-            " {other_count}.",
+            "hot-loop-keeps-values-on-stack",
             moves=_moves(own),
             count=own.multiply_adds,
             other=name,
@@ -70,15 +67,13 @@ def _differences(own: HotLoop, other: HotLoop, name: Text) -> Iterator[Text]:
 def _narrower(own: HotLoop, other: HotLoop, name: Text) -> Text:
     if own.products == own.multiply_adds:
         return say(
-            "The hot loop multiplies one number per instruction, without vectors; that of {other}"
-            " {width:g}, in vectors of {bits} bits.",
+            "hot-loop-multiplies-one-number-per-instruction",
             other=name,
             width=round(_width(other), 1),
             bits=other.vector_bits,
         )
     return say(
-        "The hot loop multiplies {own:g} numbers per instruction, in vectors of {own_bits} bits at"
-        " most; that of {other} {width:g}, in vectors of {bits}.",
+        "hot-loop-multiplies-numbers-per-instruction",
         own=round(_width(own), 1),
         own_bits=own.vector_bits,
         other=name,

@@ -170,7 +170,7 @@ def _measure_limits(setup: MeasurementSetup, cpus: tuple[int, ...]) -> MachineLi
 
 
 def _unlimited(reason: Text) -> Problem:
-    return put_off(say("This machine's peak could not be measured: {reason}", reason=reason))
+    return put_off(say("this-machines-peak-could-not-measured", reason=reason))
 
 
 def _unpack(answer: TimingResult, shapes: int) -> list[TimedSlice] | None:
@@ -250,11 +250,7 @@ def _read(
     wanted = setup.options.threads
     if timing.threads == wanted:
         return timing
-    note = say(
-        "Measured with {threads} of {wanted} threads: this machine has no more.",
-        threads=timing.threads,
-        wanted=wanted,
-    )
+    note = say("measured-with-threads-this-machine-has", threads=timing.threads, wanted=wanted)
     return msgspec.structs.replace(timing, notes=(*timing.notes, note))
 
 

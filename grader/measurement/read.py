@@ -102,15 +102,12 @@ class Unsteady(Told):
         self.problem = problem
 
 
-UNSETTLED = say(
-    "The quickest times did not repeat, as where another program uses the same core all the time."
-    " On a quieter machine the speed-up may be higher or lower than the interval says."
-)
+UNSETTLED = say("quickest-times-did-not-repeat")
 
 
 def put_off(reason: Text, hint: Text | None = None) -> Problem:
     """Return why nothing was measured, which is the machine's: it is tried again later."""
-    quieter = say("This is not your fault. Ask for a regrade on a less busy machine.")
+    quieter = say("this-not-your-fault-ask-for-regrade")
     return Problem(reason, hint or quieter, again=True, code="busy")
 
 
@@ -159,22 +156,15 @@ def _hardly_faster() -> Problem:
     # On a quiet processor without AVX-512 students were told that it was busy: a reference that was
     # made for another one was as fast as the unscheduled function, whenever they tried.
     return put_off(
-        say(
-            "The speed could not be judged: the course's reference schedule was hardly faster than"
-            " the unscheduled function."
-        ),
-        say(
-            "This is not your fault. The reference does not suit this machine's processor: "
-            "tell your instructor, and ask for a regrade on another machine."
-        ),
+        say("speed-could-not-judged-courses-reference-schedule"),
+        say("this-not-your-fault-reference-does"),
     )
 
 
 def _unequal(logarithm: float) -> Problem:
     return put_off(
         say(
-            "The machine was too busy to measure the speed: the unscheduled function, measured"
-            " beside a copy of itself, was {error:.1f} % off.",
+            "machine-too-busy-measure-speed-unscheduled-function",
             error=100 * abs(math.expm1(logarithm)),
         )
     )

@@ -25,15 +25,9 @@ from grader.measurement.read import MICRO
 from grader.messages import Array, ShapeResult, TimeSchedule, view_array
 from grader.report import Timing
 
-DECIDES_HINT = say(
-    "Do the same work in every call: conditions, loop bounds and indices may depend on loop "
-    "variables only. Write a ReLU as a maximum with 0."
-)
+DECIDES_HINT = say("do-same-work-in-every-call-conditions")
 
-UNGUARDED_HINT = say(
-    "Read and write buffers by indices only, computed from loop variables as integers, and leave"
-    " strides, offsets and alignment to TVM."
-)
+UNGUARDED_HINT = say("read-and-write-buffers-by-indices-only")
 
 TIMED_RTOL = 1e-3
 TIMED_ATOL = 1e-4
@@ -108,9 +102,9 @@ def _alone(timing: Timing, options: SpeedOptions, replay: Replay | None) -> list
     """Say why a schedule was timed at its own batch alone, where larger ones were asked for."""
     if replay is None or len(timing.shapes) > 1 or not options.batches:
         return []
-    reason = NOTHING if replay.proven else say("a larger batch needs a schedule that is proven")
-    reason = reason or replay.larger_reason or say("at a larger one it could not be run")
-    return [say("Timed at its own batch alone: {reason}.", reason=reason)]
+    reason = NOTHING if replay.proven else say("larger-batch-needs-schedule-that-proven")
+    reason = reason or replay.larger_reason or say("at-larger-one-could-not-run")
+    return [say("timed-at-own-batch-alone", reason=reason)]
 
 
 def with_library(measured: Measured, time_library: LibraryTimer | None) -> Timing:
@@ -157,10 +151,10 @@ def make_version(module: bytes, facts: FunctionFacts, subject: Subject) -> Versi
     """Return what is to be timed, or why it must not be."""
     if facts.decisions:
         reason = facts.decisions[0].message
-        useless = say("Its time would not measure a schedule.")
+        useless = say("time-would-not-measure-schedule")
         return Problem(join(reason, useless), DECIDES_HINT, code="refused")
     if facts.unguarded is not None:
-        unsure = say("It cannot be shown to stay inside its buffers, so it is not timed.")
+        unsure = say("cannot-shown-stay-inside-buffers")
         return Problem(join(facts.unguarded.message, unsure), UNGUARDED_HINT, code="refused")
     arrays = subject.arrays(facts)
     if isinstance(arrays, Problem):

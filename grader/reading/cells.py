@@ -192,8 +192,7 @@ def read_content(content: bytes, suffix: str) -> Content:
 def _read_text(content: bytes, suffix: str) -> Content:
     if len(content) > TEXT_LIMIT:
         raise SubmissionError(
-            say("The file is larger than {limit} MB.", limit=TEXT_LIMIT // 2**20),
-            say("Hand in a shorter one."),
+            say("file-larger-than-mb", limit=TEXT_LIMIT // 2**20), say("hand-in-shorter-one")
         )
     text = text_of_script(content) if suffix.lower() in SCRIPT else None
     if text is None:
@@ -202,7 +201,7 @@ def _read_text(content: bytes, suffix: str) -> Content:
     pieces = divide(text, suffix.lower())
     if not pieces:
         raise SubmissionError(
-            say("The file has no Python code."), say("Hand in the file with your solution.")
+            say("file-has-no-python-code"), say("hand-in-file-with-your-solution")
         )
     check_count(len(pieces))
     cells = tuple(CellText("code", piece.source, piece.line) for piece in pieces)
@@ -212,22 +211,16 @@ def _read_text(content: bytes, suffix: str) -> Content:
 def _read_notebook(content: bytes) -> Content:
     if len(content) > SIZE_LIMIT:
         raise SubmissionError(
-            say("The file is larger than {limit} MB.", limit=SIZE_LIMIT // 2**20),
-            say("Clear the outputs of all cells, save, and hand it in again."),
+            say("file-larger-than-mb", limit=SIZE_LIMIT // 2**20),
+            say("clear-outputs-all-cells-save-and-hand"),
         )
     content = _in_utf8(content)
     if not content.strip():
-        raise SubmissionError(
-            say("The file is empty."),
-            say("Hand in the .ipynb file itself, as Jupyter saved it."),
-        )
+        raise SubmissionError(say("file-empty"), say("hand-in-ipynb-file-itself-as-jupyter"))
     notebook = read_fields(content)
     cells = tuple(_cells(notebook.cells))
     if not any(cell.kind == "code" and cell.source.strip() for cell in cells):
-        raise SubmissionError(
-            say("The notebook has no code."),
-            say("Open the template, solve it, save it, and hand in that file."),
-        )
+        raise SubmissionError(say("notebook-has-no-code"), say("open-template-solve-save-and-hand"))
     assignment, notes = _assignment(notebook.declared.get("assignment"))
     notes += tuple(map(sentence_of, _notes_on_cells(notebook.cells, cells)))
     language = notebook.declared.get("language")
@@ -254,11 +247,7 @@ def _assignment(declared: object) -> tuple[str | None, tuple[SentText, ...]]:
         return None, ()
     if len(declared) <= NAME_LENGTH:
         return _encodable(declared), ()
-    note = say(
-        "The notebook's metadata name an assignment with more than {length} characters. This "
-        "was ignored.",
-        length=NAME_LENGTH,
-    )
+    note = say("notebooks-metadata-name-assignment-with-more", length=NAME_LENGTH)
     return None, (sentence_of(note),)
 
 
@@ -293,8 +282,8 @@ def _cells(found: Iterable[RawCell]) -> Iterator[CellText]:
 def _check_code(size: int) -> None:
     if size > CODE_LIMIT:
         raise SubmissionError(
-            say("The notebook has more than {limit} MB of code.", limit=CODE_LIMIT // 2**20),
-            say("Hand in a shorter one: large data do not belong in the text of a cell."),
+            say("notebook-has-more-than-mb-code", limit=CODE_LIMIT // 2**20),
+            say("hand-in-shorter-one-large-data-do"),
         )
 
 
@@ -305,8 +294,8 @@ def _source(value: object, number: int) -> str:
         value = "".join(line for line in value if isinstance(line, str))
     if not isinstance(value, str):
         raise SubmissionError(
-            say("Cell {number} of the notebook is damaged: its source is not text.", number=number),
-            say("Open it in Jupyter, fix the cell, save it, and hand in that file."),
+            say("cell-notebook-damaged-source-not-text", number=number),
+            say("open-in-jupyter-fix-cell-save"),
         )
     return _encodable(value)
 
@@ -319,17 +308,9 @@ def _notes_on_cells(found: Sequence[RawCell], cells: Sequence[CellText]) -> Iter
     """Yield what is to be said of cells that were left out, or that Git has spoilt."""
     for number, (raw, cell) in enumerate(zip(found, cells, strict=True), start=1):
         if raw.is_code and SKIP in raw.names:
-            yield say(
-                "Cell {number} of the notebook has the tag `skip-execution` and was not run. Take"
-                " the tag off if it belongs to the solution.",
-                number=number,
-            )
+            yield say("cell-notebook-has-tag-skip-execution", number=number)
         elif raw.is_code and conflict_line(cell.source) is not None:
-            yield say(
-                "Cell {number} of the notebook has a conflict of Git that was not resolved. Keep"
-                " one of the two versions, and delete the marks (<<<<<<<, =======, >>>>>>>).",
-                number=number,
-            )
+            yield say("cell-notebook-has-conflict-git", number=number)
 
 
 def _left_out(source: str) -> str:

@@ -50,19 +50,15 @@ def migrate_document(content: bytes, suffix: str) -> Document:
     """Migrate the code of a file, whose kind its name's end says. Raises SubmissionError."""
     if suffix not in SUFFIXES:
         raise SubmissionError(
-            say("Files ending in {suffix} are unknown here.", suffix=suffix)
+            say("files-ending-in-unknown-here", suffix=suffix)
             if suffix
-            else say("Files without an ending are unknown here."),
-            say(
-                "Name a notebook, a script or Markdown: {suffixes}.",
-                suffixes=", ".join(SUFFIXES),
-            ),
+            else say("files-without-ending-unknown-here"),
+            say("name-notebook-script-or-markdown", suffixes=", ".join(SUFFIXES)),
         )
     limit = SIZE_LIMIT if suffix == ".ipynb" else TEXT_SIZE_LIMIT
     if len(content) > limit:
         raise SubmissionError(
-            say("The file is larger than {limit} MB.", limit=str(limit // 2**20)),
-            say("Clear its outputs, or divide it."),
+            say("file-larger-than-mb", limit=str(limit // 2**20)), say("clear-outputs-or-divide")
         )
     return _migrate_notebook(content) if suffix == ".ipynb" else _migrate_text(content, suffix)
 
@@ -71,17 +67,14 @@ def _migrate_text(content: bytes, suffix: str) -> Document:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise SubmissionError(
-            say("The file is not text in UTF-8."), say("Save it as UTF-8.")
-        ) from None
+        raise SubmissionError(say("file-not-text-in-utf"), say("save-as-utf")) from None
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     lines = _LINE.findall(text[len(mark) :])
     blocks = [_Block.found(piece, lines) for piece in divide("".join(lines), _kind(suffix))]
     kept = [block for block in blocks if block.written(block.source) == block.lines]
     if len(kept) > CELL_LIMIT:
         raise SubmissionError(
-            say("The file has more than {cell_limit} cells.", cell_limit=str(CELL_LIMIT)),
-            say("Divide it."),
+            say("file-has-more-than-cells", cell_limit=str(CELL_LIMIT)), say("divide")
         )
     before = tuple(block.source for block in kept)
     migration = migrate_cells(before, thorough=True)
@@ -126,8 +119,7 @@ def _migrate_notebook(content: bytes) -> Document:
     holders = [(cell, name) for cell in _code_cells(document) for name in _source_names(cell)]
     if len(holders) > CELL_LIMIT:
         raise SubmissionError(
-            say("The notebook has more than {cell_limit} cells.", cell_limit=str(CELL_LIMIT)),
-            say("Divide it."),
+            say("notebook-has-more-than-cells", cell_limit=str(CELL_LIMIT)), say("divide")
         )
     before = tuple(_joined(cell[name]) for cell, name in holders)
     migration = migrate_cells(before, thorough=True)
@@ -142,13 +134,13 @@ def _migrate_notebook(content: bytes) -> Document:
 
 
 def _decode(content: bytes) -> dict[str, Any]:
-    hint = say("Name the .ipynb file itself, as Jupyter saved it.")
+    hint = say("name-ipynb-file-itself-as-jupyter-saved")
     try:
         document = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise SubmissionError(say("The file is not a notebook: it is not JSON."), hint) from None
+        raise SubmissionError(say("file-not-notebook-not-json"), hint) from None
     if not isinstance(document, dict):
-        raise SubmissionError(say("The file is not a notebook: it has no cells."), hint)
+        raise SubmissionError(say("file-not-notebook-has-no-cells"), hint)
     return document
 
 
@@ -158,7 +150,7 @@ def _code_cells(document: dict[str, Any]) -> list[dict[str, Any]]:
     sheets = [document, *(worksheets if isinstance(worksheets, list) else [])]
     lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
     if not any(isinstance(cells, list) for cells in lists):
-        raise SubmissionError(say("The file is not a notebook: it has no cells."))
+        raise SubmissionError(say("file-not-notebook-has-no-cells"))
     found = [cell for cells in lists if isinstance(cells, list) for cell in cells]
     return [cell for cell in found if isinstance(cell, dict) and cell.get("cell_type") == "code"]
 

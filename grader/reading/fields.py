@@ -63,8 +63,7 @@ def read_fields(content: bytes) -> RawNotebook:
 
 def _no_cells() -> SubmissionError:
     return SubmissionError(
-        say("The file is not a notebook: it has no cells."),
-        say("Hand in the .ipynb file itself, as Jupyter saved it."),
+        say("file-not-notebook-has-no-cells"), say("hand-in-ipynb-file-itself-as-jupyter")
     )
 
 
@@ -72,8 +71,7 @@ def check_count(cells: int) -> None:
     """Raise SubmissionError where there are too many cells."""
     if cells > CELL_LIMIT:
         raise SubmissionError(
-            say("The notebook has more than {cell_limit} cells.", cell_limit=CELL_LIMIT),
-            say("Hand in a shorter one."),
+            say("notebook-has-more-than-cells", cell_limit=CELL_LIMIT), say("hand-in-shorter-one")
         )
 
 
@@ -260,14 +258,14 @@ def _place(content: bytes, name: bytes, value: msgspec.Raw) -> int | None:
 
 
 def _read_patiently(text: str) -> RawNotebook:
-    hint = say("Hand in the .ipynb file itself, as Jupyter saved it.")
+    hint = say("hand-in-ipynb-file-itself-as-jupyter")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         refuse_conflict(text)
         if isinstance(error, json.JSONDecodeError) and text.startswith("{", error.pos):
             _refuse_two(error)
-        raise SubmissionError(say("The file is not a notebook: it is not JSON."), hint) from None
+        raise SubmissionError(say("file-not-notebook-not-json"), hint) from None
     if not isinstance(document, dict):
         raise _no_cells()
     cells = [_patient_cell(cell) for cell in _cells_of(document)]
@@ -303,18 +301,16 @@ def refuse_conflict(text: str) -> None:
     line = conflict_line(text)
     if line is not None:
         raise SubmissionError(
-            say("The file has a conflict of Git that was not resolved, on line {line}.", line=line),
-            say(
-                "Keep one of the two versions, delete the marks (<<<<<<<, =======, >>>>>>>), save."
-            ),
+            say("file-has-conflict-git-that-not-resolved", line=line),
+            say("keep-one-two-versions-delete-marks-save"),
         )
 
 
 def _refuse_two(error: json.JSONDecodeError) -> None:
     if error.msg == "Extra data":
         raise SubmissionError(
-            say("The file has two notebooks, one after the other."),
-            say("Hand in one notebook: copy the cells of the other into it."),
+            say("file-has-two-notebooks-one-after-other"),
+            say("hand-in-one-notebook-copy-cells-other"),
         ) from None
 
 

@@ -11,10 +11,10 @@ import re
 from grader.errors import SubmissionError
 from grader.language import Text, say
 
-_ARCHIVE = say("The file is an archive ({format}), not a notebook.")
-_UNPACK = say("Unpack it, and hand in the notebook that is in it.")
-_PICTURE = say("The file is a picture, not a notebook.")
-_ITSELF = say("Hand in the .ipynb file itself, as Jupyter saved it.")
+_ARCHIVE = say("file-archive-not-notebook")
+_UNPACK = say("unpack-and-hand-in-notebook")
+_PICTURE = say("file-picture-not-notebook")
+_ITSELF = say("hand-in-ipynb-file-itself-as-jupyter")
 
 _KINDS: tuple[tuple[bytes, Text, Text], ...] = (
     (b"PK\x03\x04", say(_ARCHIVE, format="zip"), _UNPACK),
@@ -22,13 +22,13 @@ _KINDS: tuple[tuple[bytes, Text, Text], ...] = (
     (b"7z\xbc\xaf\x27\x1c", say(_ARCHIVE, format="7z"), _UNPACK),
     (b"Rar!\x1a\x07", say(_ARCHIVE, format="rar"), _UNPACK),
     (b"\xfd7zXZ\0", say(_ARCHIVE, format="xz"), _UNPACK),
-    (b"%PDF-", say("The file is a PDF, not a notebook."), _ITSELF),
+    (b"%PDF-", say("file-pdf-not-notebook"), _ITSELF),
     (b"\x89PNG\r\n", _PICTURE, _ITSELF),
     (b"\xff\xd8\xff", _PICTURE, _ITSELF),
     (
         b"version https://git-lfs.github.com/spec/",
-        say("The file is a pointer of Git LFS: the notebook itself is not in it."),
-        say("Run `git lfs pull`, and hand in the file that is there then."),
+        say("file-pointer-git-lfs-notebook-itself"),
+        say("run-git-lfs-pull-and-hand"),
     ),
 )
 
@@ -43,13 +43,12 @@ def refuse_other_kinds(content: bytes, *, is_text: bool) -> None:
             raise SubmissionError(problem, hint)
     if _PAGE.match(content):
         raise SubmissionError(
-            say("The file is a page of the web (HTML), not a notebook."),
-            say("Download the notebook itself: on GitHub it is behind “Download raw file”."),
+            say("file-page-web-html-not-notebook"),
+            say("download-notebook-itself-on-github-behind-download"),
         )
     if is_text and _NOTEBOOK.match(content):
         raise SubmissionError(
-            say("The file is a notebook with the name of a script or a text."),
-            say("Let its name end in .ipynb, and hand it in again."),
+            say("file-notebook-with-name-script-or-text"), say("let-name-end-in-ipynb-and-hand")
         )
 
 

@@ -270,15 +270,11 @@ class SubmissionReader:
     def _overwhelmed(self) -> tuple[Text, Text]:
         return (
             say(
-                "The file is too large or too complicated to be read: that takes more than"
-                " {seconds} seconds or {memory} MB of memory.",
+                "file-too-large-or-too-complicated-read",
                 seconds=self._bounds.seconds,
                 memory=self._bounds.memory // 2**20,
             ),
-            say(
-                "Clear the outputs of all cells, take out what is not part of your solution, and"
-                " hand it in again."
-            ),
+            say("clear-outputs-all-cells-take-out-what"),
         )
 
 
@@ -333,11 +329,8 @@ class _Process:
 
 def _not_started() -> GraderError:
     return GraderError(
-        say("Nothing can be read: the process that reads files has ended."),
-        say(
-            "Try again; if it happens again, run `grader doctor`: the packages may not fit "
-            "together."
-        ),
+        say("nothing-can-read-process-that-reads-files"),
+        say("try-again-if-happens-again-run-grader"),
     )
 
 

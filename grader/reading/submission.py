@@ -29,10 +29,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 # a named pipe would be waited for without O_NONBLOCK
 
-LINK_HINT = say(
-    "Links are not followed, because a link that was handed in may lead to a solution. If it "
-    "is your own, name its target."
-)
+LINK_HINT = say("links-not-followed-because-link-that-handed")
 
 
 class RefusedError(UsageError):
@@ -101,7 +98,7 @@ def _open_at(folder: int, name: str, flags: int) -> int:
         mode = os.lstat(name, dir_fd=folder).st_mode
         if stat.S_ISLNK(mode):
             raise RefusedError(
-                say("{link} is a link, which is not followed.", link=name), LINK_HINT
+                say("link-which-not-followed-sentence", link=name), LINK_HINT
             ) from None
         if error.errno == errno.ENXIO:  # a socket cannot be opened at all
             raise _not_a_file(name, mode) from None
@@ -109,23 +106,21 @@ def _open_at(folder: int, name: str, flags: int) -> int:
 
 
 def _not_a_file(name: str, mode: int) -> RefusedError:
-    hint = say("Name a notebook, a script or a Markdown file.")
+    hint = say("name-notebook-script-or-markdown-file")
     if stat.S_ISDIR(mode):
-        hint = say(
-            "Name a notebook in it, or grade all of it: grader batch FOLDER --output REPORTS."
-        )
-    return RefusedError(say("{name} is {kind}, not a file.", name=name, kind=kind_of(mode)), hint)
+        hint = say("name-notebook-in-or-grade-all-grader")
+    return RefusedError(say("not-file", name=name, kind=kind_of(mode)), hint)
 
 
 def kind_of(mode: int) -> Text:
     """Say what something is that is no plain file, by its `st_mode`."""
     kinds = (
-        (stat.S_ISDIR, say("a folder")),
-        (stat.S_ISLNK, say("a link")),
-        (stat.S_ISFIFO, say("a named pipe")),
-        (stat.S_ISSOCK, say("a socket")),
+        (stat.S_ISDIR, say("folder")),
+        (stat.S_ISLNK, say("link")),
+        (stat.S_ISFIFO, say("named-pipe")),
+        (stat.S_ISSOCK, say("socket")),
     )
-    return next((name for is_kind, name in kinds if is_kind(mode)), say("a device"))
+    return next((name for is_kind, name in kinds if is_kind(mode)), say("device"))
 
 
 NAMES = 10_000
@@ -210,10 +205,8 @@ def open_submission(path: Path, trusted: Path | None = None) -> BinaryIO:
         return open_handed_in(path, path.parent if trusted is None else trusted)
     except OSError as error:
         raise UsageError(
-            say(
-                "Cannot read {path}: {strerror}.", path=str(path.name), strerror=str(error.strerror)
-            ),
-            say("Check the name and the folder."),
+            say("cannot-read-path-strerror", path=str(path.name), strerror=str(error.strerror)),
+            say("check-name-and-folder"),
         ) from None
 
 

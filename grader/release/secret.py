@@ -75,13 +75,13 @@ def pack_course(course: Course) -> bytes:
     content = buffer.getvalue()
     try:
         if len(content) > MOST_BYTES:
-            raise _refusal(say("it is too large"))
+            raise _refusal(say("too-large"))
         for _ in _checked(content):
             pass
     except DataError as error:
         raise UsageError(
-            say("The course cannot be packed: {message}", message=error.message),
-            say("Move everything that grading does not need elsewhere."),
+            say("course-cannot-packed", message=error.message),
+            say("move-everything-that-grading-does-not-need"),
         ) from None
     return content
 
@@ -93,18 +93,14 @@ def source_of(environment: Mapping[str, str], sha256: str) -> ArchiveSource:
     """
     url = environment.get(URL, "")
     if not _is_safe(url):
-        unsafe = say("{url} is not an address that begins with https://.", url=URL)
+        unsafe = say("not-address-that-begins-with-https", url=URL)
         raise UsageError(
-            unsafe if url else say("{url} is not set.", url=URL),
-            say("Let it be the address of the archive that `grader release --secret` wrote."),
+            unsafe if url else say("not-set", url=URL),
+            say("let-address-archive-that-grader-release-secret"),
         )
     if not re.fullmatch(r"[0-9a-f]{64}", sha256):
         raise UsageError(
-            say("The archive's SHA-256 was not given."),
-            say(
-                "Give --sha256, or let release.json be there, which `grader release --secret`"
-                " writes."
-            ),
+            say("archives-sha-256-not-given"), say("give-sha256-or-let-release-json-there")
         )
     return ArchiveSource(url, environment.get(TOKEN, ""), sha256)
 
@@ -126,22 +122,15 @@ def fetch(source: ArchiveSource) -> bytes:
             hooks={"response": _follow_safely},
         ) as answer:
             if answer.status_code != requests.codes.ok:
-                raise _failure(
-                    say("its server answered with status {status}", status=answer.status_code)
-                )
+                raise _failure(say("server-answered-with-status", status=answer.status_code))
             content = b"".join(_bounded(answer))
     except requests.RequestException as error:
-        raise _failure(
-            say("its server could not be reached ({error})", error=type(error).__name__)
-        ) from None
+        raise _failure(say("server-could-not-reached", error=type(error).__name__)) from None
     found = digest_of(content)
     if found != source.sha256:
         raise DataError(
-            say("The archive of the complete course has another SHA-256: {found}.", found=found),
-            say(
-                "It was changed, or belongs to another release. Make both again with one "
-                "command: grader release DIR --secret FILE."
-            ),
+            say("archive-complete-course-has-another-sha-256", found=found),
+            say("changed-or-belongs-another-release-make-both"),
         )
     return content
 
@@ -154,9 +143,7 @@ def unpack(content: bytes, folder: Path) -> None:
     there.
     """
     if folder.exists():
-        raise UsageError(
-            say("{folder} exists already.", folder=str(folder)), say("Name a folder that is not.")
-        )
+        raise UsageError(say("folder-exists-already", folder=str(folder)), say("name-folder-that"))
     files = dict(_checked(content))
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))  # 0700
@@ -168,8 +155,8 @@ def unpack(content: bytes, folder: Path) -> None:
         draft.rename(folder)
     except OSError as error:
         raise UsageError(
-            say("Cannot write {folder}: {reason}.", folder=str(folder), reason=str(error.strerror)),
-            say("Check the folder."),
+            say("cannot-write-folder-reason", folder=str(folder), reason=str(error.strerror)),
+            say("check-folder"),
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -184,10 +171,8 @@ def _course_files(course: Course) -> Iterator[tuple[str, bytes]]:
             name = f"assignments/{slug}/{inside.as_posix()}"
             if not _NAME.match(name):
                 raise UsageError(
-                    say("{name} cannot be packed.", name=name),
-                    say(
-                        "Names have letters, digits, `_`, `-` and `.`; move hidden files elsewhere."
-                    ),
+                    say("cannot-packed", name=name),
+                    say("names-have-letters-digits-and-move-hidden"),
                 )
             yield name, path.read_bytes()
 
@@ -197,23 +182,23 @@ def _checked(content: bytes) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST_BYTES:
-                raise _refusal(say("it is too large"))
+                raise _refusal(say("too-large"))
             if len({each.filename.lower() for each in entries}) != len(entries):
-                raise _refusal(say("it contains two files with one name"))
+                raise _refusal(say("contains-two-files-with-one-name"))
             for entry in entries:
                 yield entry.filename, _read(archive, entry)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-        raise _refusal(say("it is damaged ({error})", error=type(error).__name__)) from None
+        raise _refusal(say("damaged-error", error=type(error).__name__)) from None
 
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if not _NAME.match(entry.filename) or kind not in (0, stat.S_IFREG):
-        raise _refusal(say("{name} is not a file of an assignment", name=ascii(entry.filename)))
+        raise _refusal(say("not-file-assignment", name=ascii(entry.filename)))
     with archive.open(entry) as file:
         text = file.read(entry.file_size + 1)  # never more than was summed up
     if len(text) != entry.file_size:
-        raise _refusal(say("{name} is larger than it says", name=entry.filename))
+        raise _refusal(say("larger-than-says", name=entry.filename))
     return text
 
 
@@ -222,14 +207,14 @@ def _bounded(answer: requests.Response) -> Iterator[bytes]:
     for chunk in answer.iter_content(_CHUNK):
         size += len(chunk)
         if size > MOST_BYTES:
-            raise _failure(say("it has more than {size} MB", size=MOST_BYTES // 2**20))
+            raise _failure(say("has-more-than-mb", size=MOST_BYTES // 2**20))
         yield chunk
 
 
 def _follow_safely(answer: requests.Response, **_options: object) -> None:
     """Refuse to be sent on to where anybody on the way can read the archive."""
     if answer.is_redirect and not _is_safe(urljoin(answer.url, answer.headers["location"])):
-        raise _failure(say("its server redirects to an unencrypted address"))
+        raise _failure(say("server-redirects-unencrypted-address"))
 
 
 def _is_safe(url: str) -> bool:
@@ -244,19 +229,15 @@ def _is_safe(url: str) -> bool:
 
 def _failure(why: Text) -> DataError:
     return DataError(
-        say("The archive of the complete course was not fetched: {why}.", why=why),
-        say(
-            "Check the secret {url}, and {token} where its server asks for one.",
-            url=URL,
-            token=TOKEN,
-        ),
+        say("archive-complete-course-not-fetched", why=why),
+        say("check-secret-and-where-server-asks", url=URL, token=TOKEN),
     )
 
 
 def _refusal(why: Text) -> DataError:
     return DataError(
-        say("The archive of the complete course was not unpacked: {why}.", why=why),
-        say("Make it with `grader release DIR --secret FILE`."),
+        say("archive-complete-course-not-unpacked", why=why),
+        say("make-with-grader-release-dir-secret-file"),
     )
 
 

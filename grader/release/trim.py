@@ -49,22 +49,18 @@ def without_definitions(
         if not block.names and any(map(is_hidden, inner)):
             raise CourseError(
                 say(
-                    "{file} cannot be released: a hidden part is defined within line {line}.",
+                    "cannot-released-hidden-part-defined-within-line",
                     file=file,
                     line=block.first + 1,
                 ),
-                say("Define it at the top level of the file, by itself."),
+                say("define-at-top-level-file-by-itself"),
             )
     hidden = {name for block, each in pairs if is_hidden(each) for name in block.names}
     public = _public(blocks, hidden, set(needed) - hidden)
     if clash := sorted(hidden & public):
         raise CourseError(
-            say(
-                "{file} cannot be released: {name} is hidden, and public code refers to it.",
-                file=file,
-                name=clash[0],
-            ),
-            say("Divide what they have in common from it."),
+            say("cannot-released-hidden-and-public-code-refers", file=file, name=clash[0]),
+            say("divide-what-they-have-in-common"),
         )
     return _cut(text, blocks, public)
 
@@ -81,10 +77,8 @@ def without_models(text: str, hidden: frozenset[str]) -> str:
     value = getattr(table, "value", None)
     if table is None or not isinstance(value, ast.Dict) or not _is_literal(value, tree):
         raise CourseError(
-            say(
-                "models.py cannot be released: MODELS is no dictionary with a name for each model."
-            ),
-            say('Write it as MODELS = {"name": function, ...}: hidden models are removed from it.'),
+            say("models-py-cannot-released-models-no-dictionary"),
+            say("write-as-models-hidden-models-removed"),
         )
     used_by_hidden = {
         name
@@ -107,12 +101,8 @@ def refuse_names(text: str, file: str, hidden: frozenset[str]) -> None:
     strings = (each for each in ast.walk(_parse(text, file)) if _key(each) in hidden)
     for each in strings:
         raise CourseError(
-            say(
-                "{file} cannot be released: {name} is hidden, and public code names it.",
-                file=file,
-                name=repr(_key(each)),
-            ),
-            say("Name it in one place, from which it can be taken out; docs/ci.md says how."),
+            say("cannot-released-hidden-and-public-code-names", file=file, name=repr(_key(each))),
+            say("name-in-one-place-from-which-can"),
         )
 
 
@@ -162,12 +152,8 @@ def _parse(text: str, file: str) -> ast.Module:
         return ast.parse(text)
     except SyntaxError as error:
         raise CourseError(
-            say(
-                "{file} cannot be released: line {line} does not parse.",
-                file=file,
-                line=str(error.lineno),
-            ),
-            say("Fix it first."),
+            say("cannot-released-line-does-not-parse", file=file, line=str(error.lineno)),
+            say("fix-first"),
         ) from None
 
 

@@ -215,8 +215,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            say("{path} cannot be read: {error}.", path=str(folder / MANIFEST), error=str(error)),
-            say("Write the release again."),
+            say("path-cannot-be-read-error", path=str(folder / MANIFEST), error=str(error)),
+            say("write-release-again"),
         ) from None
 
 
@@ -230,8 +230,8 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
         folder.resolve() == course.root.resolve()
     ):
         raise UsageError(
-            say("{folder} is the course itself.", folder=str(folder)),
-            say("Choose a folder outside: students get this one."),
+            say("course-itself", folder=str(folder)),
+            say("choose-folder-outside-students-get-this-one"),
         )
     earlier = read_manifest(folder)
     known = set() if earlier is None else {*earlier.files, MANIFEST}
@@ -240,11 +240,8 @@ def write_release(folder: Path, files: dict[str, bytes], course: Course) -> None
     in_the_way = [name for name in files if name not in known and (folder / name).exists()]
     if in_the_way:
         raise UsageError(
-            say(
-                "{path} exists already and is not an earlier release.",
-                path=str(folder / in_the_way[0]),
-            ),
-            say("Move it away, or name another folder."),
+            say("exists-already-and-not-earlier-release", path=str(folder / in_the_way[0])),
+            say("move-away-or-name-another-folder"),
         )
     for name in gone:
         if (folder / name).is_file():
@@ -261,8 +258,7 @@ def _refuse_links(folder: Path, names: Iterable[str]) -> None:
     link = next((each for each in places if folder in each.parents and each.is_symlink()), None)
     if link is not None:
         raise UsageError(
-            say("{link} is a link.", link=str(link)),
-            say("Remove it: a release is written to one folder."),
+            say("link-sentence", link=str(link)), say("remove-release-written-one-folder")
         )
 
 

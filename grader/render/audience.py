@@ -18,9 +18,9 @@ from grader.report import Check, Part, Report, Visibility
 
 Audience = Literal["student", "instructor"]
 
-KEPT_BACK = say("Your instructor hides some checks; they are not in this total.")
-LATER = say("Some of them are shown from {due} on.")
-POINTS_ONLY = say("For some checks, your instructor shows only the points.")
+KEPT_BACK = say("your-instructor-hides-some-checks-they")
+LATER = say("some-them-shown")
+POINTS_ONLY = say("for-some-checks-your-instructor-shows-only")
 
 _COMPARING = frozenset({"equivalence"})
 _SCHEDULING = frozenset({"schedule_steps", "target", "speed"})

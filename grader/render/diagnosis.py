@@ -88,10 +88,10 @@ _STYLE: dict[StepStatus, str] = {
     "follows": "dim",
 }
 _MEANING: dict[StepStatus, Words] = {
-    "right": say("as in PyTorch"),
-    "unknown": say("not a layer of its own in PyTorch"),
-    "wrong": say("the first to depart"),
-    "follows": say("after it"),
+    "right": say("as-in-pytorch"),
+    "unknown": say("not-layer-own-in-pytorch"),
+    "wrong": say("first-depart"),
+    "follows": say("after-it"),
 }
 
 BEFORE, AFTER = 8, 4
@@ -106,7 +106,7 @@ _WITH_PICTURE = 74
 
 def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     """Yield the steps, what their marks mean, and where the course explains it."""
-    yield Text(tell("Step by step beside PyTorch:"), style="dim")
+    yield Text(tell("step-by-step-beside-pytorch"), style="dim")
     yield _Steps(diagnosis)
     yield _Legend(tuple(each.status for each in _shown(diagnosis)))
     if diagnosis.link:
@@ -115,8 +115,8 @@ def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 def _reading(link: str) -> str:
     if link.startswith(("https://", "http://")):
-        return tell("To read again: {link}", link=link)
-    return tell('To read again in the notebook: "{heading}"', heading=link)
+        return tell("read-again-title", link=link)
+    return tell("read-again-in-notebook-heading", heading=link)
 
 
 def _shown(diagnosis: Diagnosis) -> tuple[Step, ...]:
@@ -180,7 +180,7 @@ class _Steps:
 
 def _leave_out(grid: Table, count: int) -> None:
     if count > 0:
-        grid.add_row("", Text(tell("… and {count} more", count=count), style="dim"))
+        grid.add_row("", Text(tell("and-more-2", count=count), style="dim"))
 
 
 def _assignment(step: Step) -> str:
@@ -191,7 +191,7 @@ def _assignment(step: Step) -> str:
 def _pytorch(diagnosis: Diagnosis) -> str:
     """Say what PyTorch has where the module departs."""
     layer = wording.layer_there(diagnosis)
-    return tell("PyTorch: {layer}", layer=layer) if layer else ""
+    return tell("pytorch", layer=layer) if layer else ""
 
 
 # --- an image and its scores ----------------------------------------------------------------------
@@ -226,8 +226,8 @@ def _table(sample: Sample, width: int) -> Table:
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 1)
     )
     remarks = width >= _WITH_REMARKS
-    table.add_column(tell("Class"), overflow="fold")
-    table.add_column(tell("Yours"), justify="right", no_wrap=True)
+    table.add_column(tell("class"), overflow="fold")
+    table.add_column(tell("yours"), justify="right", no_wrap=True)
     table.add_column("PyTorch", justify="right", no_wrap=True)
     if remarks:
         table.add_column("", overflow="fold", style="dim")
@@ -237,7 +237,7 @@ def _table(sample: Sample, width: int) -> Table:
             Text(wording.class_name(sample, place)),
             Text(_number(score), style="bold" if place == sample.predicted else ""),
             Text(_number(wanted), style="bold" if place == sample.pytorch else ""),
-            Text(tell("the right class") if place == sample.label else ""),
+            Text(tell("right-class") if place == sample.label else ""),
         ]
         table.add_row(*(cells if remarks else cells[:3]))
     return table
@@ -246,5 +246,5 @@ def _table(sample: Sample, width: int) -> Table:
 def _number(score: float | None) -> str:
     """Return a score with four decimals, a large one with six digits."""
     if score is None:
-        return tell("not finite")
+        return tell("not-finite")
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.6g}"

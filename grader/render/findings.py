@@ -88,7 +88,7 @@ def explanation(part: Part, check: Check, report: Report) -> list[str]:
 
 def advice(hint: Text) -> str:
     """Say what to do next, and that it is that; nothing where there is no hint."""
-    return tell("What to do: ") + wording.plain(hint) if hint else ""
+    return tell("what-do") + wording.plain(hint) if hint else ""
 
 
 def is_address(link: str) -> bool:
@@ -101,27 +101,27 @@ def reading(link: str) -> str:
     if not link:
         return ""
     if is_address(link):
-        return tell("To read again: {link}", link=link)
-    return tell('To read again in the notebook: "{heading}"', heading=wording.one_line(link))
+        return tell("read-again-title", link=link)
+    return tell("read-again-in-notebook-heading", heading=wording.one_line(link))
 
 
 def left_to_people(part: Part, report: Report) -> str:
     """Say that a person marks a part, and whether an answer was found; else nothing."""
     if not part.open:
         return ""
-    marked = say("This part is marked by hand, and has not been marked yet.")
+    marked = say("this-part-marked-by-hand-and-has")
     if part.answer or not report.cells:
         return tell(marked)
-    return tell(join(marked, say("No cell of the notebook is marked as its answer.")))
+    return tell(join(marked, say("no-cell-notebook-marked-as-answer")))
 
 
 def place_of(problem: CellProblem, report: Report) -> str:
     """Say in which cell, or on which line of a script, something is."""
     if problem.line is None:
-        return tell("Code cell {cell}", cell=problem.cell)
+        return tell("code-cell", cell=problem.cell)
     if report.submission.starts:
-        return tell("Line {line}", line=problem.line)
-    return tell("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
+        return tell("line", line=problem.line)
+    return tell("code-cell-line", cell=problem.cell, line=problem.line)
 
 
 def line_in_file(report: Report, cell: int, line: int | None = None) -> int | None:
@@ -158,10 +158,10 @@ def _at(numbers: tuple[int, ...], index: int) -> int | None:
     return numbers[index] if 0 <= index < len(numbers) else None
 
 
-_HIDDEN = say("{count:,} hidden random input"), say("{count:,} hidden random inputs")
-_IMAGES = say("{count:,} test image"), say("{count:,} test images")
-_CORES = say("{count:,} core"), say("{count:,} cores")
-_STAGES = {"data": say("data"), "notebook": say("notebook"), "parts": say("parts")}
+_HIDDEN = say("hidden-random-input"), say("hidden-random-inputs")
+_IMAGES = say("test-image"), say("test-images")
+_CORES = say("count-core"), say("count-cores")
+_STAGES = {"data": say("data-2"), "notebook": say("notebook-2"), "parts": say("parts-2")}
 """What is said of the stages of a grading."""
 
 
@@ -173,15 +173,15 @@ def told_stage(name: str) -> str:
 def circumstances(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what is to be said, each with its name; foreign text in it is on one line."""
     for name, value in (
-        (tell("Assignment"), _assignment(report)),
-        (tell("Dialect"), _dialect(report)),
-        (tell("Data"), _data(report)),
-        (tell("Isolation"), _with_detail(report.sandbox.level, report.sandbox.detail)),
-        (tell("Machine"), _machine(report)),
-        (tell("Versions"), _versions(report)),
-        (tell("Seed"), str(report.seed or "")),  # 0 where the audience may not know it
-        (tell("Graded"), _graded(report)),
-        (tell("Duration"), _duration(report)),
+        (tell("assignment"), _assignment(report)),
+        (tell("dialect"), _dialect(report)),
+        (tell("data"), _data(report)),
+        (tell("isolation"), _with_detail(report.sandbox.level, report.sandbox.detail)),
+        (tell("machine"), _machine(report)),
+        (tell("versions"), _versions(report)),
+        (tell("seed"), str(report.seed or "")),  # 0 where the audience may not know it
+        (tell("graded"), _graded(report)),
+        (tell("duration"), _duration(report)),
     ):
         if value:
             yield name, wording.one_line(value)
@@ -191,23 +191,21 @@ def cells_run(submission: Submission) -> str:
     """Say how many of the code cells ran."""
     executed, cells = submission.executed, submission.cells
     if not cells:
-        return tell("No code cell was run.")
+        return tell("no-code-cell-run")
     if executed == cells == 1:
-        return tell("The code cell ran to its end.")
+        return tell("code-cell-ran-end")
     if executed == cells:
-        return tell("All {cells} code cells ran to their end.", cells=cells)
+        return tell("all-code-cells-ran-their-end", cells=cells)
     if cells == 1:
-        return tell("{executed} of 1 code cell ran to the end.", executed=executed)
-    return tell(
-        "{executed} of {cells:,} code cells ran to the end.", executed=executed, cells=cells
-    )
+        return tell("1-code-cell-ran-end", executed=executed)
+    return tell("code-cells-ran-end", executed=executed, cells=cells)
 
 
 def _assignment(report: Report) -> str:
     assignment = report.assignment
     if not assignment.slug:
         return ""
-    return tell("{slug}, version {version}", slug=assignment.slug, version=assignment.version)
+    return tell("version", slug=assignment.slug, version=assignment.version)
 
 
 def _graded(report: Report) -> str:
@@ -219,9 +217,7 @@ def _graded(report: Report) -> str:
 def _dialect(report: Report) -> str:
     if report.dialect == "current":
         return ""
-    return tell(
-        "TVM as it was in {dialect}; it was run in today's spelling", dialect=report.dialect
-    )
+    return tell("tvm-as-in-run-in-todays-spelling", dialect=report.dialect)
 
 
 def _data(report: Report) -> str:
@@ -232,18 +228,18 @@ def _data(report: Report) -> str:
     if data.name == "none":
         return _with_detail(hidden, data.detail)
     images = wording.counted(data.images, *_IMAGES)
-    compared = tell("{name}: {images} and {hidden}", name=data.name, images=images, hidden=hidden)
+    compared = tell("name-images-and-hidden", name=data.name, images=images, hidden=hidden)
     return _with_detail(compared, data.detail)
 
 
 def _with_detail(text: str, detail: Text) -> str:
-    return tell("{text}. {detail}", text=text, detail=detail) if detail else text
+    return tell("text-detail", text=text, detail=detail) if detail else text
 
 
 def _machine(report: Report) -> str:
     environment = report.environment
     cores = wording.counted(environment.cores, *_CORES)
-    return tell("{cpu}, {cores}", cpu=environment.cpu, cores=cores)
+    return tell("cpu-cores", cpu=environment.cpu, cores=cores)
 
 
 def _versions(report: Report) -> str:
@@ -258,7 +254,7 @@ def _duration(report: Report) -> str:
     stages = in_a_row(
         f"{told_stage(name)} {wording.seconds(value)}" for name, value in duration.stages.items()
     )
-    return tell("{total} ({stages})", total=total, stages=stages) if stages else total
+    return tell("total-stages", total=total, stages=stages) if stages else total
 
 
 # What to mend first: the causes of lost points that a student is told of before all others.
@@ -361,7 +357,7 @@ def _listed(part: Part, numbers: Mapping[Text, int]) -> Part:
         said = _said(check, part)
         number = numbers.get(said) if is_lost(check) and said else None
         if number is not None:
-            seen = say("See {number} at the top.", number=number)
+            seen = say("see-at-top", number=number)
             check = replace(check, reason=join(seen, _rest(check.reason, said)))
         checks.append(check)
     return replace(part, checks=tuple(checks))
@@ -388,7 +384,7 @@ def _rest(reason: Text, said: Text) -> Text:
 
 def worth(cause: Cause) -> str:
     """Return how many points mending it may bring."""
-    one, many = say("worth up to {points} point"), say("worth up to {points} points")
+    one, many = say("worth-up-point"), say("worth-up-points")
     return tell(one if cause.points == 1 else many, points=wording.points(cause.points))
 
 

@@ -69,7 +69,7 @@ def render_github(report: Report) -> bytes:
 
 def _cut(report: Report) -> bytes:
     with speaking(report.language):
-        too_long = tell("The rest is too long for this page.")
+        too_long = tell("rest-too-long-for-this-page")
         return f"{too_long}\n".encode()
 
 
@@ -93,7 +93,7 @@ def _first(findings: list[Annotation], report: Report) -> Iterator[Annotation]:
         return
     yield from findings[: MOST_SHOWN - 1]
     with speaking(report.language):
-        more = tell("and {count:,} more", count=len(findings) - MOST_SHOWN + 1)
+        more = tell("and-count-more", count=len(findings) - MOST_SHOWN + 1)
     yield Annotation(findings[0].level, wording.one_line(report.assignment.title), more)
 
 
@@ -105,12 +105,12 @@ def _findings(report: Report) -> Iterator[Annotation]:
             yield _of_checks(checks, part, report)
     if not is_graded(report):
         message = wording.plain(join(*report.notes), MESSAGE_CHARACTERS)
-        yield Annotation("error", tell("Nothing was graded"), message, report.submission.name)
+        yield Annotation("error", tell("nothing-graded"), message, report.submission.name)
 
 
 def _of_problem(problem: CellProblem, report: Report) -> Annotation:
     error = wording.one_line(problem.error)
-    title = tell("Code cell {cell}: {error}", cell=problem.cell, error=error)
+    title = tell("code-cell-title", cell=problem.cell, error=error)
     said = wording.plain(problem.message, MESSAGE_CHARACTERS) or error, advice(problem.hint)
     line = line_in_file(report, problem.cell, problem.line)
     return Annotation("error", title, _joined(said), report.submission.name, line)

@@ -105,7 +105,7 @@ def _output(report: Report) -> str:
     texts = (cells_run(report.submission), *left, *map(wording.plain, report.notes))
     rows = [_problem(each, report) for each in report.problems[:MOST_PROBLEMS]]
     more = len(report.problems) - MOST_PROBLEMS
-    return _filled("whole", texts, rows, tell("and {count:,} more", count=more) if more > 0 else "")
+    return _filled("whole", texts, rows, tell("and-count-more", count=more) if more > 0 else "")
 
 
 def _problem(problem: CellProblem, report: Report) -> ProblemRow:
@@ -128,7 +128,7 @@ def _explained(part: Part, check: Check, report: Report) -> str:
     """Return what a check's output says; what students see the points of alone has none."""
     if check.visibility == "score_only":
         return ""
-    lead = tell("What to do: ")
+    lead = tell("what-do")
     texts = [
         (lead, text.removeprefix(lead)) if text.startswith(lead) else ("", text)
         for text in explanation(part, check, report)
@@ -161,11 +161,11 @@ def _leaderboard(report: Report) -> Iterator[BoardEntry]:
     timed = [check for check in checks if timing_of(report, check) is not None]
     timing = report.timing
     if timing is not None and all(check.visibility == "visible" for check in timed):
-        yield BoardEntry(tell("Speed-up"), round(timing.speedup, 3))
-        yield BoardEntry(tell("Speed-up, lower end (95 %)"), round(timing.ci_low, 3))
-        yield BoardEntry(tell("Speed-up, upper end (95 %)"), round(timing.ci_high, 3))
+        yield BoardEntry(tell("speed-up"), round(timing.speedup, 3))
+        yield BoardEntry(tell("speed-up-lower-end-95"), round(timing.ci_low, 3))
+        yield BoardEntry(tell("speed-up-upper-end-95"), round(timing.ci_high, 3))
     if all(check.visibility in {"visible", "score_only"} for check in checks):
-        yield BoardEntry(tell("Points"), report.score)
+        yield BoardEntry(tell("points"), report.score)
 
 
 def _extra_data(report: Report) -> dict[str, str]:

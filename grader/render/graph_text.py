@@ -42,7 +42,7 @@ _KINDS: dict[NodeKind, str | Words] = {
     "tir": "TensorIR",
     "extern": say("external"),
     "operator": say("operator"),
-    "function": say("Relax function"),
+    "function": say("relax-function"),
     "input": "",
     "constant": "",
 }
@@ -108,9 +108,7 @@ class _Rails:
     def rest(self) -> Iterator[_Row]:
         """Return the line that says how much is left out."""
         if self.graph.omitted:
-            yield _Row(
-                "", text=Text(tell("… and {count} more", count=self.graph.omitted), style="dim")
-            )
+            yield _Row("", text=Text(tell("and-more-2", count=self.graph.omitted), style="dim"))
 
     def node(self, place: int) -> Iterator[_Row]:
         """Draw one node: the line that joins what it takes, then its box."""
@@ -159,9 +157,9 @@ class _Rails:
         notes = [tell(_KINDS[node.kind])] if node.callee else []
         if beside:
             tensors = ", ".join(_tensor(self.graph.nodes[each]) for each in beside)
-            notes.append(tell("with {tensors}", tensors=tensors))
+            notes.append(tell("with", tensors=tensors))
         if node.callee and not node.dataflow:
-            notes.append(tell("outside of a dataflow block"))
+            notes.append(tell("outside-dataflow-block"))
         return text.append("".join(f", {each}" for each in notes), style="dim")
 
 
@@ -187,7 +185,7 @@ def _join(before: list[int | None], after: list[int | None], joined: set[int], b
 def _tensor(node: Node) -> str:
     name = wording.one_line(node.variable)
     if node.kind == "constant":
-        name = tell("constant {name}", name=name).rstrip()
+        name = tell("constant-name", name=name).rstrip()
     if node.shape is None:
         return name
     extents = ", ".join(wording.one_line(str(extent)) for extent in node.shape)

@@ -69,7 +69,7 @@ def _suites(report: Report) -> Iterator[_Suites]:
         if part.open:
             cases.append(_open_case(part, report))
         yield (part.id, wording.one_line(part.title)), cases, list(_part_properties(part))
-    title = tell("Cells that ended in an error")
+    title = tell("cells-that-ended-in-error")
     cells = [_problem_case(problem, report) for problem in report.problems]
     if not is_graded(report):
         cells.append(_ungraded_case(report))
@@ -137,7 +137,7 @@ def _report_properties(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _points(score: float, maximum: float) -> str:
-    return tell("Points") + ": " + wording.points_of(score, maximum) if maximum else ""
+    return tell("points") + ": " + wording.points_of(score, maximum) if maximum else ""
 
 
 def _short(text: str | Text) -> str:

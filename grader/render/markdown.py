@@ -121,7 +121,7 @@ ERROR_CHARACTERS = 800
 STEPS_BEFORE, STEPS_AFTER = 8, 4
 """Steps that are shown at most before the first to depart, and after it."""
 
-_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
+_POINT, _POINTS = say("point"), say("score-maximum-points")
 _MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
 _STEP: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
 
@@ -173,7 +173,7 @@ def _first(report: Report, causes: Sequence[Cause]) -> Iterator[str]:
         title, said = report.parts[cause.part].title, told_cause(cause, report)
         rows.append(f"{number}. **{text(title)}**: {text(said)} ({text(worth(cause))})")
     if rows:
-        yield _section("## " + tell("Fix this first"), "\n".join(rows))
+        yield _section("## " + tell("fix-this-first"), "\n".join(rows))
 
 
 def _notes(notes: tuple[Text, ...]) -> str:
@@ -215,7 +215,7 @@ def _item(check: Check) -> str:
 
 
 def _advice(hint: Text) -> str:
-    return "**" + tell("What to do: ").strip() + f"** {lines(hint)}"
+    return "**" + tell("what-do").strip() + f"** {lines(hint)}"
 
 
 def _diagnosis(part: Part) -> Iterator[str]:
@@ -226,11 +226,11 @@ def _diagnosis(part: Part) -> Iterator[str]:
     if not is_told(part):
         yield lines(diagnosis.message)
         yield _advice(diagnosis.advice) if diagnosis.advice else ""
-    yield text(tell("Step by step beside PyTorch:"))  # and no item of the list above
+    yield text(tell("step-by-step-beside-pytorch"))  # and no item of the list above
     yield "\n".join(_steps(diagnosis))
     link = tell(diagnosis.link)
     if is_address(link):
-        yield tell("To read again: {link}", link=f"<{link}>")
+        yield tell("read-again-title", link=f"<{link}>")
     elif link:
         yield text(reading(link))
 
@@ -250,16 +250,16 @@ def _steps(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _more_steps(count: int) -> str:
-    one, many = say("{count} more step"), say("{count} more steps")
+    one, many = say("more-step"), say("more-steps")
     return text(counted(count, one, many))
 
 
 def _problems(report: Report) -> str:
-    one, many = tell("Failed cells"), tell("Cells that ended in an error")
+    one, many = tell("failed-cells"), tell("cells-that-ended-in-error")
     told, rest = report.problems[:MOST_PROBLEMS], report.problems[MOST_PROBLEMS:]
     items = [_problem(problem, report) for problem in told]
     if rest:
-        items.append("- " + tell("and {count:,} more", count=len(rest)))
+        items.append("- " + tell("and-count-more", count=len(rest)))
     return _section(f"## {one if len(report.problems) == 1 else many}", "\n".join(items))
 
 
@@ -277,7 +277,7 @@ def _speed(report: Report) -> str:
         return ""
     notes = (lines(note) for note in report.timing.notes)
     return _section(
-        "## " + tell("Speed of your schedule"),
+        "## " + tell("speed-your-schedule"),
         text(speed_sentence(report.timing)),
         *_brought(report.timing.steps),
         *notes,
@@ -303,4 +303,4 @@ def _step(row: StepRow) -> str:
 
 def _how(report: Report) -> str:
     rows = (f"- {text(name)}: {text(value)}" for name, value in circumstances(report))
-    return _section("## " + tell("How it was graded"), "\n".join(rows))
+    return _section("## " + tell("how-graded"), "\n".join(rows))

@@ -81,5 +81,5 @@ def _output(report: Report, characters: int) -> str:
         said = wording.plain(problem.message, characters) or wording.one_line(problem.error)
         told += [f"{place_of(problem, report)}: {said}", wording.plain(problem.hint)]
     more = len(report.problems) - MOST_PROBLEMS
-    told += [tell("and {count:,} more", count=more)] if more > 0 else []
+    told += [tell("and-count-more", count=more)] if more > 0 else []
     return "\n".join(filter(None, told))

@@ -34,8 +34,8 @@ Measurable = Literal["faster", "slower", "regained"]
 
 _VERDICTS: Mapping[Measurable, Words] = {
     "faster": NOTHING,
-    "slower": say("it costs you"),
-    "regained": say("later steps make up for it"),
+    "slower": say("costs-you"),
+    "regained": say("later-steps-make-up"),
 }
 
 
@@ -73,13 +73,12 @@ class StepsView(NamedTuple):
 def steps_view(speeds: StepSpeeds) -> StepsView:
     """Return what is shown of steps; without any of them it is why."""
     if not speeds.steps:
-        reason = say("What each step brought is not known: {reason}.", reason=speeds.reason)
+        reason = say("what-each-step-brought-not-known", reason=speeds.reason)
         return StepsView(tell(reason) if speeds.reason else "", (), ())
     sentence = join(
-        say("Measured after each of your steps, one after the other."),
+        say("measured-after-each-your-steps-one-after"),
         say(
-            "Together they make your function {speedup} times as fast as it is without them"
-            " (95 % confidence interval {low} to {high}).",
+            "together-they-make-your-function-times",
             speedup=wording.factor(speeds.speedup),
             low=wording.factor(speeds.low),
             high=wording.factor(speeds.high),
@@ -98,9 +97,7 @@ def _rows(steps: Sequence[StepSpeed]) -> Iterator[StepRow]:
             place=tell(_place(each.lines)) if each.lines else "",
             line=_line(each.lines[0]) if each.lines else "",
             factor=f"{wording.factor(each.factor)}×",
-            interval=tell(
-                "{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)
-            ),
+            interval=tell("to", low=wording.factor(each.low), high=wording.factor(each.high)),
             share=round(_length(each) / most, 3),
             change=cast("Measurable", change),
         )
@@ -125,46 +122,34 @@ def _place(lines: Sequence[StepLine]) -> Words:
     first, last = lines[0], lines[-1]
     if first.cell == last.cell and first.line != last.line:
         return say(
-            "cell {cell}, lines {first} to {last}",
+            "cell-lines",
             cell=first.cell,
             first=min(each.line for each in lines),
             last=max(each.line for each in lines),
         )
-    return say("cell {cell}, line {line}", cell=first.cell, line=first.line)
+    return say("cell-line-2", cell=first.cell, line=first.line)
 
 
 def _named(step: StepSpeed) -> Words | str:
     name = _name(step.kinds)
     if not step.lines:
         return name
-    return say("{name} ({place})", name=name, place=_place(step.lines))
+    return say("name-place", name=name, place=_place(step.lines))
 
 
 def _notes(speeds: StepSpeeds) -> Iterator[Words]:
     equal = [_named(each) for each in speeds.steps if each.change == "equal"]
     if equal:
-        yield say(
-            "No measurable difference, as the interval contains 1: {steps}.",
-            steps=in_a_row(equal),
-        )
+        yield say("no-measurable-difference-as-interval-contains", steps=in_a_row(equal))
     if speeds.idle:
         yield say(
-            "These steps leave the code as it is here: {steps}.",
-            steps=in_a_row(map(wording.one_line, speeds.idle)),
+            "these-steps-leave-code-as-here", steps=in_a_row(map(wording.one_line, speeds.idle))
         )
     for each in speeds.steps:
         if each.change == "wrong":
-            yield say(
-                "After {step} the values are not PyTorch's, so its time is not told: it is in that"
-                " of the steps after it.",
-                step=_named(each),
-            )
+            yield say("after-values-not-pytorchs-so-time", step=_named(each))
         if each.change == "failed":
-            yield say(
-                "After {step} the function cannot be run, so its time is not told: it is in that of"
-                " the steps after it.",
-                step=_named(each),
-            )
+            yield say("after-function-cannot-run-so-time", step=_named(each))
 
 
 def steps_section(speeds: StepSpeeds | None) -> Iterator[RenderableType]:
@@ -196,11 +181,11 @@ class _Bars:
             collapse_padding=True,
             header_style="dim",
         )
-        table.add_column(tell("Step"), overflow="fold")
-        table.add_column(tell("Speed-up"), justify="right", no_wrap=True)
+        table.add_column(tell("step"), overflow="fold")
+        table.add_column(tell("speed-up"), justify="right", no_wrap=True)
         if bars:
             table.add_column("", no_wrap=True)
-        table.add_column(tell("Where"), overflow="fold")
+        table.add_column(tell("where"), overflow="fold")
         for row in self._rows:
             style = _STYLES[row.change]
             length = max(1, round(_BAR_WIDTH * row.share))

@@ -46,7 +46,7 @@ ERROR_CHARACTERS = 800
 
 BAR_WIDTH = 50
 
-_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
+_POINT, _POINTS = say("point"), say("score-maximum-points")
 _STYLE: dict[Verdict, str] = {
     "passed": "green",
     "partial": "yellow",
@@ -172,7 +172,7 @@ def _first(report: Report, causes: Sequence[Cause]) -> Iterator[RenderableType]:
         title = wording.one_line(report.parts[cause.part].title)
         line = Text.assemble((title, "bold"), f": {told_cause(cause, report)} ({worth(cause)})")
         grid.add_row(f"{number}.", line)
-    yield Group(_Heading(tell("Fix this first")), grid)
+    yield Group(_Heading(tell("fix-this-first")), grid)
 
 
 def points_table(parts: tuple[Part, ...]) -> RenderableType:
@@ -180,8 +180,8 @@ def points_table(parts: tuple[Part, ...]) -> RenderableType:
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
     )
-    table.add_column(tell("Part"), ratio=1, overflow="fold")
-    table.add_column(tell("Points"), justify="right", no_wrap=True)
+    table.add_column(tell("part"), ratio=1, overflow="fold")
+    table.add_column(tell("points"), justify="right", no_wrap=True)
     for part in parts:
         points = _points(part.score, part.max_score)
         if part.open:
@@ -212,7 +212,7 @@ def part_section(part: Part, starts: tuple[int, ...] = (), note: str = "") -> Re
     rows.append(_checks(part.checks))
     rows += _explained(part)
     if part.graph is not None and part.graph.nodes:
-        rows += [Text(), Text(tell("The graph of main:"), style="dim"), GraphDrawing(part.graph)]
+        rows += [Text(), Text(tell("graph-main-label"), style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)
 
 
@@ -263,7 +263,7 @@ def _explain(check: Check) -> RenderableType:
 
 def advice(hint: str | Words) -> Text:
     """Return what to do next, and that it is that."""
-    return Text.assemble((tell("What to do: "), "bold"), wording.plain(hint))
+    return Text.assemble((tell("what-do"), "bold"), wording.plain(hint))
 
 
 # --- cells and speed ------------------------------------------------------------------------------
@@ -278,10 +278,10 @@ def _problems(
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
     for problem in problems:
-        where = tell("Code cell {cell}", cell=problem.cell)
+        where = tell("code-cell", cell=problem.cell)
         if problem.line is not None:
-            where = tell("Code cell {cell}, line {line}", cell=problem.cell, line=problem.line)
-            where = tell("Line {line}", line=problem.line) if starts else where
+            where = tell("code-cell-line", cell=problem.cell, line=problem.line)
+            where = tell("line", line=problem.line) if starts else where
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
@@ -289,13 +289,13 @@ def _problems(
         grid.add_row(Text(where), error)
         if problem.hint:
             grid.add_row("", advice(problem.hint))
-    one, many = tell("Failed cells"), tell("Cells that ended in an error")
+    one, many = tell("failed-cells"), tell("cells-that-ended-in-error")
     yield Group(_Heading(one if len(problems) == 1 else many), grid)
 
 
 def _speed(timing: Timing | None) -> Iterator[RenderableType]:
     if timing is not None:
-        yield Group(_Heading(tell("Speed of your schedule")), *speed_section(timing))
+        yield Group(_Heading(tell("speed-your-schedule")), *speed_section(timing))
 
 
 # --- circumstances --------------------------------------------------------------------------------
@@ -307,4 +307,4 @@ def _circumstances(report: Report) -> RenderableType:
     grid.add_column(ratio=1, overflow="fold")
     for name, value in circumstances(report):
         grid.add_row(name, Text(value))
-    return Group(_Heading(tell("How it was graded")), grid)
+    return Group(_Heading(tell("how-graded")), grid)

@@ -37,17 +37,11 @@ class ShareBar:
         return Measurement(1, min(self.width, options.max_width))
 
 
-_THREADS = say("{count:,} thread"), say("{count:,} threads")
-_ROUNDS = say("{count:,} round"), say("{count:,} rounds")
-_PROCESSORS = say("processor {numbers}"), say("processors {numbers}")
-_COMPUTING = say(
-    "The limit is {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s, measured at the same time; here it"
-    " is multiplying and adding."
-)
-_MOVING = say(
-    "The limit is {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s, measured at the same time; here it"
-    " is moving the arrays."
-)
+_THREADS = say("count-thread"), say("count-threads")
+_ROUNDS = say("round"), say("rounds")
+_PROCESSORS = say("processor"), say("processors")
+_COMPUTING = say("limit-gflop-s-and-gb")
+_MOVING = say("limit-gflop-s-and-gb-s-measured")
 
 _BAR_WIDTH = 24
 
@@ -88,24 +82,19 @@ def _sentence(timing: Timing) -> Words:
         "high": wording.factor(timing.ci_high),
     }
     if len(timing.shapes) == 1:
-        return say(
-            "Your schedule of {function} is {speedup} times as fast as the unscheduled one"
-            " (95 % confidence interval {low} to {high}).",
-            **measured,
-        )
+        return say("your-schedule-times-as-fast-as-unscheduled", **measured)
     return say(
-        "Your schedule of {function} is {speedup} times as fast as the unscheduled one, over"
-        " batches of {batches} (95 % confidence interval {low} to {high}).",
-        batches=tell(" and ").join(f"{shape.batch:,}" for shape in timing.shapes),
+        "your-schedule-times-as-fast-as-unscheduled-one",
+        batches=tell("and").join(f"{shape.batch:,}" for shape in timing.shapes),
         **measured,
     )
 
 
 def _judgement(timing: Timing) -> Words:
     if timing.ci_high < 1:
-        return say("It is slower than the unscheduled function.")
+        return say("slower-than-unscheduled-function")
     if timing.ci_low <= 1:
-        return say("This difference is not measurable: the interval contains 1.")
+        return say("this-difference-not-measurable-interval-contains")
     return NOTHING
 
 
@@ -127,12 +116,12 @@ class _Roofline:
             collapse_padding=True,
             header_style="dim",
         )
-        table.add_column(tell("Batch of {batch:,}", batch=self._shape.batch), no_wrap=True)
-        for heading in (tell("One call"), tell("Speed-up"), *(["GFLOP/s"] if rates else [])):
+        table.add_column(tell("batch-title", batch=self._shape.batch), no_wrap=True)
+        for heading in (tell("one-call"), tell("speed-up"), *(["GFLOP/s"] if rates else [])):
             table.add_column(heading, justify="right", overflow="fold")
         if bars:
-            table.add_column(tell("Share of this machine's limit"), no_wrap=True)
-        table.add_column("" if bars else tell("Limit"), justify="right", no_wrap=True)
+            table.add_column(tell("share-this-machines-limit"), no_wrap=True)
+        table.add_column("" if bars else tell("limit"), justify="right", no_wrap=True)
         for line in roofline_rows(self._shape):
             table.add_row(*_cells(self._shape, line, rates, bars))
         yield table
@@ -156,7 +145,7 @@ def roofline_rows(shape: ShapeTiming) -> list[RooflineRow]:
     """Return the functions that were measured at a batch: PyTorch's only where it was."""
     lines = [
         RooflineRow(tell("unscheduled"), shape.baseline_us, 1.0),
-        RooflineRow(tell("yours"), shape.submission_us, shape.speedup),
+        RooflineRow(tell("yours-2"), shape.submission_us, shape.speedup),
         RooflineRow(tell("reference"), shape.reference_us, shape.reference_speedup),
     ]
     if shape.library_us is not None:
@@ -168,16 +157,14 @@ def how_measured(timing: Timing) -> str:
     """Say on what it was measured, how well, and what the machine can do at most."""
     numbers = ", ".join(str(cpu) for cpu in timing.cpus)
     where = say(
-        "Measured with {threads} on {processors} for the target {target}, in {rounds} of short"
-        " blocks, of which the quickest count.",
+        "measured-with-on-for-target-in-short",
         threads=wording.counted(timing.threads, *_THREADS),
         processors=tell(_PROCESSORS[len(timing.cpus) != 1], numbers=numbers),
         target=wording.one_line(timing.target),
         rounds=wording.counted(timing.pairs, *_ROUNDS),
     )
     error = say(
-        "The unscheduled function beside itself was {error:.2f} % off.",
-        error=100 * abs(timing.self_test.ratio - 1),
+        "unscheduled-function-beside-itself-off", error=100 * abs(timing.self_test.ratio - 1)
     )
     first = timing.shapes[0]
     computing = first.flops / timing.peak_gflops >= first.bytes / timing.bandwidth_gbs

@@ -86,7 +86,7 @@ def points(value: float) -> str:
 
 def points_of(score: float, maximum: float) -> str:
     """Return "37.5 of 40"."""
-    return tell("{score} of {maximum}", score=points(score), maximum=points(maximum))
+    return tell("score-maximum", score=points(score), maximum=points(maximum))
 
 
 def points_of_part(part: Part) -> str:
@@ -98,7 +98,7 @@ def points_of_part(part: Part) -> str:
 
 def not_marked(open: float) -> str:
     """Return "10 not marked yet"; nothing where no points are open."""
-    return tell("{points} not marked yet", points=points(open)) if open else ""
+    return tell("points-not-marked-yet", points=points(open)) if open else ""
 
 
 def noun(number: float, singular: str, plural: str = "") -> str:
@@ -119,11 +119,11 @@ def counted(number: int, one: Text, many: Text) -> str:
 def seconds(value: float) -> str:
     """Say a wall time: 0.42 s, 12.3 s, 2 min 5 s."""
     if value < 1:
-        return tell("{seconds:.2f} s", seconds=value)
+        return tell("s-2", seconds=value)
     if value < 59.95:
-        return tell("{seconds:.1f} s", seconds=value)
+        return tell("seconds-s", seconds=value)
     minutes, rest = divmod(round(value), 60)
-    return tell("{minutes} min {seconds} s", minutes=minutes, seconds=rest)
+    return tell("min-s", minutes=minutes, seconds=rest)
 
 
 def microseconds(value: float) -> str:
@@ -141,12 +141,9 @@ def built(origin: Origin, starts: tuple[int, ...]) -> str:
     """Say what was graded, and where it was built: `starts` are the lines of a script's cells."""
     name, cell = one_line(origin.name), origin.cell
     if not 0 < cell <= len(starts):
-        return tell("Graded: {name}, built in code cell {cell}.", name=name, cell=cell)
+        return tell("graded-built-in-code-cell", name=name, cell=cell)
     return tell(
-        "Graded: {name}, built in code cell {cell}, which begins on line {line}.",
-        name=name,
-        cell=cell,
-        line=starts[cell - 1],
+        "graded-built-in-code-cell-which-begins", name=name, cell=cell, line=starts[cell - 1]
     )
 
 
@@ -155,13 +152,11 @@ def taken_for(sample: Sample) -> str:
     label, predicted, pytorch = (
         class_name(sample, place) for place in (sample.label, sample.predicted, sample.pytorch)
     )
-    shown = say("Test image {place} shows: {label}.", place=sample.place, label=label)
+    shown = say("test-image-shows", place=sample.place, label=label)
     if sample.predicted == sample.pytorch:
-        both = say("Your model and PyTorch both say {name}, with other scores.", name=predicted)
+        both = say("your-model-and-pytorch-both-say", name=predicted)
         return tell(join(shown, both))
-    told = say(
-        "Your model says {predicted}, PyTorch {pytorch}.", predicted=predicted, pytorch=pytorch
-    )
+    told = say("your-model-says-pytorch", predicted=predicted, pytorch=pytorch)
     return tell(join(shown, told))
 
 
@@ -194,89 +189,83 @@ def is_told(part: Part) -> bool:
 
 
 MISTAKE_NAMES: Mapping[str, Text] = {
-    "": say("no mistake was recognised"),
-    "kernel_flipped": say("the filters are flipped"),
-    "kernel_transposed": say("rows and columns of the filters are exchanged"),
-    "padding": say("the convolution has another padding"),
-    "convolution_stride": say("the convolution has another stride"),
-    "dilation": say("the convolution has another dilation"),
-    "pooling_kind": say("the pooling takes another number of each window than the maximum"),
-    "pooling_stride": say("the pooling has another stride"),
-    "pooling_padding": say("the pooling has another padding"),
-    "pooling_size": say("the pooling has other windows"),
-    "weight_not_transposed": say("the weight is not transposed"),
-    "transposed": say("a matrix is transposed and should not be"),
-    "result_transposed": say("the result is transposed and should not be"),
-    "operands_swapped": say("the arguments of the product are exchanged"),
-    "index_fixed": say("only the first matrix of a batch is read"),
-    "reduction_too_short": say("a sum leaves out its first or its last term"),
-    "initialised_in_every_round": say(
-        "the sum restarts in every round, so that only one term is left"
-    ),
-    "sum_not_initialised": say("a sum begins with whatever the memory holds"),
-    "bias_missing": say("the bias is missing"),
-    "bias_twice": say("the bias is added twice"),
-    "bias_in_every_round": say("the bias is added in every round of the sum"),
-    "bias_subtracted": say("the bias is subtracted; it should be added"),
-    "bias_first_item": say("the first number of the bias is added everywhere"),
-    "bias_differs": say("another vector than the bias is added"),
-    "bias_extra": say("a vector is added that does not belong there"),
-    "bias_axis": say("the bias goes along another axis than it should"),
-    "operand_missing": say("an operand is missing"),
-    "operand_twice": say("an operand is added to itself"),
-    "subtracted": say("the operands are subtracted; they should be added"),
-    "scaled": say("all numbers are too large or too small by one factor"),
-    "multiplied": say("the operands are multiplied; they should be added"),
-    "added_to_columns": say(
-        "the vector is added along the columns; it should be added along the rows"
-    ),
-    "relu_missing": say("the ReLU is missing"),
-    "relu_extra": say("there is a ReLU too many"),
-    "relu_in_every_round": say("the ReLU is applied in every round of the sum, not once"),
-    "relu_inverted": say("what is positive is cut off, should be what is negative"),
-    "relu_absolute": say("signs are dropped; negative numbers should become 0"),
-    "softmax_missing": say("the softmax is missing"),
-    "softmax_extra": say("there is a softmax too many"),
-    "softmax_axis": say("the softmax goes along another axis"),
-    "softmax_of_all": say("the softmax goes over all numbers; it should go over those of one row"),
-    "softmax_logarithm": say("it is the logarithm of the softmax"),
-    "softmax_not_divided": say("the exponentials are not divided by their sum"),
-    "softmax_without_exponential": say(
-        "the scores are divided by their sum without the exponential"
-    ),
-    "flatten_order": say("axes are exchanged before they are put in a row"),
-    "layer_left_out": say("a layer is left out"),
-    "layer_repeated": say("a layer is done twice"),
-    "order_swapped": say("two layers are exchanged"),
-    "other_operand": say("it takes another value than it should"),
-    "outputs_swapped": say("the outputs are in the wrong order"),
-    "other_step_returned": say("another step than the last one is returned"),
-    "constant_swapped": say("another layer's parameter is used"),
-    "constant_zero": say("a parameter is 0 everywhere"),
-    "not_written": say("an external function does not write into its output"),
-    "partly_written": say("some numbers are never written"),
-    "partly_right": say("most numbers are right, and some are not"),
-    "zeros": say("all numbers are 0"),
-    "input_returned": say("its input is returned unchanged"),
-    "low_precision": say("it computes with less precision than float32"),
-    "padding_one_side": say("the padding is on one side only"),
-    "other_activation": say("another activation is computed"),
-    "mean_axis": say("a mean or a sum goes along another axis"),
-    "sum_for_mean": say("a sum and a mean are exchanged"),
-    "mean_taken_off": say("the mean is subtracted before it"),
-    "added": say("the operands are added; they should be subtracted"),
-    "exchanged": say("the operands are subtracted the other way round"),
-    "overflows": say("large numbers overflow to infinity"),
-    "negated": say("a value has the opposite sign"),
-    "reversed": say("its numbers are in the reverse order along its last axis"),
-    "clamp_range": say("numbers are clamped to the wrong range"),
-    "wrong_index": say("a buffer is read at the wrong index"),
-    "wrong_operator": say("a statement computes with the wrong operator"),
-    "wrong_operand": say("a statement takes the wrong operand"),
-    "operand_left_out": say("an argument of a function is never read"),
-    "arguments_exchanged": say("two arguments of a function are exchanged"),
-    "axis_binding": say("an axis of a block is bound to the wrong loop"),
-    "sum_start": say("a sum does not begin with 0"),
-    "schedule_step": say("a step of the schedule changes what is computed"),
+    "": say("no-mistake-recognised"),
+    "kernel_flipped": say("filters-flipped"),
+    "kernel_transposed": say("rows-and-columns-filters-exchanged"),
+    "padding": say("convolution-has-another-padding"),
+    "convolution_stride": say("convolution-has-another-stride"),
+    "dilation": say("convolution-has-another-dilation"),
+    "pooling_kind": say("pooling-takes-another-number-each-window"),
+    "pooling_stride": say("pooling-has-another-stride"),
+    "pooling_padding": say("pooling-has-another-padding"),
+    "pooling_size": say("pooling-has-other-windows"),
+    "weight_not_transposed": say("weight-not-transposed"),
+    "transposed": say("matrix-transposed-and-should"),
+    "result_transposed": say("result-transposed-and-should"),
+    "operands_swapped": say("arguments-product-exchanged"),
+    "index_fixed": say("only-first-matrix-batch-read"),
+    "reduction_too_short": say("sum-leaves-out-first-or-last-term"),
+    "initialised_in_every_round": say("sum-restarts-in-every-round"),
+    "sum_not_initialised": say("sum-begins-with-whatever-memory-holds"),
+    "bias_missing": say("bias-missing"),
+    "bias_twice": say("bias-added-twice"),
+    "bias_in_every_round": say("bias-added-in-every-round-sum"),
+    "bias_subtracted": say("bias-subtracted-should-added"),
+    "bias_first_item": say("first-number-bias-added-everywhere"),
+    "bias_differs": say("another-vector-than-bias-added"),
+    "bias_extra": say("vector-added-that-does-not-belong-there"),
+    "bias_axis": say("bias-goes-along-another-axis-than-should"),
+    "operand_missing": say("operand-missing"),
+    "operand_twice": say("operand-added-itself"),
+    "subtracted": say("operands-subtracted-they-should-added"),
+    "scaled": say("all-numbers-too-large-or-too-small"),
+    "multiplied": say("operands-multiplied-they-should-added"),
+    "added_to_columns": say("vector-added-along-columns-should-added-along"),
+    "relu_missing": say("relu-missing"),
+    "relu_extra": say("there-relu-too-many"),
+    "relu_in_every_round": say("relu-applied-in-every-round-sum"),
+    "relu_inverted": say("what-positive-cut-off-should-what-negative"),
+    "relu_absolute": say("signs-dropped-negative-numbers-should-become"),
+    "softmax_missing": say("softmax-missing"),
+    "softmax_extra": say("there-softmax-too-many"),
+    "softmax_axis": say("softmax-goes-along-another-axis"),
+    "softmax_of_all": say("softmax-goes-over-all-numbers-should-go"),
+    "softmax_logarithm": say("logarithm-softmax"),
+    "softmax_not_divided": say("exponentials-not-divided-by-their-sum"),
+    "softmax_without_exponential": say("scores-divided-by-their-sum-without-exponential"),
+    "flatten_order": say("axes-exchanged-before-they-put-in-row"),
+    "layer_left_out": say("layer-left-out"),
+    "layer_repeated": say("layer-done-twice"),
+    "order_swapped": say("two-layers-exchanged"),
+    "other_operand": say("takes-another-value-than-should"),
+    "outputs_swapped": say("outputs-in-wrong-order"),
+    "other_step_returned": say("another-step-than-last-one-returned"),
+    "constant_swapped": say("another-layers-parameter-used"),
+    "constant_zero": say("parameter-0-everywhere"),
+    "not_written": say("external-function-does-not-write-into-output"),
+    "partly_written": say("some-numbers-never-written"),
+    "partly_right": say("most-numbers-right-and-some"),
+    "zeros": say("all-numbers-0"),
+    "input_returned": say("input-returned-unchanged"),
+    "low_precision": say("computes-with-less-precision-than-float32"),
+    "padding_one_side": say("padding-on-one-side-only"),
+    "other_activation": say("another-activation-computed"),
+    "mean_axis": say("mean-or-sum-goes-along-another-axis"),
+    "sum_for_mean": say("sum-and-mean-exchanged"),
+    "mean_taken_off": say("mean-subtracted-before"),
+    "added": say("operands-added-they-should-subtracted"),
+    "exchanged": say("operands-subtracted-other-way-round"),
+    "overflows": say("large-numbers-overflow-infinity"),
+    "negated": say("value-has-opposite-sign"),
+    "reversed": say("numbers-in-reverse-order-along-last-axis"),
+    "clamp_range": say("numbers-clamped-wrong-range"),
+    "wrong_index": say("buffer-read-at-wrong-index"),
+    "wrong_operator": say("statement-computes-with-wrong-operator"),
+    "wrong_operand": say("statement-takes-wrong-operand"),
+    "operand_left_out": say("argument-function-never-read"),
+    "arguments_exchanged": say("two-arguments-function-exchanged"),
+    "axis_binding": say("axis-block-bound-wrong-loop"),
+    "sum_start": say("sum-does-not-begin"),
+    "schedule_step": say("step-schedule-changes-what-computed"),
 }
 """By the names of `MistakeKind`, and one for where a module departs in no way that is known."""

@@ -66,15 +66,13 @@ def find_bubblewrap(
     covered = covers(protected)
     executable = find("bwrap")
     if executable is None:
-        raise SandboxError(
-            say("The program bwrap (bubblewrap) is not installed."), install_bubblewrap()
-        )
+        raise SandboxError(say("program-bwrap-bubblewrap-not-installed"), install_bubblewrap())
     options = frozenset(_ask(executable, "--help").split())
     missing = [option for option in _REQUIRED if option not in options]
     if missing:
         raise SandboxError(
-            say("This bubblewrap is too old: it does not know {option}.", option=missing[0]),
-            say("Install bubblewrap 0.8 or newer: {command}", command=how_to_install("bubblewrap")),
+            say("this-bubblewrap-too-old-does-not-know", option=missing[0]),
+            say("install-bubblewrap-0-8-or-newer", command=how_to_install("bubblewrap")),
         )
     version = _ask(executable, "--version").strip()
     return BubblewrapBoxes(
@@ -93,14 +91,13 @@ def _ask(executable: str, option: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SandboxError(
-            say("{executable} cannot be run: {error}.", executable=executable, error=str(error)),
-            install_bubblewrap(),
+            say("cannot-run", executable=executable, error=str(error)), install_bubblewrap()
         ) from None
     return answer.stdout
 
 
-_OWN_USER = say("{version}: no network, a read-only system, a user id of its own.")
-_OWN_NAMESPACE = say("{version}: no network, a read-only system, a user namespace of its own.")
+_OWN_USER = say("no-network-read-only-system-user-id")
+_OWN_NAMESPACE = say("no-network-read-only-system-user-namespace")
 
 
 class BubblewrapBoxes:
@@ -210,7 +207,7 @@ def _adopt(popen: subprocess.Popen[bytes], info: FileIO) -> int:
         _, message = popen.communicate()
         text = message.decode(errors="replace").strip()
         raise SandboxError(
-            say("bubblewrap cannot make a sandbox: {reason}", reason=words_of(text)),
+            say("bubblewrap-cannot-make-sandbox", reason=words_of(text)),
             hint_for(obstacle_in(text)),
         ) from None
     return pidfd

@@ -91,7 +91,7 @@ found = {"own": facts(os.getpid()), "others": others, "parents": parents, "uses_
 os.write(3, msgspec.json.encode(found))
 """
 
-_REPORT = say("Report this with the output of `grader doctor`: nothing was graded.")
+_REPORT = say("report-this-with-output-grader-doctor-nothing")
 
 
 class ProcessFacts(msgspec.Struct, frozen=True):
@@ -135,12 +135,12 @@ def try_out(sandbox: SteppingSandbox) -> None:
     has_bounds = sandbox.level in WITH_NAMESPACES or os.geteuid() == 0
     ignored = () if has_bounds else ("CapBnd",)
     own = found.own
-    keys = [say("keys of the kernel")] if found.uses_keys else []
+    keys = [say("keys-kernel")] if found.uses_keys else []
     _refuse(own.number, own.name, [*_powers(own, ignored), *keys])
     for other in found.others:
         _refuse(other.number, other.name, _powers(other, ignored), other.exposed)
     for number, exposed in found.parents:
-        _refuse(number, say("of the grader"), [], exposed)
+        _refuse(number, say("grader"), [], exposed)
 
 
 def look(sandbox: SteppingSandbox) -> TrialFindings:
@@ -163,36 +163,29 @@ def look(sandbox: SteppingSandbox) -> TrialFindings:
         lines = process.standard_error.strip().splitlines()
         reason = process.start_failure or (lines[-1] if lines else "")
         raise SandboxError(
-            say("Python does not run in the sandbox: {reason}", reason=words_of(reason)),
+            say("python-does-not-run-in-sandbox", reason=words_of(reason)),
             hint_for(obstacle_in(reason)),
         )
     return msgspec.json.decode(answer, type=prepared(TrialFindings))
 
 
 def _powers(process: ProcessFacts, ignored: tuple[str, ...]) -> list[Text]:
-    kept = [
-        say("the capabilities {name}", name=name)
-        for name in process.capabilities
-        if name not in ignored
-    ]
+    kept = [say("capabilities", name=name) for name in process.capabilities if name not in ignored]
     if process.gains:
-        kept.append(say("the powers of setuid programs"))
+        kept.append(say("powers-setuid-programs"))
     if not process.filtered:
-        kept.append(say("all system calls"))
-    return kept + [say("any {name}", name=name) for name in process.unbounded]
+        kept.append(say("all-system-calls"))
+    return kept + [say("any", name=name) for name in process.unbounded]
 
 
 def _refuse(
     number: int, name: str | Text, powers: list[Text], exposed: tuple[str, ...] = ()
 ) -> None:
-    words = [*powers, *(say("its {name} open to others", name=each) for each in exposed)]
+    words = [*powers, *(say("open-others", name=each) for each in exposed)]
     if words:
         raise SandboxError(
             say(
-                "Process {number} ({name}) in a sandbox has what it must not have: {names}.",
-                number=number,
-                name=name,
-                names=in_a_row(words),
+                "process-in-sandbox-has-what-must", number=number, name=name, names=in_a_row(words)
             ),
             _REPORT if powers else close_memory(),
         )
@@ -225,12 +218,11 @@ def choose_sandbox(
     if demanded is not None and _is_weaker(demanded, minimum):
         raise SandboxError(
             say(
-                'The assignment requires the sandbox level "{minimum}" or stronger; '
-                '"{demanded}" is weaker.',
+                "assignment-requires-sandbox-level-or-stronger-weaker",
                 minimum=str(minimum),
                 demanded=str(demanded),
             ),
-            say("Leave out --sandbox, or change `minimum` under [sandbox] in assignment.toml."),
+            say("leave-out-sandbox-or-change-minimum-under"),
         )
     if demanded not in ("minimal", "none"):
         covers(protected)  # a weaker level must not be the way out of what no level can keep
@@ -263,13 +255,12 @@ def _refusal(reasons: dict[Level, SandboxError], wanted: Level) -> SandboxError:
     """Return the error that says why not even the weakest permitted level works."""
     (_, first), *others = reasons.items()
     more = [
-        join(say('Level "{level}" does not work either:', level=level), each.message)
-        for level, each in others
+        join(say("level-does-not-work-either", level=level), each.message) for level, each in others
     ]
     hint = first.hint
     if others and find_manager() is None:  # then the first names no command
-        hint = below(hint, join(say("Or:"), others[-1][1].hint))
-    none = say('There is no sandbox of the level "{wanted}".', wanted=wanted)
+        hint = below(hint, join(say("or"), others[-1][1].hint))
+    none = say("there-no-sandbox-level", wanted=wanted)
     return SandboxError(join(none, first.message, *more), hint)
 
 
@@ -292,18 +283,12 @@ def _open(
 
 def _boxes(level: Level, find: Finder, protected: Collection[Path]) -> Boxes:
     if not sys.platform.startswith("linux"):
-        raise SandboxError(
-            say("The sandbox needs Linux."),
-            say("Run the grader in a Linux virtual machine or container."),
-        )
+        raise SandboxError(say("sandbox-needs-linux"), say("run-grader-in-linux-virtual-machine"))
     as_root = os.geteuid() == 0
     if level == "strong":
         return find_bubblewrap(find, as_root=as_root, protected=protected)
     if level == "container":
         return find_container(find, as_root=as_root, protected=protected)
     if level == "basic" and linux.landlock_version() < 1:
-        raise SandboxError(
-            say("This kernel has no Landlock."),
-            say("Use Linux 5.13 or newer, and start it with lsm=landlock among others."),
-        )
+        raise SandboxError(say("this-kernel-has-no-landlock"), say("use-linux-5-13-or-newer"))
     return FolderBoxes(level, as_root=as_root, protected=protected)

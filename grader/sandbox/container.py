@@ -74,10 +74,8 @@ _MASKED = (
     "/dev/zero",  # mapped, it is memory that no number of a process shows
 )
 
-_OWN_USER = say("A container by {version}: no network, a read-only system, a user id of its own.")
-_OWN_NAMESPACE = say(
-    "A container by {version}: no network, a read-only system, a user namespace of its own."
-)
+_OWN_USER = say("container-by-no-network-read-only-system")
+_OWN_NAMESPACE = say("container-by-no-network-read-only-system-user")
 
 
 def find_container(
@@ -89,9 +87,7 @@ def find_container(
     """
     found = next(filter(None, map(find, _RUNTIMES)), None)
     if found is None:
-        raise SandboxError(
-            say("There is no container runtime: neither runc nor crun."), install_runtime()
-        )
+        raise SandboxError(say("there-no-container-runtime-neither-runc-nor"), install_runtime())
     return ContainerBoxes(found, find_cat(find), as_root=as_root, covered=covers(protected))
 
 
@@ -151,11 +147,7 @@ class ContainerBoxes:
             _, message = popen.communicate()
             text = message.decode(errors="replace").strip() or str(error)
             raise SandboxError(
-                say(
-                    "{name} cannot make a container: {text}",
-                    name=Path(self._runtime).name,
-                    text=words_of(text),
-                ),
+                say("cannot-make-container", name=Path(self._runtime).name, text=words_of(text)),
                 hint_for(obstacle_in(text)),
             ) from None
         return pidfd

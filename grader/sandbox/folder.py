@@ -25,14 +25,11 @@ from grader.sandbox.layout import (
 from grader.sandbox.process import student_id
 
 _DETAILS: dict[Level, Text] = {
-    "basic": say(
-        "Landlock and a system call filter: no network, no shared memory, and no files but the"
-        " system's."
-    ),
-    "minimal": say("A system call filter: no network, but all files that the user may read."),
-    "none": say("Limits on resources only: the notebook can reach the network and files."),
+    "basic": say("landlock-and-system-call-filter-no-network"),
+    "minimal": say("system-call-filter-no-network-but-all"),
+    "none": say("limits-on-resources-only-notebook-can-reach"),
 }
-_WITH_OWN_USER = say("{isolation} A user id of its own.")
+_WITH_OWN_USER = say("user-id-own")
 
 _WRITABLE = ("scratch", "tmp")
 
@@ -112,11 +109,8 @@ class FolderBox:
         self._own.remove()
         if self._own.path.exists():
             raise SandboxError(
-                say(
-                    "The folder {folder} of a submission cannot be removed.",
-                    folder=str(self._own.path),
-                ),
-                say("Remove it by hand."),
+                say("folder-submission-cannot-removed", folder=str(self._own.path)),
+                say("remove-by-hand"),
             )
 
 

@@ -88,8 +88,8 @@ class Groups:
         except OSError as error:
             group.remove()
             raise SandboxError(
-                say("No control group can be made for a sandbox: {error}.", error=str(error)),
-                say("Set {variable}=off to disable them.", variable=SWITCH),
+                say("no-control-group-can-made-for-sandbox", error=str(error)),
+                say("set-off-disable-them", variable=SWITCH),
             ) from None
         return group
 

@@ -54,7 +54,7 @@ def obstacle_in(words: str) -> Obstacle:
 
 def words_of(words: str) -> Text:
     """Return what another program has said; that it said nothing where it did not."""
-    return foreign(words) if words else say("without a reason")
+    return foreign(words) if words else say("without-reason")
 
 
 def hint_for(obstacle: Obstacle) -> Text:
@@ -69,25 +69,21 @@ def install_bubblewrap() -> Text:
 
 def install_runtime() -> Text:
     """Return what to do where no container runtime is."""
-    return say(
-        "Install one: {command} (it comes with docker and podman too)",
-        command=how_to_install("runc"),
-    )
+    return say("install-one-comes-with-docker-and-podman", command=how_to_install("runc"))
 
 
 def close_memory() -> Text:
     """Return what to do where one process can read another that it must not."""
     return say(
-        "Processes that must not be read have to be hidden: {command}",
-        command=as_root("sysctl -w fs.suid_dumpable=0"),
+        "processes-that-must-not-read-have-hidden", command=as_root("sysctl -w fs.suid_dumpable=0")
     )
 
 
-_INSTALL = say("Install it: {command}")
+_INSTALL = say("install")
 
 
 def _use_runc() -> Text:
-    return say("Use runc: {command}", command=how_to_install("runc"))
+    return say("use-runc", command=how_to_install("runc"))
 
 
 def _install_setpriv() -> Text:
@@ -99,30 +95,19 @@ def _namespaces() -> Text:
         "kernel.apparmor_restrict_unprivileged_userns=0"
         " kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000"
     )
-    return say(
-        "Allow user namespaces: {command} (leave out what this system does not know). In a"
-        " container: docker run --security-opt seccomp=unconfined"
-        " --security-opt systempaths=unconfined.",
-        command=as_root(f"sysctl -w {settings}"),
-    )
+    return say("allow-user-namespaces-leave-out-what", command=as_root(f"sysctl -w {settings}"))
 
 
 def _proc() -> Text:
-    return say(
-        "In a container, start it with --security-opt systempaths=unconfined "
-        "--security-opt seccomp=unconfined."
-    )
+    return say("in-container-start-with-security-opt-systempaths")
 
 
 def _landlock() -> Text:
-    return say("Use Linux 5.13 or newer, and a container that does not forbid Landlock.")
+    return say("use-linux-5-13-or-newer-and-container")
 
 
 def _environment() -> Text:
-    return say(
-        "The sandbox sees only the interpreter's own folder: install the grader into a virtual "
-        "environment (python3 -m venv)."
-    )
+    return say("sandbox-sees-only-interpreters-own-folder-install")
 
 
 def _permission() -> Text:
@@ -130,7 +115,7 @@ def _permission() -> Text:
 
 
 def _try_by_hand() -> Text:
-    return say("Run `bwrap --unshare-all --ro-bind / / true` to see what is missing.")
+    return say("run-bwrap-unshare-all-ro-bind-true")
 
 
 def open_interpreter(paths: Iterable[Path]) -> Text:
@@ -142,13 +127,10 @@ def open_interpreter(paths: Iterable[Path]) -> Text:
     closed = sorted(str(each) for each in folders if _is_closed(each))
     if closed:
         return say(
-            "Give other users, as whom notebooks run, access to the Python environment: {command}",
+            "give-other-users-as-whom-notebooks-run",
             command=as_root(f"chmod o+x {' '.join(closed)}"),
         )
-    return say(
-        "Other users must be able to read the Python environment: install the grader into a"
-        " virtual environment made with umask 022, outside of a home that is closed to others."
-    )
+    return say("other-users-must-able-read-python-environment")
 
 
 def _is_closed(folder: Path) -> bool:

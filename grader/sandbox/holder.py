@@ -48,8 +48,8 @@ def system_call_filter(machine: str | None = None, *, strict: bool = False) -> b
     path = Path(__file__).parent / "filters" / f"{name}{'-strict' if strict else ''}.bpf"
     if not path.exists():
         raise SandboxError(
-            say("There is no system call filter for a machine of the kind {name}.", name=name),
-            say("Grade on x86_64 or aarch64."),
+            say("there-no-system-call-filter-for-machine", name=name),
+            say("grade-on-x86-64-or-aarch64"),
         )
     return path.read_bytes()
 
@@ -78,7 +78,7 @@ def find_cat(find: Callable[[str], str | None]) -> bytes:
     """Return the program that is copied. Raises SandboxError."""
     found = find("cat")
     if found is None:
-        raise SandboxError(say("The program cat is not installed."), say("Install coreutils."))
+        raise SandboxError(say("program-cat-not-installed"), say("install-coreutils"))
     return Path(found).read_bytes()
 
 
@@ -200,10 +200,6 @@ def spawn(arguments: list[str], passed: Sequence[int]) -> subprocess.Popen[bytes
         return _spawner().submit(start).result()
     except OSError as error:
         raise SandboxError(
-            say(
-                "{program} cannot be started: {reason}.",
-                program=arguments[0],
-                reason=str(error.strerror),
-            ),
-            say("Run `grader doctor`."),
+            say("cannot-started", program=arguments[0], reason=str(error.strerror)),
+            say("run-grader-doctor"),
         ) from None

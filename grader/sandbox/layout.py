@@ -166,9 +166,7 @@ def inner_path(name: str) -> PurePosixPath:
     """Return a file's path relative to the working folder. Raises SandboxError if it leads out."""
     path = PurePosixPath(name)
     if ".." in path.parts or path.is_absolute() or not path.name:
-        raise SandboxError(
-            say("The file name {name} points outside of the sandbox's folder.", name=repr(name))
-        )
+        raise SandboxError(say("file-name-points-outside-sandboxs-folder", name=repr(name)))
     return path
 
 
@@ -191,16 +189,8 @@ def covers(protected: Iterable[Path]) -> tuple[Path, ...]:
         inside = {_place(folder, shown) for shown in shown_folders()} - {None}
         if inside and holds_python(folder):
             raise SandboxError(
-                say(
-                    "The folder {folder} cannot be hidden from submissions: it contains "
-                    "Python itself.",
-                    folder=str(folder),
-                ),
-                say(
-                    "Keep courses, data, submissions and reports apart from the Python"
-                    " environment: in another folder, or the environment in one of its own, such"
-                    " as .venv."
-                ),
+                say("folder-cannot-hidden-from-submissions-contains-python", folder=str(folder)),
+                say("keep-courses-data-submissions-and-reports-apart"),
             )
         found |= {place for place in inside if place is not None}
     return tuple(

@@ -206,11 +206,7 @@ class SandboxedProcess:
             self._box.end()
         if self.wait(_KILL_SECONDS) is None:
             raise SandboxError(
-                say("A sandbox does not stop."),
-                say(
-                    "An overloaded machine may end it later: run the command again then. "
-                    "Otherwise check the system log, and restart the machine."
-                ),
+                say("sandbox-does-not-stop"), say("overloaded-machine-may-end-later-run-command")
             )
 
     def _is_told(self, timeout: float | None) -> bool:

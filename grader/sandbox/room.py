@@ -116,10 +116,8 @@ def refuse_displaced(process: Process) -> None:
     """Raise DisplacedError if a process, which has ended, was ended for what others took."""
     if process.cause == "outside":
         raise DisplacedError(
-            say(
-                "The machine ran out of memory or processors during this grading, which was ended."
-            ),
-            say("Grade it again when the machine is less busy."),
+            say("machine-ran-out-memory-or-processors-during"),
+            say("grade-again-when-machine-less-busy"),
         )
 
 
@@ -244,4 +242,4 @@ class RevocableSandbox:
     def _check(self) -> None:
         with self._lock:
             if self.is_revoked:
-                raise SandboxError(say("The work was interrupted."), say("Start it again."))
+                raise SandboxError(say("work-interrupted"), say("start-again"))

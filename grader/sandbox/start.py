@@ -112,7 +112,7 @@ class Launcher:
             self._has_children.set()
         payload = msgspec.msgpack.encode(request)
         if len(payload) > MESSAGE_LIMIT:
-            raise SandboxError(say("The command to start in a sandbox is too long."))
+            raise SandboxError(say("command-start-in-sandbox-too-long"))
         try:
             with self._lock:
                 self._imports += isinstance(request, Imports)
@@ -120,8 +120,8 @@ class Launcher:
         except (BrokenPipeError, ConnectionResetError):
             lines = self.last_words().strip().splitlines() or [""]
             raise SandboxError(
-                say("A sandboxed program cannot be started: {error}", error=words_of(lines[-1])),
-                say("Run `grader doctor`: the packages may not fit together."),
+                say("sandboxed-program-cannot-started", error=words_of(lines[-1])),
+                say("run-grader-doctor-packages-may-not-fit"),
             ) from None
 
     def is_importing(self) -> bool:
@@ -170,8 +170,8 @@ def _send(requests: socket.socket, payload: bytes, descriptors: Sequence[int]) -
         if error.errno != errno.ETOOMANYREFS:
             raise
         raise SandboxError(
-            say("No sandbox can be started: programs of this user have sent too many open files."),
-            say("Allow the grader more of them: ulimit -n 65536"),
+            say("no-sandbox-can-started-programs-this-user"),
+            say("allow-grader-more-them-ulimit-n-65536"),
         ) from None
 
 

@@ -71,7 +71,7 @@ def notebook_data(needs: DataNeeds, folder: Path, environment: Mapping[str, str]
     parameters = _parameters(folder, needs.parameters) if needs.parameters else None
     images = _images(folder)
     if images is not None and (parameters is not None or not needs.parameters):
-        data = read_files(images, "", say("from the notebook's folder"))
+        data = read_files(images, "", say("from-notebooks-folder"))
     else:
         data = resolve_data(needs, directory=None, environment=environment, progress=Silent())
     if parameters is None:
@@ -183,7 +183,7 @@ class NoSandbox:
     @property
     def detail(self) -> Text:
         """Say why nothing can be run."""
-        because = say("It was not checked, because modules cannot run here.")
+        because = say("not-checked-because-modules-cannot-run-here")
         return join(because, self._error.message)
 
     def expect(self, *programs: Program) -> None:
@@ -244,15 +244,11 @@ class LivePreparation(Preparation):
 
     def left_out(self) -> tuple[Text, ...]:
         """Return sentences that say on what a submission is compared and this notebook was not."""
-        sentences = [say("Not checked here: the grading's hidden inputs. This check drew others.")]
+        sentences = [say("not-checked-here-gradings-hidden-inputs")]
         if self._more_images:
-            sentences.append(
-                say("Not checked here: {count:,} more test images.", count=self._more_images)
-            )
+            sentences.append(say("not-checked-here-more-test-images", count=self._more_images))
         if self._hidden:
-            sentences.append(
-                say("Not checked here: hidden parts, worth {points:g} points.", points=self._hidden)
-            )
+            sentences.append(say("not-checked-here-hidden-parts-worth-points", points=self._hidden))
         return tuple(sentences)
 
     def compared_on(self) -> tuple[Text, ...]:
@@ -260,7 +256,7 @@ class LivePreparation(Preparation):
         sandbox = self.settings.sandbox
         if isinstance(sandbox, NoSandbox):
             return ()
-        isolation = say("Isolation: {level}.", level=sandbox.level)
+        isolation = say("isolation-sentence", level=sandbox.level)
         return self.data(Silent()).detail, join(isolation, sandbox.detail)
 
 
@@ -336,11 +332,8 @@ def _choose(
     if recognised is not None:
         return recognised
     raise UsageError(
-        say("The notebook does not say which assignment it is."),
-        say(
-            "Name it with %grader use SLUG. Known: {known}.",
-            known=", ".join(sorted(course.assignments)),
-        ),
+        say("notebook-does-not-say-which-assignment"),
+        say("name-with-grader-use-slug-known", known=", ".join(sorted(course.assignments))),
     )
 
 
@@ -368,11 +361,7 @@ def _answer(checker: Checker, request: ToChecker) -> FromChecker:
         if "GRADER_DEBUG" in os.environ:
             raise
         return Refused(
-            say(
-                "Internal error, {error}: {message}",
-                error=type(error).__name__,
-                message=str(error),
-            ),
+            say("internal-error", error=type(error).__name__, message=str(error)),
             language=checker.language,
         )
 

@@ -107,7 +107,7 @@ class CheckerClient:
         except (OSError, FrameError):
             payload = None
         if payload is None:
-            raise CheckError(join(say("The check ended early."), foreign(self._last_words())))
+            raise CheckError(join(say("check-ended-early"), foreign(self._last_words())))
         # mypy has no type for a union as a value
         return decode_payload(payload, cast("type[FromChecker]", FromChecker), texts.decode)
 

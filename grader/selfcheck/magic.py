@@ -32,18 +32,7 @@ if TYPE_CHECKING:
 
 NAME = "grader"
 
-HELP = say(
-    """\
-%grader check [PART ...]   check parts of the assignment, or all of them
-%grader parts              list the parts, their points and the names that are graded
-%grader use SLUG           say which assignment this notebook is, where its metadata do not
-%grader help               show this
-
-A check runs the assignment's checks on what the notebook holds now, with other inputs than the
-grading's. It takes a few seconds, the first time some more. `%grader use` takes two options:
---course DIR names the folder with `assignments/`, otherwise it is $GRADER_COURSE, or a folder above
-this one; --lang CODE is the language of the answers, otherwise it is the notebook's."""
-)
+HELP = say("grader-check-part-check-parts-assignment")
 
 _OPTIONS = {"--course": "course", "--lang": "language"}
 _COMMANDS = ("check", "parts", "use", "help")
@@ -96,16 +85,10 @@ class Magic:
         except GraderError as error:
             bundle = self._show(error.message, error.hint)
         except KeyboardInterrupt:
-            bundle = self._show(say("The check was interrupted."))
+            bundle = self._show(say("check-interrupted"))
         except Exception as error:  # noqa: BLE001 - the notebook goes on, whatever is wrong with us
             name = type(error).__name__
-            bundle = self._show(
-                say(
-                    "Internal error in the check, {error}: {message}",
-                    error=name,
-                    message=str(error),
-                )
-            )
+            bundle = self._show(say("internal-error-in-check", error=name, message=str(error)))
         if bundle is not None:
             display(bundle, raw=True)
 
@@ -129,10 +112,7 @@ class Magic:
         if command == "help":
             with speaking(self._choice.language or self._language):
                 return {"text/plain": tell(HELP)}
-        raise UsageError(
-            say("%grader has no command {command!r}.", command=command),
-            say("See %grader help."),
-        )
+        raise UsageError(say("grader-has-no-command", command=command), say("see-grader-help"))
 
     def _check(self, words: list[str]) -> Bundle:
         wanted = [self._without_slug(word) for word in words]
@@ -147,8 +127,8 @@ class Magic:
         self._look(None)
         if self._obstacle:
             raise UsageError(
-                say("This notebook's TVM cannot be inspected. {error}", error=self._obstacle),
-                say("Install the version that the assignment asks for, and restart the kernel."),
+                say("this-notebooks-tvm-cannot-inspected", error=self._obstacle),
+                say("install-version-that-assignment-asks"),
             )
         if self._watcher is None:
             raise UsageError(*self._why_not_imported())
@@ -156,17 +136,14 @@ class Magic:
 
     def _why_not_imported(self) -> tuple[Text, Text]:
         if self._failed is None:
-            return say("TVM is not imported yet."), say("Run the cells above this one first.")
+            return say("tvm-not-imported-yet"), say("run-cells-above-this-one-first")
         return (
             say(
-                "TVM is not imported, because its import cell failed at `{line}`: {error}",
+                "tvm-not-imported-because-import-cell-failed",
                 line=self._failed.line,
                 error=self._failed.error,
             ),
-            say(
-                "Install a version of that package that fits the others (`grader doctor` names the"
-                " command), restart the kernel, and run all cells."
-            ),
+            say("install-version-that-package-that-fits-others"),
         )
 
     def _without_slug(self, word: str) -> str:
@@ -250,17 +227,8 @@ def _answer(checked: Checked, taken: Taken) -> Bundle:
 
 
 def _notes(taken: Taken) -> tuple[Text, ...]:
-    unseen = (
-        say(
-            "`{name}` was registered before %load_ext grader, so it could not be captured: "
-            "run the cell that registers it again.",
-            name=name,
-        )
-        for name in taken.unseen
-    )
-    faults = (
-        say("Internal error in an inspection: {fault}", fault=fault) for fault in taken.faults
-    )
+    unseen = (say("registered-before-load-ext-grader-so-could", name=name) for name in taken.unseen)
+    faults = (say("internal-error-in-inspection", fault=fault) for fault in taken.faults)
     return (*unseen, *faults)
 
 
@@ -273,8 +241,7 @@ def _chosen(words: list[str], before: UsedAssignment) -> UsedAssignment:
         value = word if name == "slug" else next(rest, "")
         if name in said or not value or value.startswith("-"):
             raise UsageError(
-                say("%grader use takes the name of one assignment."),
-                say("For example: %grader use e2e-conv"),
+                say("grader-use-takes-name-one-assignment"), say("for-example-grader-use-e2e-conv")
             )
         said[name] = value
     return msgspec.structs.replace(before, **said)
@@ -289,16 +256,16 @@ def _expect(choice: UsedAssignment) -> None:
     known = [path.parent.name for path in assignment_files(course)]
     if not known:
         raise UsageError(
-            say("No assignment was found."),
+            say("no-assignment-found"),
             say(
-                "Open the notebook in the folder that you were given, or name that: {example}",
+                "open-notebook-in-folder-that-you-given",
                 example=f"%grader use {choice.slug or 'SLUG'} --course DIR",
             ),
         )
     if choice.slug is not None and choice.slug not in known:
         raise UsageError(
-            say("There is no assignment called {slug!r} in this course.", slug=choice.slug),
-            say("Known: {known}.", known=", ".join(known)),
+            say("there-no-assignment-called-in-this-course", slug=choice.slug),
+            say("known", known=", ".join(known)),
         )
 
 
@@ -322,8 +289,7 @@ def _select(card: AssignmentCard, wanted: list[str]) -> tuple[PartCard, ...]:
         if not any(_is_meant(part, word) for part in card.parts):
             known = ", ".join(part.id for part in card.parts)
             raise UsageError(
-                say("{slug} has no part {word!r}.", slug=card.slug, word=word),
-                say("Known: {known}.", known=known),
+                say("has-no-part-sentence", slug=card.slug, word=word), say("known", known=known)
             )
     return tuple(
         part for part in card.parts if not wanted or any(_is_meant(part, word) for word in wanted)

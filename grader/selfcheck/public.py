@@ -12,10 +12,10 @@ from grader.report import Check, Part
 
 assert registered.__all__  # importing the package registers the checks
 
-TIMED = say("It is timed when graded.")
+TIMED = say("timed-when-graded")
 """Said of a check that measures time: a kernel, a browser and this process share the machine."""
 
-POINTS_ONLY = say("It is decided when graded.")
+POINTS_ONLY = say("decided-when-graded")
 """Said of a check of which students see the points alone: here they could ask at every change."""
 
 _LISTED = ("visible", "score_only")

@@ -165,7 +165,7 @@ def _so_far(checked: Checked) -> str:
     score = sum(part.score for part in checked.parts)
     maximum = sum(part.max_score for part in checked.parts)
     return tell(
-        "So far {score} of {maximum} points. Only the grading counts.",
+        "so-far-points-only-grading-counts",
         score=wording.points(score),
         maximum=wording.points(maximum),
     )
@@ -173,10 +173,7 @@ def _so_far(checked: Checked) -> str:
 
 def _not_checked(checked: Checked) -> Iterator[Words]:
     if checked.undecided:
-        yield say(
-            "Decided when graded: {points} points.",
-            points=wording.points(checked.undecided),
-        )
+        yield say("decided-when-graded-points", points=wording.points(checked.undecided))
     yield from checked.left_out
 
 
@@ -184,7 +181,7 @@ _IS_CODE = (True, True, False, False)
 
 
 def _headings() -> tuple[str, ...]:
-    return tell("Part"), tell("Graded by the name"), tell("Title"), tell("Points")
+    return tell("part"), tell("graded-by-name"), tell("title"), tell("points")
 
 
 def _row(part: PartCard) -> tuple[str, ...]:

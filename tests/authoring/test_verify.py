@@ -118,7 +118,7 @@ def test_what_has_changed_counts_no_more(
     author: Author, tmp_path: Path, old: str, new: tuple[str, str]
 ) -> None:
     """The reference is asked for by what it depends on: its code, the oracle, the parts."""
-    lost = (say("{name}: {reason}", name="speed", reason=foreign("too slow")),)
+    lost = (say("name-reason", name="speed", reason=foreign("too slow")),)
     found = Reference((VerifiedScore("kernel", 4, 5, lost),), {"kernel": 1})
     described(author, tmp_path).keep_reference(found)
     kept = described(author, tmp_path)

@@ -43,7 +43,9 @@ def test_notebooks_of_two_assignments_and_ungraded_ones_are_not_said_to_compete(
 
 
 def test_files_in_no_folder_and_what_cannot_be_read_are_no_group() -> None:
-    broken = Entry(Path("/class/ada/x"), "ada/x", "ada/x", Path("/class"), say("No."), say("Go."))
+    broken = Entry(
+        Path("/class/ada/x"), "ada/x", "ada/x", Path("/class"), say("no-sentence"), say("Go.")
+    )
     assert {} == companions([entry("a.ipynb"), entry("b.ipynb")], unknown_attempt)
     assert {} == companions([ADA[0], broken], unknown_attempt)
 

@@ -43,7 +43,7 @@ class TestNotice:
 
     def test_a_cell_that_failed_comes_first(self) -> None:
         seen = notice(typical())
-        assert say("cell {cell} raised {error}, and {count} more", **SEEN) == seen
+        assert say("cell-raised-and-more", **SEEN) == seen
         assert "cell 7 raised NameError, and 1 more" == seen.english
 
     def test_a_cell_that_failed_is_told_with_full_marks_too(self) -> None:
@@ -88,7 +88,7 @@ class TestNotice:
 
     def test_it_is_in_the_language_of_the_overview(self) -> None:
         """The reports of a class may be in several languages; who reads of all reads one."""
-        reason = say("The notebook defines no function called {entry}.", entry="create")
+        reason = say("notebook-defines-no-function-called", entry="create")
         report = changed(typical(), problems=(), language="ko")
         lost = changed(report.parts[1].checks[2], reason=reason)
         alone = changed(report, parts=(changed(report.parts[1], checks=(lost,)),))
@@ -110,7 +110,7 @@ class TestRow:
             kept=True,
             score=77.5,
             max_score=100.0,
-            noticed=say("cell {cell} raised {error}, and {count} more", **SEEN),
+            noticed=say("cell-raised-and-more", **SEEN),
             assignment="e2e-conv",
             chosen_by="metadata",
         )
@@ -122,7 +122,7 @@ class TestRow:
         last = msgspec.structs.replace(last, checks=(*last.checks[:-1], check))
         row = make_row(ENTRY, changed(typical(), parts=(*parts, last)))
         assert (True, True) == (row.graded, row.again)
-        told = say("to be graded again: {reason}", reason=foreign("Too busy."))
+        told = say("graded-again-reason", reason=foreign("Too busy."))
         assert told == row.noticed
 
     def test_what_a_student_wrote_stays_on_its_line(self) -> None:

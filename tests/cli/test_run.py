@@ -83,7 +83,7 @@ class TestOutput:
         self, tmp_path: Path, name: str, written: Language
     ) -> None:
         """Whichever language it was written in, what is said of it in Korean is the same."""
-        note = say("The notebook defines no function called {entry}.", entry="create")
+        note = say("notebook-defines-no-function-called", entry="create")
         known = replace(sample_reports.typical(), notes=(note,))
         path = write(tmp_path, replace(known, language=written))
         korean = rendered(RenderOptions(path, name, language="ko"))

@@ -24,9 +24,9 @@ from tests import sample_reports
 
 DUE = datetime(2126, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))
 EARLY, LATE = DUE - timedelta(minutes=1), DUE
-KEPT_BACK = say("Your instructor hides some checks; they are not in this total.")
-LATER = say("Some of them are shown from {due} on.", due="2126-12-01 23:59+01:00")
-POINTS_ONLY = say("For some checks, your instructor shows only the points.")
+KEPT_BACK = say("your-instructor-hides-some-checks-they")
+LATER = say("some-them-shown", due="2126-12-01 23:59+01:00")
+POINTS_ONLY = say("for-some-checks-your-instructor-shows-only")
 ALL: tuple[Visibility, ...] = ("visible", "after_due", "score_only", "hidden")
 
 DIAGNOSIS = Diagnosis(

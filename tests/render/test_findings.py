@@ -333,7 +333,7 @@ class TestCauses:
         assert [8, 6, 4] == [each.points for each in first_causes(of(*parts))]
 
     def test_a_schedule_that_stopped_is_one_cause_whatever_it_lacks(self) -> None:
-        stop = say("The schedule stops in cell {cell}, where a step raised.", cell=7)
+        stop = say("schedule-stops-in-cell-where-step-raised", cell=7)
         steps = graded("unfinished_cell", 2, 6, join(stop, foreign("Not seen: a split.")))
         speed = graded("unfinished_cell", 0, 9, join(stop, foreign("Not timed.")))
         assert (0, "unfinished_cell", 13) == first(part_with(steps, speed))

@@ -60,7 +60,7 @@ def full() -> Report:
     )
     (first, *others) = whole.parts
     assert first.sample is not None
-    hint = say("Done: {steps}.", steps="The hint")
+    hint = say("done", steps="The hint")
     outputs = [CellOutput(kind, kind) for kind in ("stdout", "stderr", "result", "error")]
     return replace(
         whole,

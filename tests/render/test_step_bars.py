@@ -44,7 +44,7 @@ class TestView:
         assert "After cache_write the function cannot be run" in notes
 
     def test_what_was_not_measured_says_why_and_has_no_row(self) -> None:
-        view = steps_view(StepSpeeds((), reason=say("its trace could not be replayed")))
+        view = steps_view(StepSpeeds((), reason=say("trace-could-not-replayed")))
         assert "not known: its trace could not be replayed." in view.sentence
         assert view.rows == ()
 

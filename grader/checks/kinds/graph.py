@@ -79,49 +79,46 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Whole sentences, so that they can be translated.
 _MADE: dict[Kind, Text] = {
-    "tir": say("`{binding}` is computed by the TensorIR function `{callee}`."),
-    "extern": say("`{binding}` is computed by the external function `{callee}`."),
-    "operator": say("`{binding}` is computed by the operator `{callee}`."),
-    "function": say("`{binding}` is computed by the Relax function `{callee}`."),
+    "tir": say("computed-by-tensorir-function"),
+    "extern": say("computed-by-external-function"),
+    "operator": say("computed-by-operator"),
+    "function": say("computed-by-relax-function"),
 }
 _MANY: dict[Kind, Text] = {
-    "tir": say("Calls of TensorIR functions in `main`: {count}. At most {most} may be."),
-    "extern": say("Calls of external functions in `main`: {count}. At most {most} may be."),
-    "operator": say("Calls of operators in `main`: {count}. At most {most} may be."),
-    "function": say("Calls of Relax functions in `main`: {count}. At most {most} may be."),
+    "tir": say("calls-tensorir-functions-in-main-at-most"),
+    "extern": say("calls-external-functions-in-main-at-most"),
+    "operator": say("calls-operators-in-main-at-most-may"),
+    "function": say("calls-relax-functions-in-main-at-most"),
 }
 _FEW: dict[Kind, Text] = {
-    "tir": say("Calls of TensorIR functions that make the output: {count}. It takes {wanted}."),
-    "extern": say("Calls of external functions that make the output: {count}. It takes {wanted}."),
-    "operator": say("Calls of operators that make the output: {count}. It takes {wanted}."),
-    "function": say("Calls of Relax functions that make the output: {count}. It takes {wanted}."),
+    "tir": say("calls-tensorir-functions-that-make-output-takes"),
+    "extern": say("calls-external-functions-that-make-output-takes"),
+    "operator": say("calls-operators-that-make-output-takes"),
+    "function": say("calls-relax-functions-that-make-output-takes"),
 }
 _NAMED: dict[Kind, Text] = {
-    "tir": say("Calls of the TensorIR function `{name}` in `main`: {count}. It takes {wanted}."),
-    "extern": say("Calls of the extern `{name}` in `main`: {count}. It takes {wanted}."),
-    "operator": say("Calls of the operator `{name}` in `main`: {count}. It takes {wanted}."),
-    "function": say("Calls of the Relax function `{name}` in `main`: {count}. It takes {wanted}."),
+    "tir": say("calls-tensorir-function-in-main-takes"),
+    "extern": say("calls-extern-in-main-takes"),
+    "operator": say("calls-operator-in-main-takes"),
+    "function": say("calls-relax-function-in-main-takes"),
 }
 _GIVEN: dict[Kind, Text] = {
-    "tir": say("No TensorIR function takes the tensor of shape {shape}."),
-    "extern": say("No external function takes the tensor of shape {shape}."),
-    "operator": say("No operator takes the tensor of shape {shape}."),
-    "function": say("No Relax function takes the tensor of shape {shape}."),
+    "tir": say("no-tensorir-function-takes-tensor-shape"),
+    "extern": say("no-external-function-takes-tensor-shape"),
+    "operator": say("no-operator-takes-tensor-shape"),
+    "function": say("no-relax-function-takes-tensor-shape"),
 }
 _CALLING: dict[Kind, Text] = {
-    "tir": say("Write the layer as a TensorIR function and call it with R.call_tir(...)."),
-    "extern": say(
-        "Register a function that does the layer and call it by its name with"
-        " R.call_dps_packed(...)."
-    ),
-    "operator": say("Use an operator of Relax, as in R.matmul(x, w)."),
-    "function": say("Call a function of the module that is written with R.function."),
+    "tir": say("write-layer-as-tensorir-function-and-call"),
+    "extern": say("register-function-that-does-layer-and-call"),
+    "operator": say("use-operator-relax-as-in-r-matmul"),
+    "function": say("call-function-module-that-written"),
 }
 _INSTEAD: dict[Kind, Text] = {
-    "tir": say("Take TensorIR out here: this part asks for something else."),
-    "extern": say("Do this without an external function: this part asks for something else."),
-    "operator": say("Do this without an operator of Relax: this part asks for something else."),
-    "function": say("Write this into `main` itself."),
+    "tir": say("take-tensorir-out-here-this-part-asks"),
+    "extern": say("do-this-without-external-function-this-part"),
+    "operator": say("do-this-without-operator-relax-this-part"),
+    "function": say("write-this-into-main-itself"),
 }
 _NAMES_SHOWN = 8
 
@@ -183,8 +180,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
     facts = case.candidate.facts
     if not facts.has_main:
         return failed(
-            say("The module has no Relax function called `main`."),
-            say("Write the graph as a function `main` with R.function."),
+            say("module-has-no-relax-function-called-main"), say("write-graph-as-function-main")
         )
     unmet = list(_unmet(facts, options))
     if not unmet:
@@ -200,7 +196,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
 def dataflow(case: Case, _options: NoOptions) -> Outcome:
     """The calls of `main` are in a dataflow block."""
     if not case.candidate.facts.calls:
-        return failed(say("`main` makes no call."), say("Write the layers first, then the graph."))
+        return failed(say("main-makes-no-call"), say("write-layers-first-then-graph"))
     return calls(case, CallOptions(dataflow=True))
 
 
@@ -226,18 +222,15 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
                 "constants",
-                say("No call takes a constant of shape {shape}.", shape=str(tuple(shape))),
-                say(
-                    "Bind the parameters to the module, so that they become constants instead"
-                    " of arguments."
-                ),
+                say("no-call-takes-constant-shape", shape=str(tuple(shape))),
+                say("bind-parameters-module-so-that-they-become"),
             )
     outside = [call for call in facts.calls if not call.dataflow] if options.dataflow else []
     if outside:
         yield _Unmet(
             "dataflow",
-            say("`{binding}` is outside of a dataflow block.", binding=outside[0].binding),
-            say("Put the calls under `with R.dataflow():` and name the result in R.output(...)."),
+            say("outside-dataflow-block-sentence", binding=outside[0].binding),
+            say("put-calls-under-with-r-dataflow"),
         )
 
 
@@ -282,13 +275,13 @@ def _describe(facts: ModuleFacts) -> Text:
     names = [call.callee for call in facts.calls]
     shown = [f"`{name}`" for name in names[:_NAMES_SHOWN]]
     more = ["…"] if len(names) > _NAMES_SHOWN else []
-    return say("`main` makes the required calls: {names}.", names=", ".join(shown + more))
+    return say("main-makes-required-calls", names=", ".join(shown + more))
 
 
 _MADE_OTHERWISE = {
-    "extern": say("`{binding}` is computed by the external function `{callee}`, not by call_tir."),
-    "operator": say("`{binding}` is computed by the operator `{callee}`, not by call_tir."),
-    "function": say("`{binding}` is computed by `{callee}`, not by call_tir."),
+    "extern": say("computed-by-external-function-not-by-call"),
+    "operator": say("computed-by-operator-not-by-call-tir"),
+    "function": say("computed-by-not-by-call-tir"),
 }
 
 
@@ -309,26 +302,19 @@ def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
     wrong = _foreign_calls(facts)
     missing = [shape for shape in options.weights if not _is_used(facts, shape)]
     if not any(call.kind == "tir" for call in facts.calls):
-        return failed(
-            say("No call in `main` is a call_tir into a TIR function."),
-            say(
-                "Add each layer with bb.emit_te(...): it writes the TIR function and the call_tir."
-            ),
-        )
+        return failed(say("no-call-in-main-call-tir-into"), say("add-each-layer-with-bb-emit-te"))
     if missing:
         return failed(
-            say("No layer takes the weight of shape {shape}.", shape=_spell(missing[0])),
-            say("Build all layers of the model, each with its own weight and bias."),
+            say("no-layer-takes-weight-shape", shape=_spell(missing[0])),
+            say("build-all-layers-model-each-with-own"),
         )
     if wrong:
         return partial(
             0.5,
             say(_MADE_OTHERWISE[wrong[0].kind], binding=wrong[0].binding, callee=wrong[0].callee),
-            say("Write this layer with bb.emit_te(...) as well."),
+            say("write-this-layer-with-bb-emit-te"),
         )
-    return passed(
-        say("All {count} calls of `main` are call_tir into TIR functions.", count=len(facts.calls))
-    )
+    return passed(say("all-calls-main-call-tir-into-tir", count=len(facts.calls)))
 
 
 @check("pure_tir", options=NoOptions)
@@ -337,14 +323,10 @@ def pure_tir(case: Case, _options: NoOptions) -> Outcome:
     wrong = [call for call in case.candidate.facts.calls if call.kind == "extern"]
     if wrong:
         return failed(
-            say(
-                "`{binding}` is computed by the external function `{callee}`.",
-                binding=wrong[0].binding,
-                callee=wrong[0].callee,
-            ),
-            say("Schedule the module that create_model_via_emit_te() builds."),
+            say("computed-by-external-function", binding=wrong[0].binding, callee=wrong[0].callee),
+            say("schedule-module-that-create-model-via-emit"),
         )
-    return passed(say("No external function is called."))
+    return passed(say("no-external-function-called"))
 
 
 def _foreign_calls(facts: ModuleFacts) -> list[Call]:

@@ -79,20 +79,11 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
     images = int(outputs.from_test_set.sum())
     hidden = len(wrong) + sum(len(each.desired) for each in outputs.others) - images
     if not images:
-        return passed(say("All {hidden} hidden inputs give the right outputs.", hidden=hidden))
-    return passed(
-        say(
-            "All {images} test images and {hidden} hidden inputs give the right outputs.",
-            images=images,
-            hidden=hidden,
-        )
-    )
+        return passed(say("all-hidden-inputs-give-right-outputs", hidden=hidden))
+    return passed(say("all-test-images-and-hidden-inputs-give", images=images, hidden=hidden))
 
 
-_NO_LAYERS = say(
-    "No layer earns points by itself: the steps of this module could not be compared with PyTorch's"
-    " layers one by one."
-)
+_NO_LAYERS = say("no-layer-earns-points-by-itself-steps")
 
 
 def _carried(
@@ -117,18 +108,16 @@ def _told(layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> Text:
     lost = [each.name for each in layers if not each.is_right]
     wrong = [name_layer(each) for each in lost]
     if not wrong:
-        return say("Each layer is right by itself; the fault comes after them.")
+        return say("each-layer-right-by-itself-fault-comes")
     if all(_is_unused(each, layers, diagnosis) for each in lost):
         return say(
-            "With PyTorch's values in place of wrong ones, {right} of {count} layers are right. "
-            "Lost, because the result is not used: {wrong}.",
+            "with-pytorchs-values-in-place-wrong-ones-layers",
             right=len(layers) - len(wrong),
             count=len(layers),
             wrong=in_a_row(wrong),
         )
     return say(
-        "With PyTorch's values in place of wrong ones, {right} of {count} layers are right. "
-        "Lost: {wrong}.",
+        "with-pytorchs-values-in-place-wrong-ones",
         right=len(layers) - len(wrong),
         count=len(layers),
         wrong=in_a_row(wrong),
@@ -150,17 +139,8 @@ def shares(layers: Sequence[str], weights: tuple[float, ...]) -> tuple[float, ..
         return (1.0,) * len(layers)
     if len(weights) != len(layers) or min(weights) < 0 or sum(weights) <= 0:
         raise CourseError(
-            say(
-                "An equivalence check has {count} weights: {weights}.",
-                count=len(weights),
-                weights=str(list(weights)),
-            ),
-            say(
-                "PyTorch has {count} layers: {names}. Give one number for each; 0 if it is "
-                "worth nothing.",
-                count=len(layers),
-                names=in_a_row(layers),
-            ),
+            say("equivalence-check-has-weights", count=len(weights), weights=str(list(weights))),
+            say("pytorch-has-layers-give-one-number", count=len(layers), names=in_a_row(layers)),
         )
     return weights
 
@@ -205,29 +185,21 @@ def extern_call(case: Case, options: ExternOptions) -> Outcome:
     externs = [call for call in facts.calls if call.kind == "extern"]
     if not externs:
         return failed(
-            say("The module calls no external function."),
-            say(
-                'Register a function, for example "env.conv2d", and call it with'
-                " relax.op.call_dps_packed(...) through bb.emit(...)."
-            ),
+            say("module-calls-no-external-function"),
+            say("register-function-for-example-env-conv2d"),
         )
     inside = [call for call in facts.calls if _is_inside(call, options)]
     if inside:
         return failed(
-            say(
-                "The convolution is computed by `{callee}`, inside the module.",
-                callee=inside[0].callee,
-            ),
-            say("Compute it in the external function, and drop the layer made with emit_te."),
+            say("convolution-computed-by-inside-module", callee=inside[0].callee),
+            say("compute-in-external-function-and-drop-layer"),
         )
     layer = [call for call in externs if takes_weight(call, options.weight)]
     layer = layer or _feature_calls(externs, options)
     if not layer:
         return failed(
-            say("No external function takes the convolution's weight."),
-            say(
-                "Pass the input, the weight (and the bias, if you like) to your external function."
-            ),
+            say("no-external-function-takes-convolutions-weight"),
+            say("pass-input-weight-and-bias-if-you"),
         )
     return _never_written(case, {call.callee for call in layer}) or _judge_flow(
         case, layer, options
@@ -243,7 +215,7 @@ def _never_written(case: Case, names: set[str]) -> Outcome | None:
     if not unwritten:
         return None
     return failed(
-        say("`{name}` never wrote to its last argument, the output buffer.", name=unwritten[0]),
+        say("never-wrote-last-argument-output-buffer", name=unwritten[0]),
         WRITE_THE_BUFFER,
         code="unwritten",
     )
@@ -269,24 +241,18 @@ def _judge_flow(case: Case, layer: list[Call], options: ExternOptions) -> Outcom
         return not_graded(stubs or NOT_RUN)
     if np.array_equal(stubs.first, stubs.second, equal_nan=True):
         return failed(
-            say("`{name}` is called, but the model's output does not depend on it.", name=name),
-            say("Use the result of the external function as the input of the next layer."),
+            say("called-but-models-output-does-not-depend", name=name),
+            say("use-result-external-function-as-input-next"),
         )
     if options.through:
         places = {place for place, call in enumerate(facts.calls) if call in layer}
         same = np.array_equal(stubs.first, stubs.elsewhere, equal_nan=True)
         if input_passes_by(facts, places) or not same:
             return failed(
-                say(
-                    "`{name}` is called, but the model's input reaches its output past it.",
-                    name=name,
-                ),
-                say(
-                    "Make the next layer of the external function's result alone, and"
-                    " drop what else computes the convolution."
-                ),
+                say("called-but-models-input-reaches-output-past", name=name),
+                say("make-next-layer-external-functions-result-alone"),
             )
-    return passed(say("The external function `{name}` computes the convolution.", name=name))
+    return passed(say("external-function-computes-convolution", name=name))
 
 
 @check("writes_output", options=NoOptions, needs=("outputs",))
@@ -300,14 +266,11 @@ def writes_output(case: Case, _options: NoOptions) -> Outcome:
         return unwritten
     if not np.isfinite(np.asarray(outputs.actual, dtype=np.float64)).all():
         return failed(
-            say("Some of the output is NaN or infinite, like memory that was never written."),
-            say(
-                "Write every element of the output argument in every call. If it already "
-                "does, look for a division by zero, or the exponential of a large number."
-            ),
+            say("some-output-nan-or-infinite-like-memory"),
+            say("write-every-element-output-argument-in-every"),
             code="not_finite",
         )
-    return passed(say("Every call wrote every output buffer."))
+    return passed(say("every-call-wrote-every-output-buffer"))
 
 
 def _extern_names(facts: ModuleFacts) -> set[str]:
@@ -327,14 +290,11 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
     """The scheduled function is faster than the unscheduled one."""
     timed = case.evidence.timed
     if isinstance(timed, Problem) or timed is None:
-        return not_graded(timed or Problem(say("The schedule was not timed."), code="not_run"))
+        return not_graded(timed or Problem(say("schedule-not-timed"), code="not_run"))
     if not timed.outputs_right:
         return failed(
-            say("The function gave wrong values while it was timed."),
-            say(
-                "A schedule must not change the result: check for overlapping iterations of "
-                "parallel loops."
-            ),
+            say("function-gave-wrong-values-while-timed"),
+            say("schedule-must-not-change-result-check"),
             code="values",
         )
     timing = timed.timing
@@ -356,23 +316,18 @@ def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:
         and "contiguous" not in steps
         and not is_gain(speeds, ("vectorize", "annotate"))
     ):
-        causes.append(say("its vectors are stored to scattered places, number by number"))
+        causes.append(say("vectors-stored-scattered-places-number-by-number"))
     # with one thread they are timed as plain loops
     if "parallel" in steps and timing.threads > 1 and not is_gain(speeds, ("parallel",)):
-        causes.append(say("starting its parallel tasks takes longer than doing them"))
+        causes.append(say("starting-parallel-tasks-takes-longer-than-doing"))
     if not causes and not differences:
-        causes.append(say("the compiler vectorizes the plain loops by itself, but not these"))
-    verdict = say("Yours is slower than the unscheduled function.")
+        causes.append(say("compiler-vectorizes-plain-loops-by-itself"))
+    verdict = say("yours-slower-than-unscheduled-function")
     if causes:
         verdict = say(
-            "Yours is slower than the unscheduled function. Likely causes: {causes}.",
-            causes=in_clauses(causes),
+            "yours-slower-than-unscheduled-function-likely-causes", causes=in_clauses(causes)
         )
-    back = say(
-        "Undo steps until it is no longer slower: the unscheduled function, measured beside "
-        "yours, takes {speedup:.2f} of its time.",
-        speedup=timing.speedup,
-    )
+    back = say("undo-steps-until-no-longer-slower-unscheduled", speedup=timing.speedup)
     reason = join(_measured(timing), verdict, *differences)
     return failed(reason, join(back, look_at(speeds)), code="slower")
 
@@ -382,23 +337,18 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
     beyond = None
     if any(ALLOWANCE * shape.submission_us < shape.floor_us for shape in timing.shapes):
         beyond = say(
-            "This is faster than this machine can multiply and add ({peak:,.0f} GFLOP/s) or "
-            "move the arrays ({bandwidth:,.0f} GB/s), so your instructor reviews it.",
+            "this-faster-than-this-machine-can-multiply",
             peak=timing.peak_gflops,
             bandwidth=timing.bandwidth_gbs,
         )
     elif timing.ci_low > options.held_above * timing.reference_speedup:
-        beyond = say(
-            "More than {most:g} times the reference's speed is beyond what a schedule should reach,"
-            " so your instructor reviews it.",
-            most=options.held_above,
-        )
+        beyond = say("more-than-times-references-speed-beyond-what", most=options.held_above)
     if beyond is None:
         return None
     return not_graded(
         Problem(
             join(_measured(timing), beyond),
-            say("You need not do anything if the function does all of its work in each call."),
+            say("you-need-not-do-anything-if-function"),
             code="held",
         )
     )
@@ -406,8 +356,7 @@ def _hold(timing: Timing, options: SpeedOptions) -> Outcome | None:
 
 def _measured(timing: Timing) -> Text:
     return say(
-        "The function is {speedup:.2f} times as fast as the unscheduled one [{low:.2f},"
-        " {high:.2f}]; the reference schedule is {reference:.2f} times as fast.",
+        "function-times-as-fast-as-unscheduled-one",
         speedup=timing.speedup,
         low=timing.ci_low,
         high=timing.ci_high,
@@ -427,7 +376,7 @@ def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     # Not "do this": unrolling a tile that spills its sums, or vectors of 13 numbers, cost time.
     hint = _next(timing)
     goal = timing.reference_speedup ** min(1.0, options.full_at)
-    full = say("Full points from {goal:.2f}x on.", goal=goal)
+    full = say("full-points-from", goal=goal)
     reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
     width = high - low
@@ -439,13 +388,9 @@ def _next(timing: Timing) -> Text:
     """Say what to do next; nothing that was measured as a loss in this very schedule."""
     if is_costly(timing.steps, ("vectorize", "unroll", "split")):
         return join(
-            say("The reference schedule, measured beside yours, is faster."),
+            say("reference-schedule-measured-beside-yours-faster"),
             look_at(timing.steps),
-            say("Change one thing at a time."),
+            say("change-one-thing-at-time"),
         )
-    hint = say(
-        "The reference schedule, measured beside yours, is faster: it keeps a small tile of outputs"
-        " in registers, vectorizes along the last axis, and unrolls the short loops of a tile."
-        " Change one thing at a time: a single one of these can cost more than it brings."
-    )
+    hint = say("reference-schedule-measured-beside-yours-faster-keeps")
     return join(hint, look_at(timing.steps))

@@ -347,8 +347,8 @@ def low_level(case: Case, options: LowLevelOptions) -> Outcome:
     if not capture.source:
         return not_graded(
             Problem(
-                say("The text of `{name}` is not known.", name=capture.name),
-                say("Define the function with `def` in a cell of the notebook."),
+                say("text-not-known", name=capture.name),
+                say("define-function-with-def-in-cell-notebook"),
                 code="not_captured",
             )
         )
@@ -356,8 +356,8 @@ def low_level(case: Case, options: LowLevelOptions) -> Outcome:
     if facts is None:
         return not_graded(
             Problem(
-                say("The text of `{name}` cannot be read.", name=capture.name),
-                say("Write a plain function of a few dozen lines."),
+                say("text-cannot-read", name=capture.name),
+                say("write-plain-function-few-dozen-lines"),
                 code="not_captured",
             )
         )
@@ -367,28 +367,17 @@ def low_level(case: Case, options: LowLevelOptions) -> Outcome:
 def _judge(facts: PythonFacts, options: LowLevelOptions) -> Outcome:
     if facts.whole:
         return failed(
-            say("`{code}` computes with a whole array.", code=facts.whole[0]),
-            say("Write loops over the elements, as in `Y[i, j] = Y[i, j] + X[i, k] * W[j, k]`."),
+            say("computes-with-whole-array", code=facts.whole[0]), say("write-loops-over-elements")
         )
     if facts.loops < options.loops:
         return failed(
-            say(
-                "Loops are nested {deep} deep at most, and it takes {loops} to go through all"
-                " elements.",
-                deep=facts.loops,
-                loops=options.loops,
-            ),
-            say("Write one loop for each axis of the output, and one for the sum."),
+            say("loops-nested-deep-at-most-and-takes", deep=facts.loops, loops=options.loops),
+            say("write-one-loop-for-each-axis-output"),
         )
     if not facts.allocates and options.unallocated < 1:
         return partial(
             options.unallocated,
-            say("No array is allocated explicitly."),
-            say("Allocate every result with np.empty(shape, dtype) and fill it in the loops."),
+            say("no-array-allocated-explicitly"),
+            say("allocate-every-result-with-np-empty-shape"),
         )
-    return passed(
-        say(
-            "Loops are nested {deep} deep, and no operation on a whole array is seen.",
-            deep=facts.loops,
-        )
-    )
+    return passed(say("loops-nested-deep-and-no-operation", deep=facts.loops))

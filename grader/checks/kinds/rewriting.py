@@ -70,16 +70,11 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
             return _left(name, called[name], wanted) if not unused else _unused(name)
         if used[name] < wanted:
             return failed(
-                say(
-                    "Calls of `{name}` in `main`: {count}. There should be {wanted}.",
-                    name=name,
-                    count=used[name],
-                    wanted=wanted,
-                ),
+                say("calls-in-main-there-should", name=name, count=used[name], wanted=wanted),
                 _too_few(facts, name),
             )
-    told = (say("`{name}` {count} times", name=name, count=n) for name, n in options.counts.items())
-    return passed(say("`main` calls the required operators: {told}.", told=in_a_row(told)))
+    told = (say("times", name=name, count=n) for name, n in options.counts.items())
+    return passed(say("main-calls-required-operators", told=in_a_row(told)))
 
 
 def _too_few(facts: ModuleFacts, name: str) -> Text:
@@ -87,16 +82,8 @@ def _too_few(facts: ModuleFacts, name: str) -> Text:
     for call in used_calls(facts):
         graph = facts.graphs.get(call.callee) if call.kind == "function" else None
         if graph is not None and any(each.callee == name for each in graph.calls):
-            return say(
-                "`{function}` calls `{name}`: find out why the pass put that call there, and "
-                "not only where it should.",
-                function=call.callee,
-                name=name,
-            )
-    return say(
-        "Print the module before and after the pass: which calls stand where `{name}` should?",
-        name=name,
-    )
+            return say("calls-find-out-why-pass-put", function=call.callee, name=name)
+    return say("print-module-before-and-after-pass", name=name)
 
 
 def _operators(calls: tuple[Call, ...]) -> Counter[str]:
@@ -105,36 +92,22 @@ def _operators(calls: tuple[Call, ...]) -> Counter[str]:
 
 def _other(call: Call) -> Outcome:
     return failed(
-        say(
-            "`{binding}` is computed by `{callee}`, which is not an operator.",
-            binding=call.binding,
-            callee=call.callee,
-        ),
-        say(
-            "Leave operators, and functions of operators, in the module: others are lowered later."
-        ),
+        say("computed-by-which-not-operator", binding=call.binding, callee=call.callee),
+        say("leave-operators-and-functions-operators-in-module"),
     )
 
 
 def _left(name: str, count: int, wanted: int) -> Outcome:
     return failed(
-        say(
-            "Calls of `{name}` in `main`: {count}. There should be {wanted}.",
-            name=name,
-            count=count,
-            wanted=wanted,
-        ),
-        say(
-            "Print the module before and after the pass. Is the pattern matched in each order of"
-            " its operands, and everywhere?"
-        ),
+        say("calls-in-main-there-should", name=name, count=count, wanted=wanted),
+        say("print-module-before-and-after-pass-pattern"),
     )
 
 
 def _unused(name: str) -> Outcome:
     return failed(
-        say("`main` still calls `{name}`, and its result is not used.", name=name),
-        say("Remove what nothing uses: relax.analysis.remove_all_unused(function)."),
+        say("main-still-calls-and-result-not-used", name=name),
+        say("remove-what-nothing-uses-relax-analysis-remove"),
     )
 
 
@@ -164,13 +137,13 @@ def fused(case: Case, options: FusedOptions) -> Outcome:
     unmarked = _unmarked(facts, calls) if options.primitive else ()
     if unmarked:
         return failed(
-            say("The function `{name}` is not marked as one to be compiled.", name=unmarked[0]),
-            say('Give it the attribute: function.with_attr("Primitive", True).'),
+            say("function-not-marked-as-one-compiled", name=unmarked[0]),
+            say("give-attribute-function-with-attr-primitive-true"),
         )
     made = Counter(_group(facts, each) for each in calls)
     wanted = Counter(tuple(sorted(each)) for each in options.groups)
     if made == wanted:
-        return passed(say("Groups of operators, each in a function: {count}.", count=len(calls)))
+        return passed(say("groups-operators-each-in-function", count=len(calls)))
     right, most = (made & wanted).total(), max(made.total(), wanted.total())
     return partial(right / most, *_explain(made, wanted))
 
@@ -192,7 +165,7 @@ def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
 
     def counted(group: Group) -> Text:
         return say(
-            "Functions that do {group} and nothing else: {count}. There should be {wanted}.",
+            "functions-that-do-and-nothing-else-there",
             group=_spell(group),
             count=made[group],
             wanted=wanted[group],
@@ -201,13 +174,13 @@ def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
     for group in wanted - made:
         return (
             counted(group),
-            say("Print the module after the pass: which of these operators are still in `main`?"),
+            say("print-module-after-pass-which-these-operators"),
         )
     group = next(iter(made - wanted))
-    leave = say("Leave in `main` everything that does not match the pattern.")
+    leave = say("leave-in-main-everything-that-does")
     if wanted[group]:
         return counted(group), leave
-    return say("A function does {group}, and none should.", group=_spell(group)), leave
+    return say("function-does-and-none-should", group=_spell(group)), leave
 
 
 def _spell(group: Group) -> Text:
@@ -230,7 +203,7 @@ def symbolic(case: Case, options: SymbolicOptions) -> Outcome:
     for argument, axis in options.axes:
         if not _is_symbolic(declared, argument, axis):
             return _fixed(declared, argument, axis)
-    return passed(say("`main` accepts tensors of every required size."))
+    return passed(say("main-accepts-tensors-every-required-size"))
 
 
 def _is_symbolic(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> bool:
@@ -239,16 +212,13 @@ def _is_symbolic(declared: tuple[BufferFacts, ...], argument: int, axis: int) ->
 
 
 def _fixed(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> Outcome:
-    hint = say(
-        'Let the axis be a variable: R.Tensor(("n", 64), "float32") in TVMScript, with'
-        ' n = tirx.Var("n", "int64") and without quotes elsewhere.'
-    )
+    hint = say("let-axis-variable-r-tensor-n-64")
     if argument >= len(declared):
-        return failed(say("`main` takes {count} arguments.", count=len(declared)), hint)
+        return failed(say("main-takes-arguments", count=len(declared)), hint)
     each = declared[argument]
     return failed(
         say(
-            "Axis {axis} of `{name}` has one size: `main` takes a tensor of shape {shape}.",
+            "axis-has-one-size-main-takes-tensor",
             axis=axis,
             name=each.name,
             shape=str(each.tensor.shape),
@@ -259,6 +229,5 @@ def _fixed(declared: tuple[BufferFacts, ...], argument: int, axis: int) -> Outco
 
 def _no_main() -> Outcome:
     return failed(
-        say("The module has no Relax function called `main`."),
-        say("Write the graph as a function `main` with R.function."),
+        say("module-has-no-relax-function-called-main"), say("write-graph-as-function-main")
     )

@@ -89,65 +89,59 @@ Done = frozenset[Step | Stage]
 
 _WORDING: dict[Paid, tuple[Text, Text]] = {
     "inline": (
-        say("the padding is inlined"),
-        say("Compute_inline the block that only copies the input."),
+        say("padding-inlined"),
+        say("compute-inline-block-that-only-copies-input"),
     ),
-    "reorganize": (say("the loops are reorganised"), say("Split, reorder or fuse the loops.")),
+    "reorganize": (say("loops-reorganised"), say("split-reorder-or-fuse-loops")),
     "split": (
-        say("a loop is split"),
-        say("Split the loops over the output, so that a small tile is computed at a time."),
+        say("loop-split"),
+        say("split-loops-over-output-so-that-small"),
     ),
     "reorder": (
-        say("the loops are reordered"),
-        say("Reorder the loops: those of a tile inside, those over the tiles outside."),
+        say("loops-reordered"),
+        say("reorder-loops-those-tile-inside-those-over"),
     ),
     "decompose": (
-        say("the reduction is decomposed"),
-        say("Call decompose_reduction, as the last step."),
+        say("reduction-decomposed"),
+        say("call-decompose-reduction-as-last-step"),
     ),
     "annotate": (
-        say("a loop is vectorized, parallel or unrolled"),
-        say("Vectorize an inner loop and run an outer one in parallel, before you decompose."),
+        say("loop-vectorized-parallel-or-unrolled"),
+        say("vectorize-inner-loop-and-run-outer-one"),
     ),
     "vectorize": (
-        say("a loop is vectorized along the output's last axis"),
-        say("Vectorize an inner loop over the last axis of the output, before you decompose."),
+        say("loop-vectorized-along-outputs-last-axis"),
+        say("vectorize-inner-loop-over-last-axis-output"),
     ),
-    "unroll": (say("a loop is unrolled"), say("Unroll the short loops inside of a tile.")),
-    "parallel": (say("a loop is parallel"), say("Run the outermost loop in parallel.")),
+    "unroll": (say("loop-unrolled"), say("unroll-short-loops-inside-tile")),
+    "parallel": (say("loop-parallel"), say("run-outermost-loop-in-parallel")),
     "rfactor": (
-        say("the sum is computed in parts, which are summed up (rfactor)"),
-        say("Split a loop of the sum, and call rfactor on one of the two."),
+        say("sum-computed-in-parts-which-summed-up"),
+        say("split-loop-sum-and-call-rfactor"),
     ),
     "cache_read": (
-        say("what the sum loads is read through a cache"),
-        say("Call cache_read for an input of the sum, and move the copy to where it is used."),
+        say("what-sum-loads-read-through-cache"),
+        say("call-cache-read-for-input-sum"),
     ),
     "cache_write": (
-        say("the sum is written through a cache"),
-        say("Call cache_write for the sum, and move the copy into the loops over the output."),
+        say("sum-written-through-cache"),
+        say("call-cache-write-for-sum-and-move"),
     ),
     "compute_at": (
-        say("another block stands in a loop of the sum"),
-        say(
-            "Move a block with compute_at or reverse_compute_at into a loop of the block that makes"
-            " what it takes, or takes what it makes."
-        ),
+        say("another-block-stands-in-loop-sum"),
+        say("move-block-with-compute-at-or-reverse"),
     ),
     "vectorize_epilogue": (
-        say("what follows the sum is vectorized"),
-        say("Vectorize the innermost loop of each block that works on what the sum has made."),
+        say("what-follows-sum-vectorized"),
+        say("vectorize-innermost-loop-each-block-that-works"),
     ),
     "tensorize": (
-        say("the sum is done by an intrinsic (tensorize)"),
-        say("Tensorize the inner loops of the sum with an intrinsic that does the same."),
+        say("sum-done-by-intrinsic-tensorize"),
+        say("tensorize-inner-loops-sum-with-intrinsic"),
     ),
     "pipeline": (
-        say("a loop of the sum is a software pipeline"),
-        say(
-            "Move the copy that the sum reads into a loop of it, and annotate that loop with the"
-            " stages and the order of its statements."
-        ),
+        say("loop-sum-software-pipeline"),
+        say("move-copy-that-sum-reads-into-loop"),
     ),
 }
 """What a step is called when it was done, and what to do where it was not."""
@@ -181,9 +175,7 @@ _PRIMITIVES: dict[Paid, tuple[str, ...]] = {
 }
 """What a step is called in a notebook, where it has another name."""
 
-_SCATTERED = say(
-    "Vectorized, but its stores are scattered: the loop is not the last axis of the output."
-)
+_SCATTERED = say("vectorized-but-stores-scattered-loop-not-last")
 _PARTS: dict[Paid, dict[Step, Text]] = {
     "reorganize": {"split": say("split"), "fuse": say("fused"), "reorder": say("reordered")},
     "annotate": {
@@ -239,10 +231,10 @@ def _spell(steps: Done, done: list[Paid], missing: list[Paid]) -> list[Text]:
     sentences = []
     if done:
         names = in_a_row(_name(name, steps) for name in done)
-        sentences.append(say("Done: {steps}.", steps=names))
+        sentences.append(say("done", steps=names))
     if missing:
         names = in_a_row(_WORDING[name][0] for name in missing)
-        sentences.append(say("Not seen: {steps}.", steps=names))
+        sentences.append(say("not-seen", steps=names))
     if "vectorize" in steps and "contiguous" not in steps:
         sentences.append(_SCATTERED)
     return sentences
@@ -252,23 +244,16 @@ def _name(name: Paid, steps: Done) -> Text:
     """Name a step that was done; one that may be done in several ways says how it was."""
     ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
     step = _WORDING[name][0]
-    return say("{step} ({ways})", step=step, ways=in_a_row(ways)) if ways else step
+    return say("step-ways", step=step, ways=in_a_row(ways)) if ways else step
 
 
 def spell_provenance(replay: Replay) -> Text:
     """Say whether the schedule is proven, or why it was graded on its result."""
     if not replay.proven:
-        return say("The schedule was graded only on its result: {reason}.", reason=replay.reason)
+        return say("schedule-graded-only-on-result", reason=replay.reason)
     if replay.steps == 1:
-        return say(
-            "The schedule is proven: its one step, applied to the unscheduled module, gives your"
-            " module."
-        )
-    return say(
-        "The schedule is proven: its {steps} steps, applied to the unscheduled module, give your"
-        " module.",
-        steps=replay.steps,
-    )
+        return say("schedule-proven-one-step-applied-unscheduled-module")
+    return say("schedule-proven-steps-applied-unscheduled-module-give", steps=replay.steps)
 
 
 def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeeds | None) -> Text:
@@ -280,11 +265,7 @@ def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeed
         return NOTHING
     best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
     if is_costly(speeds, _PRIMITIVES.get(best, (best,))):
-        return say(
-            "The assignment asks for this step; where your schedule has it already, it was measured"
-            " as a loss. Do it on another loop: {step}.",
-            step=_WORDING[best][0],
-        )
+        return say("assignment-asks-for-this-step-where-your", step=_WORDING[best][0])
     return _WORDING[best][1]
 
 
@@ -308,7 +289,7 @@ def search_space(case: Case, options: SpaceOptions) -> Outcome:
     """
     found = case.evidence.search
     if found is None or (isinstance(found, Problem) and found.again):
-        return not_graded(found or Problem(say("The space was not searched."), code="not_run"))
+        return not_graded(found or Problem(say("space-not-searched"), code="not_run"))
     if isinstance(found, Problem):
         return failed(found.reason, found.hint, code=found.code)
     # One program is no choice, however often it is drawn.
@@ -316,35 +297,24 @@ def search_space(case: Case, options: SpaceOptions) -> Outcome:
     return partial(
         min(1.0, share),
         say(
-            "Schedules drawn from the space: {trials}. Impossible: {failed}. Distinct "
-            "programs among the others: {different}; the fastest one is graded.",
+            "schedules-drawn-from-space-impossible-distinct-programs",
             trials=found.trials,
             failed=found.failed,
             different=found.different,
         ),
-        say(
-            "Draw more: {different} different programs are asked for. Each loop that is split has"
-            " factors to choose, by sample_perfect_tile.",
-            different=options.different,
-        ),
+        say("draw-more-different-programs-asked-for-each", different=options.different),
     )
 
 
 _THIRDS: dict[Third, Text] = {
-    "loops": say("the loops of the sum"),
-    "annotations": say("which loops are parallel, vectorized and unrolled"),
-    "places": say("where the initialisation and the other blocks are"),
+    "loops": say("loops-sum"),
+    "annotations": say("which-loops-parallel-vectorized-and-unrolled"),
+    "places": say("where-initialisation-and-other-blocks"),
 }
 
-_EQUAL = say("It is the target: TVM finds both structurally equal.")
-_ALIKE = say(
-    "It has the target's loops, annotations and blocks. TVM still finds a difference in how "
-    "statements are written: this is not about scheduling, and costs nothing."
-)
-_PROVE = say(
-    "The steps count here, not a result that is written down: make one Schedule of your "
-    "unscheduled function, apply every step to it, and keep it bound to its name."
-)
+_EQUAL = say("target-tvm-finds-both-structurally-equal")
+_ALIKE = say("has-targets-loops-annotations-and-blocks-tvm")
+_PROVE = say("steps-count-here-not-result-that-written")
 
 
 class TargetOptions(Table, frozen=True):
@@ -366,7 +336,7 @@ def target(case: Case, options: TargetOptions) -> Outcome:
     match = case.evidence.target
     if isinstance(match, Problem) or match is None:
         return not_graded(
-            match or Problem(say("The function was not compared with the target."), code="not_run")
+            match or Problem(say("function-not-compared-with-target"), code="not_run")
         )
     replay = case.evidence.replay
     provenance = NOTHING if replay is None else spell_provenance(replay)
@@ -381,8 +351,8 @@ def _compare(match: TargetMatch, provenance: Text) -> Outcome:
     if likeness.first is None:
         return passed(join(_ALIKE, provenance))
     done = [_THIRDS[each] for each in likeness.right]
-    reason = say("First difference from the target: {reason}", reason=likeness.first.reason)
+    reason = say("first-difference-from-target", reason=likeness.first.reason)
     if done:
-        reason = join(say("As in the target: {done}.", done=in_a_row(done)), reason, provenance)
+        reason = join(say("as-in-target", done=in_a_row(done)), reason, provenance)
     # With a difference somewhere, all thirds cannot be right: it is in one of them.
     return partial(len(likeness.right) / len(THIRDS), reason, likeness.first.hint)

@@ -41,25 +41,18 @@ def tensorir(case: Case, options: TensorIROptions) -> Outcome:
     foreign = [call for call in facts.calls if call.kind != "tir"]
     if foreign:
         return failed(
-            say(
-                "`{value}` is computed by `{callee}`, not by TensorIR.",
-                value=foreign[0].binding,
-                callee=foreign[0].callee,
-            ),
-            say("Write the loops yourself, in a function under @T.prim_func(s_tir=True)."),
+            say("computed-by-not-by-tensorir", value=foreign[0].binding, callee=foreign[0].callee),
+            say("write-loops-yourself-in-function-under"),
         )
     functions = _functions(case)
     if not functions:
         return failed(
-            say("No TensorIR function of the module has the parameters that are asked for."),
-            say(
-                "Compare shapes, dtypes and order of the parameters with the task: inputs "
-                "first, then the output."
-            ),
+            say("no-tensorir-function-module-has-parameters"),
+            say("compare-shapes-dtypes-and-order-parameters"),
         )
     names = ", ".join(f"`{each.name}`" for each in functions)
     return _judge(functions, options) or passed(
-        say("{names}: written in blocks, with axes of the right kinds.", names=names)
+        say("written-in-blocks-with-axes-right-kinds", names=names)
     )
 
 
@@ -80,11 +73,7 @@ def _judge(functions: Sequence[FunctionFacts], options: TensorIROptions) -> Outc
     without = next((each for each in functions if not _working(each)), None)
     if without is not None:
         return failed(
-            say("`{function}` has no block.", function=without.name),
-            say(
-                'Inside of the loops, write `with T.sblock("name"):`, then bind an axis of the'
-                " block to each loop, and compute with the axes."
-            ),
+            say("has-no-block", function=without.name), say("inside-loops-write-with-t-sblock-name")
         )
     if not options.axes:
         return None
@@ -128,16 +117,8 @@ def _loop_within(block: Block) -> Outcome | None:
     if not inside:
         return None
     return failed(
-        say(
-            "The loop `{loop}` is inside of the block `{block}`, where no axis of the block stands"
-            " for it.",
-            loop=inside[0].variable,
-            block=block.name,
-        ),
-        say(
-            "Put all loops outside of the block, for example with T.grid, and give the block one"
-            " axis for each of them."
-        ),
+        say("loop-inside-block-where-no-axis-block", loop=inside[0].variable, block=block.name),
+        say("put-all-loops-outside-block-for-example"),
     )
 
 
@@ -147,13 +128,7 @@ def _axes(blocks: Sequence[Block], words: tuple[str, ...]) -> Outcome | None:
         return _first(_other_axes(block, words) for block in blocks)
     sums = [block for block in blocks if "R" in block.iterators or _adds_up(block)]
     if not sums:
-        return failed(
-            say("No block sums up."),
-            say(
-                "Set the output to its start value under `with T.init():`, then add to it in every"
-                " round: `Y[...] = Y[...] + ...`."
-            ),
-        )
+        return failed(say("no-block-sums-up"), say("set-output-start-value-under"))
     return _first(_other_axes(block, words) for block in sums)
 
 
@@ -176,34 +151,16 @@ def _other_axes(block: Block, words: tuple[str, ...]) -> Outcome | None:
     alike = next((word for word in words if len(word) == len(have)), have)
     if have.count("R") < alike.count("R"):
         return failed(
-            say(
-                "The block `{block}` has the axes {have}; it should have {wanted}: an axis of"
-                " the sum is not declared as a reduction.",
-                **names,
-            ),
-            say(
-                "What is not in the index of the output is a reduction axis: R in T.axis.remap, or"
-                " T.axis.reduce."
-            ),
+            say("block-has-axes-should-have-axis-sum", **names),
+            say("what-not-in-index-output-reduction-axis"),
         )
     if have.count("R") > alike.count("R"):
         return failed(
-            say(
-                "The block `{block}` has the axes {have}; it should have {wanted}: an axis of"
-                " the output is declared as a reduction.",
-                **names,
-            ),
-            say(
-                "What is in the index of the output is a spatial axis: S in T.axis.remap, or"
-                " T.axis.spatial."
-            ),
+            say("block-has-axes-should-have-axis-output", **names),
+            say("what-in-index-output-spatial-axis"),
         )
     return failed(
-        say("The block `{block}` has the axes {have}; it should have {wanted}.", **names),
-        say(
-            "Give the block one axis for each axis of the output, and one for each axis that is"
-            " summed over."
-        ),
+        say("block-has-axes-should-have", **names), say("give-block-one-axis-for-each-axis")
     )
 
 
@@ -215,15 +172,8 @@ def _without_start(block: Block, function: FunctionFacts) -> Outcome | None:
     if any(set(block.stores) & (set(each.stores) - set(each.loads)) for each in before):
         return None
     return failed(
-        say(
-            "The block `{block}` adds to `{buffer}`, which was never initialised.",
-            block=block.name,
-            buffer=block.stores[0],
-        ),
-        say(
-            "Set it in the block, before you add: `with T.init():` and there `Y[...] = 0`, with a"
-            " zero of the dtype of Y, as T.float32(0)."
-        ),
+        say("block-adds-which-never-initialised", block=block.name, buffer=block.stores[0]),
+        say("set-in-block-before-you-add"),
     )
 
 
@@ -236,34 +186,27 @@ def one_function(case: Case, _options: NoOptions) -> Outcome:
     facts, wanted, name = case.candidate.facts, case.comparison, case.candidate.capture.name
     if facts.has_main:
         return failed(
-            say(
-                "`{name}` is a module with a Relax function `main`, not a TensorIR function.",
-                name=name,
-            ),
-            say("Hand in what te.create_prim_func([...]) returns."),
+            say("module-with-relax-function-main-not-tensorir", name=name),
+            say("hand-in-what-te-create-prim-func"),
         )
     functions = list(facts.functions.values())
     if not functions or not isinstance(wanted, Computation):
         return failed(
-            say("There is no TensorIR function in `{name}`.", name=name),
-            say("Make one with te.create_prim_func([...])."),
+            say("there-no-tensorir-function", name=name), say("make-one-with-te-create-prim-func")
         )
     fitting = find_function(facts, wanted)
     if fitting is None:
         return failed(
             say(
-                "`{name}` has the parameters {found}; it should have {wanted}.",
+                "has-parameters-should-have",
                 name=functions[0].name,
                 found=_spell(functions[0].parameters),
                 wanted=_spell_tables((*wanted.arguments, *wanted.outputs)),
             ),
-            say(
-                "te.create_prim_func takes the inputs first, then the outputs. A tensor that is not"
-                " in its list is kept inside of the function."
-            ),
+            say("te-create-prim-func-takes-inputs-first"),
         )
     parameters = _spell(fitting.parameters)
-    return passed(say("`{name}` has the parameters {found}.", name=fitting.name, found=parameters))
+    return passed(say("has-parameters", name=fitting.name, found=parameters))
 
 
 def _spell(buffers: Iterable[BufferFacts]) -> str:

@@ -249,8 +249,7 @@ def _decoded(fields: object, kind: type[_Told]) -> _Told:
         return msgspec.convert(fields, type=prepared(kind))
     except msgspec.ValidationError as error:
         raise LmsError(
-            say("The answer of the LMS is not as its API describes it."),
-            say("Report this: {error}", error=str(error)),
+            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
         ) from None
 
 

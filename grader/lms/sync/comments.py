@@ -2,4 +2,4 @@
 
 from grader.language import say
 
-COMMENT = say("The feedback of the autograder is attached as a page.")
+COMMENT = say("feedback-autograder-attached-as-page")

@@ -75,7 +75,7 @@ def fetch_class(
     Without a `roster` the students are those of the course there.
     """
     _refuse_other(output, url)
-    progress.stage(say("asking {platform}", platform=platform.name.capitalize()))
+    progress.stage(say("asking", platform=platform.name.capitalize()))
     assignment, people = platform.assignment(), platform.people()
     known = {each.user: each for each in people}
     standings = platform.standings()
@@ -111,8 +111,8 @@ def _refuse_other(output: Path, url: str) -> None:
     before = read_source(output)
     if before is not None and before.url != url:
         raise UsageError(
-            say("{folder} has the class of {url}.", folder=str(output), url=before.url),
-            say("Name another folder with --output."),
+            say("has-class", folder=str(output), url=before.url),
+            say("name-another-folder-with-output"),
         )
 
 

@@ -98,13 +98,12 @@ def open_journal(folder: Path) -> Iterator[Journal]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         file = os.fdopen(descriptor, "r+b")
     except OSError as error:
-        raise unwritable(path, error, say("what was pushed")) from None
+        raise unwritable(path, error, say("what-pushed")) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UsageError(
-                say("Another command is pushing from {folder}.", folder=str(folder)),
-                say("Wait until it has ended."),
+                say("another-command-pushing", folder=str(folder)), say("wait-until-has-ended")
             ) from None
         yield Journal(file)

@@ -329,8 +329,7 @@ class MoodlePlatform:
             found = [e for course in courses for e in course.assignments if e.cmid == self._module]
             if not found:
                 raise LmsError(
-                    say("The LMS does not find that."),
-                    say("Check the address, and whether the token's owner is in the course."),
+                    say("lms-does-not-find"), say("check-address-and-whether-tokens-owner")
                 )
             self._found = found[0]
         return self._found
@@ -341,8 +340,8 @@ class MoodlePlatform:
         missing = [name for name in NEEDED if name not in self._functions]
         if missing:
             raise LmsError(
-                say("The token's service lacks {names}.", names=in_a_row(missing)),
-                say("Ask the site's administrator to add them to the external service."),
+                say("tokens-service-lacks", names=in_a_row(missing)),
+                say("ask-sites-administrator-add-them-external-service"),
             )
 
     def _has_form(self) -> bool:
@@ -383,8 +382,8 @@ def _decoded(told: object, kind: Any) -> Any:
         if code in _EXPIRED:
             raise token_refused()
         raise LmsError(
-            say("Moodle refuses a request: {code}.", code=code),
-            say("Check the token's permissions and the assignment's settings."),
+            say("moodle-refuses-request", code=code),
+            say("check-tokens-permissions-and-assignments-settings"),
         )
     if kind is object:
         return told
@@ -392,8 +391,7 @@ def _decoded(told: object, kind: Any) -> Any:
         return msgspec.convert(told, type=prepared(kind))
     except msgspec.ValidationError as error:
         raise LmsError(
-            say("The answer of the LMS is not as its API describes it."),
-            say("Report this: {error}", error=str(error)),
+            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
         ) from None
 
 

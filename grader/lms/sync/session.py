@@ -90,8 +90,7 @@ class Answer:
 def unreadable() -> LmsError:
     """Return what is said of an answer that is not as the API describes it."""
     return LmsError(
-        say("The answer of the LMS is not as its API describes it."),
-        say("Check the address. A proxy or a page for signing in may have answered."),
+        say("answer-lms-not-as-api-describes"), say("check-address-proxy-or-page-for-signing")
     )
 
 
@@ -100,14 +99,12 @@ def site_of(url: str) -> str:
     parts = _parts(url)
     if parts is None:
         raise UsageError(
-            say("{url} is not an address.", url=repr(url)),
-            say("Copy the address of the assignment's page from the browser."),
+            say("not-address", url=repr(url)), say("copy-address-assignments-page-from-browser")
         )
     scheme, host, port = parts
     if scheme != "https" and not is_loopback(host):
         raise UsageError(
-            say("{host} would be asked without encryption.", host=host),
-            say("Write https:// before the host."),
+            say("would-asked-without-encryption", host=host), say("write-https-before-host")
         )
     shown = f"[{host}]" if ":" in host else host
     return f"{scheme}://{shown}" + ("" if port is None else f":{port}")
@@ -230,8 +227,8 @@ class LmsSession:
             if _is_limited(answer):
                 if tried + 1 == _TRIES:
                     raise LmsError(
-                        say("The LMS refuses more requests for now."),
-                        say("Run the same command again later: it continues where it stopped."),
+                        say("lms-refuses-more-requests-for-now"),
+                        say("run-same-command-again-later-continues"),
                     )
                 self._sleep(_told_wait(answer, tried))
             elif answer.status_code >= _FAILURE:
@@ -244,10 +241,10 @@ class LmsSession:
 
     def _give_up(self, tried: int, status: int, *, is_repeatable: bool) -> None:
         """Raise LmsError where a request is not tried again."""
-        again = say("Run the same command again: it continues where it stopped.")
-        failed = say("{site} cannot be reached.", site=self.site)
+        again = say("run-same-command-again-continues-where-stopped")
+        failed = say("cannot-reached", site=self.site)
         if status:
-            failed = say("{site} failed with status {status}.", site=self.site, status=status)
+            failed = say("failed-with-status", site=self.site, status=status)
         if not is_repeatable:
             raise UnsureError(failed, again) from None
         if tried + 1 == _TRIES:
@@ -288,8 +285,7 @@ class LmsSession:
                     return
                 if not follows or method == "PUT" or response.status_code in (307, 308):
                     raise LmsError(
-                        say("{site} has moved.", site=self.site),
-                        say("Name its new address, as the browser shows it."),
+                        say("has-moved", site=self.site), say("name-new-address-as-browser-shows")
                     )
                 url, method, what = urljoin(url, response.headers["location"]), "GET", _WITH_TOKEN
         raise unreadable()
@@ -322,8 +318,8 @@ class LmsSession:
             is_plain and not (is_loopback(parts[1]) and ours and ours[0] == "http")
         ):
             raise LmsError(
-                say("{site} sends to an address without encryption.", site=self.site),
-                say("Ask who runs it. Nothing was sent there."),
+                say("sends-address-without-encryption", site=self.site),
+                say("ask-who-runs-nothing-sent-there"),
             )
 
 
@@ -348,7 +344,7 @@ def _pieces(response: requests.Response, limit: int) -> Iterator[bytes]:
     for piece in response.iter_content(_PIECE):
         size += len(piece)
         if size > limit:
-            raise TooLargeError(say("An answer of the LMS is too large."))
+            raise TooLargeError(say("answer-lms-too-large"))
         yield piece
 
 
@@ -391,19 +387,13 @@ def _checked(answer: Answer) -> Answer:
     if status == 401:
         raise token_refused()
     if status == 403:
-        raise LmsError(
-            say("The LMS does not allow that with this token."),
-            say("Use the token of somebody who may grade in this course."),
-        )
+        raise LmsError(say("lms-does-not-allow"), say("use-token-somebody-who-may-grade"))
     if status == 404:
-        raise NotFoundError(
-            say("The LMS does not find that."),
-            say("Check the address, and whether the token's owner is in the course."),
-        )
+        raise NotFoundError(say("lms-does-not-find"), say("check-address-and-whether-tokens-owner"))
     if status >= _FAULT:
         raise LmsError(
-            say("The LMS refuses a request with status {status}.", status=status),
-            say("Nothing was changed by it. Check the assignment's settings there."),
+            say("lms-refuses-request-with-status", status=status),
+            say("nothing-changed-by-check-assignments-settings-there"),
         )
     return answer
 
@@ -411,6 +401,5 @@ def _checked(answer: Answer) -> Answer:
 def token_refused() -> TokenRefusedError:
     """Return what is said where the token does not count, or no longer."""
     return TokenRefusedError(
-        say("The LMS does not accept the token: it is wrong, has expired, or was deleted."),
-        say("Make a new one and run the same command again: it continues where it stopped."),
+        say("lms-does-not-accept-token-wrong-has"), say("make-new-one-and-run-same-command")
     )

@@ -59,8 +59,8 @@ def address(platform: Platform, url: str) -> str:
         "moodle": "https://moodle.example.org/mod/assign/view.php?id=34",
     }
     raise UsageError(
-        say("{url} is not the page of an assignment.", url=repr(url)),
-        say("Copy it from the browser, such as {example}.", example=example[platform]),
+        say("not-page-assignment", url=repr(url)),
+        say("copy-from-browser-such", example=example[platform]),
     )
 
 
@@ -87,8 +87,8 @@ def _platform(platform: Platform, place: str, session: LmsSession) -> LmsPlatfor
             if error.name != "canvasapi":
                 raise
             raise UsageError(
-                say("Canvas needs the package canvasapi."),
-                say("Install it: {command}", command="pip install 'tvm-grader[lms]'"),
+                say("canvas-needs-package-canvasapi"),
+                say("install", command="pip install 'tvm-grader[lms]'"),
             ) from None
         _, _, course, _, assignment = urlsplit(place).path.split("/")
         return CanvasPlatform(session, int(course), int(assignment))
@@ -106,8 +106,7 @@ def read_source(folder: Path) -> Source | None:
         return None
     except (OSError, msgspec.MsgspecError):
         raise UsageError(
-            say("{path} is damaged.", path=str(path)),
-            say("Fetch once more into another folder."),
+            say("damaged", path=str(path)), say("fetch-once-more-into-another-folder")
         ) from None
 
 
@@ -118,4 +117,4 @@ def write_source(folder: Path, source: Source) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / SOURCE, content, mode=0o600)
     except OSError as error:
-        raise unwritable(folder / SOURCE, error, say("what was fetched")) from None
+        raise unwritable(folder / SOURCE, error, say("what-fetched")) from None

@@ -49,17 +49,12 @@ def find_token(
         value = ((lookup or _from_keyring)(SERVICE, host) or "").strip()
     if not value:
         raise UsageError(
-            say("There is no token for {host}.", host=host),
-            say(
-                "Set the variable {variable}, or run: {command}",
-                variable=variable,
-                command=f"keyring set {SERVICE} {host}",
-            ),
+            say("there-no-token", host=host),
+            say("set-variable-or-run", variable=variable, command=f"keyring set {SERVICE} {host}"),
         )
     if not _SHAPE.fullmatch(value):
         raise UsageError(
-            say("The token for {host} is malformed.", host=host),
-            say("Copy it again, without spaces and line breaks."),
+            say("token-for-malformed", host=host), say("copy-again-without-spaces-and-line-breaks")
         )
     return Token(value)
 

@@ -35,14 +35,9 @@ def look_at(speeds: StepSpeeds | None) -> Text:
     worst = found[0]
     name = ", ".join(dict.fromkeys(worst.kinds))
     if not worst.lines:
-        return say(
-            "Look at {step} first: the function is {factor:.2f} times as fast after it as before.",
-            step=name,
-            factor=worst.factor,
-        )
+        return say("look-at-first-function-times-as-fast", step=name, factor=worst.factor)
     return say(
-        "Look at {step} in cell {cell}, line {line}, first: the function is {factor:.2f} times as"
-        " fast after it as before.",
+        "look-at-in-cell-line-first-function",
         step=name,
         cell=worst.lines[0].cell,
         line=worst.lines[0].line,

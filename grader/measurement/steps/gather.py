@@ -42,7 +42,7 @@ WALL_SECONDS = 60.0
 RINGS = 4
 """Rings of inputs, which slices take in turn."""
 
-NOT_MEASURED = say("they could not be measured")
+NOT_MEASURED = say("they-could-not-measured")
 
 
 class StepsTask(NamedTuple):

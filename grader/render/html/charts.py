@@ -188,9 +188,7 @@ def _distribution(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -
         ticks=scale.ticks(8 if width > WIDTHS[1] else 5),
         outside=outside,
         description=tell(
-            "A dot for each of {slices} slices of the measurement, placed by its speed-up. The"
-            " estimate is {speedup},"
-            " its 95 % interval goes from {low} to {high}. The numbers are in the table.",
+            "dot-for-each-slices-measurement-placed",
             slices=sum(len(shape.ratios) for shape in shapes),
             speedup=wording.factor(timing.speedup),
             low=wording.factor(timing.ci_low),
@@ -210,7 +208,7 @@ def _strip(shape: ShapeTiming, scale: Linear, top: float) -> Strip:
     base = top + _STRIP - 4
     return Strip(
         title=tell(
-            "Batch of {batch:,}: {speedup}, the reference {reference}",
+            "batch-reference",
             batch=shape.batch,
             speedup=wording.factor(shape.speedup),
             reference=wording.factor(shape.reference_speedup),
@@ -280,11 +278,7 @@ def _roofline(timing: Timing, shapes: Sequence[ShapeTiming], width: float) -> Ro
         left=left,
         bottom=bottom,
         description=tell(
-            "Operations a second over operations for each byte, both on logarithmic scales. The"
-            " roof is {peak:,.0f} GFLOP/s, and {bandwidth:,.0f} GB/s where moving the arrays is the"
-            " limit. The numbers are in the table.",
-            peak=peak,
-            bandwidth=bandwidth,
+            "operations-second-over-operations-for-each-byte", peak=peak, bandwidth=bandwidth
         ),
     )
 
@@ -304,7 +298,7 @@ def _marks(shapes: Sequence[ShapeTiming], x: Logarithmic, y: Logarithmic) -> lis
         heights = [y.at(_rate(shape, row)) for row in rows]
         for row, height, label_y in zip(rows, heights, _apart(heights), strict=True):
             rate = f"{_rate(shape, row):,.1f} GFLOP/s"
-            title = tell("Batch of {batch:,}", batch=shape.batch) + f": {row.name}, {rate}"
+            title = tell("batch-title", batch=shape.batch) + f": {row.name}, {rate}"
             label = row.name if shape is labelled else ""
             marks.append(Mark(row.kind, place, height, label, label_y, title))
     return marks
@@ -373,8 +367,8 @@ def shape_views(timing: Timing) -> Iterator[ShapeView]:
 
 
 def _outside(count: int) -> str:
-    one = say("{count:,} round lies outside of the drawing, and is drawn at its edge.")
-    many = say("{count:,} rounds lie outside of the drawing, and are drawn at its edges.")
+    one = say("round-lies-outside-drawing-and-drawn")
+    many = say("rounds-lie-outside-drawing-and-drawn")
     return wording.counted(count, one, many) if count else ""
 
 
@@ -395,4 +389,4 @@ def _shape_view(shape: ShapeTiming) -> ShapeView:
         )
         for row in roofline_rows(shape)
     )
-    return ShapeView(tell("Batch of {batch:,}", batch=shape.batch), rows)
+    return ShapeView(tell("batch-title", batch=shape.batch), rows)

@@ -47,19 +47,19 @@ _ROWS: Final = 200
 """Most lines of a table that is not of students: nobody reads the rest."""
 
 CONCERNS: dict[ConcernKind, Text] = {
-    "ungraded": say("not graded"),
-    "again": say("to be graded again"),
-    "held": say("held for you"),
-    "contested": say("two solutions"),
-    "unmarked": say("not marked yet"),
-    "several": say("several reports"),
-    "interval": say("wide interval"),
-    "near": say("near the line"),
-    "fell": say("less than before"),
-    "regraded": say("graded differently"),
+    "ungraded": say("not-graded"),
+    "again": say("graded-again"),
+    "held": say("held-for-you"),
+    "contested": say("two-solutions"),
+    "unmarked": say("not-marked-yet"),
+    "several": say("several-reports"),
+    "interval": say("wide-interval"),
+    "near": say("near-line"),
+    "fell": say("less-than-before"),
+    "regraded": say("graded-differently"),
 }
 
-_STUDENT, _STUDENTS_ARE = say("{count:,} student"), say("{count:,} students")
+_STUDENT, _STUDENTS_ARE = say("student-grouped"), say("students-grouped")
 
 
 class NameLink(NamedTuple):
@@ -185,11 +185,9 @@ class _Page:
         told = _told(found.graded)
         if found.missing:
             return tell(
-                "{students} graded, {missing} without a gradable submission",
-                students=told,
-                missing=len(found.missing),
+                "graded-without-gradable-submission", students=told, missing=len(found.missing)
             )
-        return tell("{students} graded", students=told)
+        return tell("students-graded", students=told)
 
     def _student_lines(self) -> tuple[_Line, ...]:
         left, lines = _STUDENTS, []
@@ -221,7 +219,7 @@ class _Page:
             f"{percent:.0f} %",
             percent,
             tuple(links),
-            tell("and {count:,} more", count=rest) if rest else "",
+            tell("and-count-more", count=rest) if rest else "",
         )
 
     def _concerns(self) -> tuple[tuple[NamedStudents, tuple[tuple[str, str], ...]], ...]:
@@ -290,9 +288,7 @@ class _Page:
             self._left -= 150 + len(escape(link.name).encode())
             if self._left < 0:
                 break
-            interval = tell(
-                "{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)
-            )
+            interval = tell("to", low=wording.factor(each.low), high=wording.factor(each.high))
             rows.append((link, wording.factor(each.speedup), interval))
         strips = tuple(strip(group, width) for width in WIDTHS)
         title = wording.one_line(f"{group.function}: {group.machine}")[:200]
@@ -302,7 +298,7 @@ class _Page:
         names = [NameLink("", self._names_of[each.id]) for each in self._all.missing]
         shown = names[:_ROWS]
         rest = len(names) - len(shown)
-        more = tell("and {count:,} more", count=rest) if rest else ""
+        more = tell("and-count-more", count=rest) if rest else ""
         return NamedStudents(len(names), _told(len(names)), "", 0, tuple(shown), more)
 
 
@@ -320,7 +316,7 @@ def _points(points: float | None) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    return tell("{low} to {high}", low=wording.points(low), high=wording.points(high))
+    return tell("to", low=wording.points(low), high=wording.points(high))
 
 
 def _cells(cells: Sequence[int]) -> str:
@@ -349,10 +345,10 @@ def _line(anchor: str, name: str, each: StudentRow) -> _Line:
 def _figures(found: Insights) -> tuple[tuple[str, str], ...]:
     numbers = found.numbers
     return (
-        (tell("Low"), _points(numbers.lowest)),
+        (tell("low"), _points(numbers.lowest)),
         ("25 %", _points(numbers.quarter)),
-        (tell("Median"), _points(numbers.median)),
+        (tell("median"), _points(numbers.median)),
         ("75 %", _points(numbers.three_quarters)),
-        (tell("High"), _points(numbers.highest)),
-        (tell("Mean"), _points(numbers.mean)),
+        (tell("high"), _points(numbers.highest)),
+        (tell("mean"), _points(numbers.mean)),
     )

@@ -22,18 +22,15 @@ _MOST = 2_000
 _NAME: Final = 60
 
 _RANKS_WORDS: Mapping[str, Text] = {
-    "leaderboard": say("Leaderboard"),
-    "name": say("Name"),
-    "rank": say("Rank"),
-    "ties": say(
-        "Rank is one plus the number of significantly faster schedules; overlapping intervals"
-        " tie. Students opted in and chose their names."
-    ),
-    "unranked": say("The roster is empty."),
+    "leaderboard": say("leaderboard"),
+    "name": say("name"),
+    "rank": say("rank"),
+    "ties": say("rank-one-plus-number-significantly-faster-schedules"),
+    "unranked": say("roster-empty"),
 }
 
-_ELSEWHERE = say("{count} was measured on another kind of machine, and is not compared.")
-_ELSEWHERE_MANY = say("{count} were measured on other kinds of machines, and are not compared.")
+_ELSEWHERE = say("measured-on-another-kind-machine")
+_ELSEWHERE_MANY = say("measured-on-other-kinds-machines")
 
 
 def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str) -> bytes:
@@ -58,7 +55,7 @@ def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> byte
     with speaking(language):
         words = {name: tell(text) for name, text in _RANKS_WORDS.items()}
         heading = f"{words['leaderboard']}: {_plain(wording.one_line(title) or board.assignment)}"
-        columns = (words["rank"], words["name"], tell("Speed-up"), tell("95 % interval"))
+        columns = (words["rank"], words["name"], tell("speed-up"), tell("95-interval"))
         lines = [
             f"# {heading}",
             "",
@@ -76,8 +73,7 @@ def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> byte
 
 def _machine(board: Leaderboard) -> str:
     told = tell(
-        "Measured on {machine}; the reference is {reference} times as fast as the unscheduled"
-        " function.",
+        "measured-on-reference-times-as-fast",
         machine=board.machine,
         reference=wording.factor(board.reference),
     )
@@ -96,7 +92,7 @@ def _rows(board: Leaderboard) -> tuple[tuple[str, str, str, str], ...]:
             str(each.rank),
             wording.one_line(each.name)[:_NAME] or "?",
             f"{wording.factor(each.speedup)}×",
-            tell("{low} to {high}", low=wording.factor(each.low), high=wording.factor(each.high)),
+            tell("to", low=wording.factor(each.low), high=wording.factor(each.high)),
         )
         for each in board.rows[:_MOST]
     )
@@ -116,9 +112,9 @@ _LINES: Final = 30
 _LINE: Final = 240
 
 KINDS: Mapping[FragmentKind, tuple[Text, Text]] = {
-    "code": (say("{count} fragment of code"), say("{count} fragments of code")),
-    "schedule": (say("{count} step of a schedule"), say("{count} steps of schedules")),
-    "ir": (say("{count} function as graded"), say("{count} functions as graded")),
+    "code": (say("fragment-code"), say("fragments-code")),
+    "schedule": (say("step-schedule"), say("steps-schedules")),
+    "ir": (say("function-as-graded"), say("functions-as-graded")),
 }
 
 
@@ -160,16 +156,14 @@ def render_similar(
             about=_about(found),
             pairs=pairs,
             clusters=tuple(tuple(names[id] for id in each[:200]) for each in found.clusters),
-            left_out=tell("{count} more pairs are in the JSON.", count=left_out)
-            if left_out
-            else "",
+            left_out=tell("more-pairs-in-json", count=left_out) if left_out else "",
             made=made,
         )
         return page.encode("utf-8", "replace")
 
 
 def _about(found: Similarities) -> str:
-    one, many = say("{count:,} work was compared."), say("{count:,} works were compared.")
+    one, many = say("work-compared"), say("works-compared")
     return wording.counted(found.works, one, many)
 
 
@@ -213,7 +207,7 @@ def _shared(pair: Pair) -> str:
 def _evidence(
     support: Support, pair: Pair, writings: Mapping[str, Writing], works: int
 ) -> _Evidence:
-    rare = tell("{count} of {all} have it", count=support.students, all=works)
+    rare = tell("have", count=support.students, all=works)
     sides = zip((pair.one, pair.other), (support.one, support.other), strict=True)
     one, other = (_side(writings[id], fragment) for id, fragment in sides)
     return _Evidence(rare, one, other)
@@ -221,32 +215,24 @@ def _evidence(
 
 def _side(writing: Writing, fragment: Fragment) -> _Side:
     if not 0 <= fragment.cell < len(writing.sources):
-        return _Side(tell("the function after its schedule, as TVM prints it"), "")
+        return _Side(tell("function-after-schedule-as-tvm-prints"), "")
     lines = writing.sources[fragment.cell].split("\n")[fragment.first - 1 : fragment.last]
     own = textwrap.dedent("\n".join(lines[:_LINES])).split("\n")
     shown = [wording.plain(line)[:_LINE] for line in own]
     more = ["…"] if len(lines) > _LINES else []
     number = writing.numbers[fragment.cell]
-    place = tell("code cell {cell}, line {line}", cell=number, line=fragment.first)
+    place = tell("code-cell-line-2", cell=number, line=fragment.first)
     return _Side(place, "\n".join([*shown, *more]))
 
 
 _LIKENESS_WORDS: Mapping[str, Text] = {
-    "clusters": say("Groups"),
-    "evidence": say("Side by side"),
-    "evidence_only": say(
-        "This is evidence, not a verdict: it costs nobody points. Students who worked "
-        "together as allowed, or who read the same page, look like this, too. Look at both, "
-        "and ask."
-    ),
-    "for_you": say("For instructors: contains names and students' answers."),
-    "how": say(
-        "Names, numbers, comments, layout and the order of cells do not count, nor do the "
-        "handout and given texts. Rare fragments weigh more than common ones; the number is "
-        "the share of the shorter work that the other contains."
-    ),
-    "nothing": say("No two of them are alike beyond what was given."),
-    "pairs": say("Pairs"),
-    "skip_pairs": say("Skip to the pairs"),
-    "title": say("Similar works"),
+    "clusters": say("groups"),
+    "evidence": say("side-by-side"),
+    "evidence_only": say("this-evidence-not-verdict-costs-nobody-points"),
+    "for_you": say("for-instructors-contains-names-and-students-answers"),
+    "how": say("names-numbers-comments-layout-and-order-cells"),
+    "nothing": say("no-two-them-alike-beyond-what-given"),
+    "pairs": say("pairs"),
+    "skip_pairs": say("skip-pairs"),
+    "title": say("similar-works"),
 }

@@ -133,7 +133,7 @@ def _source(source: str) -> str:
 def _image(output: CellOutput) -> CellOutput:
     if _is_image(output.text):
         return output
-    return CellOutput("result", tell("(an image that cannot be shown)"))
+    return CellOutput("result", tell("image-that-cannot-shown"))
 
 
 def _is_image(text: str) -> bool:

@@ -11,8 +11,8 @@ from grader.render.html.sections import CheckGroup, CheckView, PartView
 from grader.render.speech import tell
 from grader.report import Verdict
 
-_MARKED, _BY = say("This part was marked by hand."), say("marked by hand")
-_NO_ITEM = say("No rubric item was chosen.")
+_MARKED, _BY = say("this-part-marked-by-hand"), say("marked-by-hand")
+_NO_ITEM = say("no-rubric-item-chosen")
 
 _REASON, _COMMENT = 2_000, 4_000
 """Characters of an item, which may be a reason that somebody wrote, and of a comment."""

@@ -32,11 +32,11 @@ KINDS: dict[NodeKind, str | Text] = {
     "tir": "TensorIR",
     "extern": say("external"),
     "operator": say("operator"),
-    "function": say("Relax function"),
+    "function": say("relax-function"),
     "input": say("input"),
     "constant": say("constant"),
 }
-WRONG = say("the first that departs")
+WRONG = say("first-that-departs")
 
 
 class DrawnRow(NamedTuple):
@@ -140,7 +140,7 @@ class _Shown:
         node = self.nodes[each]
         yield tell(KINDS[node.kind])
         if node.callee and not node.dataflow:
-            yield tell("outside of a dataflow block")
+            yield tell("outside-dataflow-block")
         if each == self.output:
             yield tell("returned")
 
@@ -150,7 +150,7 @@ class _Shown:
         for node in beside[:_BESIDE]:
             yield f"+ {_tensor(node)}" if node.kind == "input" else f"+ {_constant(node)}"
         if len(beside) > _BESIDE:
-            yield tell("… and {count} more", count=len(beside) - _BESIDE)
+            yield tell("and-more-2", count=len(beside) - _BESIDE)
 
     def box(self, each: int, rows: list[tuple[str, str]], size: Size, corner: Point) -> DrawnBox:
         """Return a box at its place."""
@@ -187,11 +187,7 @@ class _Shown:
     def description(self) -> str:
         """Return what somebody is told who does not see the drawing."""
         calls = sum(1 for node in self.nodes if node.callee)
-        return tell(
-            "{calls} calls, from the input above to what main returns below. The same as text"
-            " follows.",
-            calls=calls,
-        )
+        return tell("calls-from-input-above-what-main-returns", calls=calls)
 
 
 def _statuses(diagnosis: Diagnosis | None) -> dict[str, StepStatus]:
@@ -206,7 +202,7 @@ def _tensor(node: Node) -> str:
 
 
 def _constant(node: Node) -> str:
-    return tell("constant {name}", name=_tensor(node)).rstrip()
+    return tell("constant-name", name=_tensor(node)).rstrip()
 
 
 def _shape(node: Node) -> str:

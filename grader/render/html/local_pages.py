@@ -117,10 +117,10 @@ def render_marking(
             comment=wording.plain(view.comment),
             comments=tuple(map(wording.one_line, view.comments)),
             groups=tuple(_groups(view.rows)),
-            progress=tell("{done} of {all} marked", done=view.done, all=view.all),
+            progress=tell("marked", done=view.done, all=view.all),
             share=share(view.done, view.all),
             question=cells[:first],
-            asked=tell("Question") if is_own else tell("Before the answer, in the notebook"),
+            asked=tell("question") if is_own else tell("before-answer-in-notebook"),
             cells=cells[first:],
             is_found=bool(answer) or view.shows_notebook,
             view=view,
@@ -153,7 +153,7 @@ def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
             style=MARKING_STYLE,
             script=MARKING_SCRIPT,
             title=wording.one_line(title),
-            progress=tell("{done} of {all} marked", done=done, all=done),
+            progress=tell("marked", done=done, all=done),
             address=address,
             is_empty=not done,
         )
@@ -173,44 +173,41 @@ def marking_script() -> bytes:
 def _marking_words() -> dict[str, str]:
     """Return all words of the page, and those of a report's cells."""
     return report_words() | {
-        "all": tell("All"),
-        "any_of": tell("Any of these"),
-        "close": tell("Close"),
-        "comment": tell("Comment"),
-        "empty": tell("There is nothing to mark: no graded submission has such a part."),
-        "failed": tell("It was not saved. Is the command still running?"),
-        "help": tell("Keys"),
-        "help_choose": tell("choose an item, or leave it out"),
-        "help_comment": tell("write a comment; Escape leaves it"),
-        "help_filter": tell("show all, or those that are not marked"),
-        "help_go": tell("next or previous; choices are saved"),
-        "help_help": tell("show the keys"),
-        "help_nothing": tell("give no points"),
-        "no_points": tell("No points"),
-        "unchosen": tell(
-            "Nothing was chosen or saved: choose an item, write a comment, or press z to give"
-            " no points."
-        ),
-        "help_notebook": tell("show the whole notebook, or the answer"),
-        "help_save": tell("save, and go on; in a comment with Ctrl"),
-        "help_take_back": tell("take the marking back"),
-        "keyboard": tell("Enter"),
-        "next": tell("Next"),
-        "no_answer": tell("No cell is marked as the answer: this is the whole notebook."),
+        "all": tell("all"),
+        "any_of": tell("any-these"),
+        "close": tell("close"),
+        "comment": tell("comment"),
+        "empty": tell("there-nothing-mark-no-graded-submission-has"),
+        "failed": tell("not-saved-command-still-running"),
+        "help": tell("keys"),
+        "help_choose": tell("choose-item-or-leave-out"),
+        "help_comment": tell("write-comment-escape-leaves"),
+        "help_filter": tell("show-all-or-those-that-not-marked"),
+        "help_go": tell("next-or-previous-choices-saved"),
+        "help_help": tell("show-keys"),
+        "help_nothing": tell("give-no-points"),
+        "no_points": tell("no-points"),
+        "unchosen": tell("nothing-chosen-or-saved-choose-item-write"),
+        "help_notebook": tell("show-whole-notebook-or-answer"),
+        "help_save": tell("save-and-go-on-in-comment"),
+        "help_take_back": tell("take-marking-back"),
+        "keyboard": tell("enter"),
+        "next": tell("next"),
+        "no_answer": tell("no-cell-marked-as-answer-this-whole"),
         "of": tell("of"),
-        "one_of": tell("One of these"),
-        "only_answer": tell("Show the answer alone"),
-        "previous": tell("Previous"),
-        "reload": tell("See its current state"),
-        "rubric": tell("Rubric"),
-        "save": tell("Save and go on"),
-        "saved": tell("All answers are marked."),
-        "see_all": tell("Go through all of them"),
-        "show": tell("Which are shown"),
-        "take_back": tell("Undo"),
-        "unmarked": tell("Not marked"),
-        "used": tell("Used before"),
-        "whole": tell("Show the whole notebook"),
+        "one_of": tell("one-these"),
+        "only_answer": tell("show-answer-alone"),
+        "previous": tell("previous"),
+        "reload": tell("see-current-state"),
+        "rubric": tell("rubric"),
+        "save": tell("save-and-go"),
+        "saved": tell("all-answers-marked"),
+        "see_all": tell("go-through-all-them"),
+        "show": tell("which-shown"),
+        "take_back": tell("undo"),
+        "unmarked": tell("not-marked"),
+        "used": tell("used-before"),
+        "whole": tell("show-whole-notebook"),
     }
 
 
@@ -288,7 +285,7 @@ def render_frames(
     `mutants` are ids and what they are; without an id it is the solved notebook.
     """
     with speaking(spoken_language):
-        reference = tell("the solved notebook")
+        reference = tell("the-solved-notebook")
         shown = [(each, f"{each}: {wording.plain(about)}") for each, about in mutants if each]
         page = template("preview.html.j2").render(
             words=_preview_words(),
@@ -330,16 +327,16 @@ def preview_script() -> bytes:
 
 def _preview_words() -> dict[str, str]:
     return report_words() | {
-        "preview": tell("Preview"),
-        "template": tell("Template"),
-        "release": tell("Release"),
-        "graded": tell("Graded"),
-        "template_about": tell("what students start from"),
-        "release_about": tell("the files that students may have"),
-        "graded_about": tell("what a student reads"),
-        "language": tell("Language"),
-        "mutant": tell("Notebook"),
-        "stopped": tell("The command has ended: this page is not updated any more."),
+        "preview": tell("preview"),
+        "template": tell("template"),
+        "release": tell("release"),
+        "graded": tell("graded"),
+        "template_about": tell("what-students-start"),
+        "release_about": tell("files-that-students-may-have"),
+        "graded_about": tell("what-student-reads"),
+        "language": tell("language"),
+        "mutant": tell("notebook"),
+        "stopped": tell("command-has-ended-this-page-not-updated"),
     }
 
 

@@ -32,17 +32,17 @@ LONG, LARGE = 18, 2_000
 
 _LABELS = {
     "stdout": say("printed"),
-    "stderr": say("printed as an error"),
+    "stderr": say("printed-as-error"),
     "result": say("result"),
-    "error": say("error"),
-    "listing": say("code that was shown"),
+    "error": say("error-2"),
+    "listing": say("code-that-shown"),
 }
 _WORST_FIRST = ("failed", "partial", "not_graded", "passed")
-_FOLDED = say("{count:,} cell of the handout"), say("{count:,} cells of the handout")
+_FOLDED = say("cell-handout"), say("cells-handout")
 _OUTLINED, _HEADING_LENGTH = 3, 60
 """Headings of folded cells that are told, and how much of each, in characters."""
 
-_LINES = say("{count:,} line"), say("{count:,} lines")
+_LINES = say("count-line"), say("lines")
 
 
 class ShownOutput(NamedTuple):
@@ -140,7 +140,7 @@ class Notebook:
                 continue
             found = {each.verdict for each in self._findings.get(cell.number or 0, ())}
             worst = next((each for each in _WORST_FIRST if each in found), "")
-            label = tell("Code cell {cell}", cell=cell.number or 0)
+            label = tell("code-cell", cell=cell.number or 0)
             yield OwnCell(anchor, str(cell.number), label, worst, MARKS.get(worst, ""))
 
     def full(self, cell: Cell) -> CellView:
@@ -163,7 +163,7 @@ class Notebook:
 
     def cut(self, cell: Cell) -> CellView:
         """Return a cell with nothing but what is said of it."""
-        note = tell("(left out here: the page would become too large)")
+        note = tell("left-out-here-page-would-become-too")
         if cell.kind == "markdown":
             return self._text(cell, (Element("text", note),))
         return self._code(cell, plain_lines(note), ())
@@ -185,7 +185,7 @@ class Notebook:
         return CellView(
             kind="code",
             anchor=self._anchors.at(cell),
-            label=tell("Code cell {cell}", cell=number) if number else "",
+            label=tell("code-cell", cell=number) if number else "",
             number=cell.number,
             elements=(),
             lines=tuple(
@@ -220,13 +220,13 @@ def _output(
     text = output.text
     if output.left_out and output.kind != "listing":
         kinds = ", ".join(output.left_out)
-        note = tell("(not kept in the report: {kinds})", kinds=kinds)
+        note = tell("not-kept-in-report", kinds=kinds)
         text = f"{text}\n{note}".strip()
     lines = text.count("\n") + 1
     folded = ""
     if lines > LONG or len(text) > LARGE:
         counted = wording.counted(lines, *_LINES)
-        folded = tell("{kind}: {lines}", kind=label, lines=counted)
+        folded = tell("kind-lines", kind=label, lines=counted)
     if output.kind == "listing":
         return ShownOutput("listing", label, "", folded, lines=read(text))
     return ShownOutput(output.kind, label, text, folded)

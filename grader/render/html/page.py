@@ -44,8 +44,8 @@ from grader.render.html.text import words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
-_POINT, _POINTS = say("{score} of {maximum} point"), say("{score} of {maximum} points")
-_BEFORE = say("{score} of {maximum} before adjustments and lateness")
+_POINT, _POINTS = say("point"), say("score-maximum-points")
+_BEFORE = say("score-maximum-before-adjustments-and-lateness")
 
 
 class Score(NamedTuple):
@@ -91,7 +91,7 @@ def score(report: Report, final: FinalGrade | None = None) -> Score:
     marked = as_decided(report, final.marked)
     own = _score(marked.score, marked.max_score, marked.open)
     if not final.is_told:
-        return own._replace(before=tell("before adjustments and lateness"))
+        return own._replace(before=tell("before-adjustments-and-lateness"))
     graded = _score(final.points, final.possible, final.open)
     if (graded.number, graded.maximum) == (own.number, own.maximum):
         return graded
@@ -266,7 +266,7 @@ def _steps(final: FinalGrade | None) -> Iterator[tuple[str]]:
 
 def _heading(whose: str, attempt: int | None) -> str:
     """Return who handed it in, and for which time, as far as that is known."""
-    times = "" if attempt is None else tell("attempt {attempt}", attempt=attempt)
+    times = "" if attempt is None else tell("attempt-2", attempt=attempt)
     return ", ".join(filter(None, (wording.one_line(whose)[:TEXT_LENGTH], times)))
 
 
@@ -359,7 +359,7 @@ class _Page:
             pieces = tuple(self._fitting(cells))
             yield from (write(outline, pieces),) if is_folded and pieces else pieces
         if self._shown < self._cell_count:
-            count = tell("{count:,} more cells", count=self._cell_count - self._shown)
+            count = tell("more-cells", count=self._cell_count - self._shown)
             yield self._macro("notebook", "left_out")(count)
 
     def _fitting(self, cells: Iterable[Cell]) -> Iterator[Markup]:

@@ -21,7 +21,7 @@ _ROOM: Final = 10_000
 """Characters of the questions that stand together. The newest is shown however long it is."""
 
 _TEXT, _WHO = 4_000, 100
-_BY, _BY_WITH_POINTS = say("{who}, {time}"), say("{who}, {time}, {points} points")
+_BY, _BY_WITH_POINTS = say("who-time"), say("who-time-points")
 
 
 class Questions:

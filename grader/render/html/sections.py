@@ -43,16 +43,16 @@ MARKS: dict[str, str] = {
     "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
 }  # fmt: skip
 VERDICTS: dict[Verdict, Text] = {
-    "passed": say("passed"),
-    "partial": say("partly passed"),
+    "passed": say("passed-2"),
+    "partial": say("partly-passed"),
     "failed": say("failed"),
-    "not_graded": say("not graded"),
+    "not_graded": say("not-graded"),
 }
 STATUSES: dict[StepStatus, Text] = {
-    "right": say("as in PyTorch"),
-    "unknown": say("not a layer of its own in PyTorch"),
-    "wrong": say("the first that departs"),
-    "follows": say("after it"),
+    "right": say("as-in-pytorch"),
+    "unknown": say("not-layer-own-in-pytorch"),
+    "wrong": say("first-that-departs"),
+    "follows": say("after-it"),
 }
 
 _ENLARGED = 112
@@ -194,7 +194,7 @@ def part_views(report: Report, missing: Collection[int] = ()) -> Iterator[PartVi
             yield view._replace(origin=view.origin or people)
         else:
             is_folded = place - 1 in missing
-            yield view._replace(folded=tell("nothing to grade yet")) if is_folded else view
+            yield view._replace(folded=tell("nothing-grade-yet")) if is_folded else view
 
 
 def part_view(
@@ -326,13 +326,13 @@ def _scores(sample: Sample) -> Iterator[ScoreView]:
             own_share=share(own or 0.0, largest),
             pytorch=_number(wanted),
             pytorch_share=share(wanted, largest),
-            note=tell("the right class") if place == sample.label else "",
+            note=tell("right-class") if place == sample.label else "",
         )
 
 
 def _number(score: float | None) -> str:
     """Return a score with four digits; probabilities have four decimals."""
     if score is None:
-        return tell("not finite")
+        return tell("not-finite")
     is_small = abs(score) < 100
     return f"{score:.{_SCORE_DIGITS}f}" if is_small else f"{score:.{_SCORE_DIGITS}g}"
