@@ -44,7 +44,7 @@ class Told(Exception):  # noqa: N818  it is a base, and caught where it is raise
 class GraderError(Exception):
     """Base of all errors of the grader.
 
-    `message` says what happened, `hint` what to do next; words that are in no catalogue are shown
+    `message` says what happened, `hint` what to do next; words of no message file are shown
     to a person as they are.
     """
 

@@ -1,29 +1,27 @@
 """Sentences as values: what is said, apart from the language in which it is read.
 
-Whoever judges makes a `Text`, by `say`: a sentence in English, which is its key in the catalogues
-of `locale/`, with its values by name. Whoever shows it knows the language: `text.in_("zh")`.
-What a catalogue lacks is said in English.
+Code that judges makes a `Text`, by `say`: the id of a sentence in `words/`, and its values by name.
+Code that shows it knows the language: `text.in_("zh")`. What is not translated is in English. The
+files are JSON, because every process reads the English one when it starts: 2,800 sentences take
+5 ms, and took 1.3 s as .po files.
 """
 
 from __future__ import annotations
 
 import functools
-import gettext
-import io
+import json
 import math
 import string
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NoReturn
 
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
-
 ENGLISH: Final = "en"
 LANGUAGES: Final = (ENGLISH, "zh", "ko")
 """What grader can say everything in: English, Chinese and Korean."""
 
-CATALOGUES = Path(__file__).parent / "locale"
+WORDS = Path(__file__).parent / "words"
+"""The sentences of each language by their ids: en.json, zh.json, ko.json."""
 
 _UNSPACED = frozenset({"zh"})
 """Languages whose sentences follow one another without a space."""
@@ -88,7 +86,7 @@ Value = str | int | float | Text
 
 
 class Sentence(Text):
-    """A sentence of the catalogues. `id` is it in English, `values` stand for the names in it."""
+    """A sentence of the message files: its `id`, and `values` for the names in it."""
 
     __slots__ = ("id", "values")
 
@@ -101,7 +99,7 @@ class Sentence(Text):
 
     def in_(self, language: str) -> str:
         """Return it in a language. Raises KeyError where a value is missing."""
-        translated = _catalogue(language).gettext(self.id)
+        translated = template(self.id, language)
         told = {
             name: value.in_(language) if isinstance(value, Text) else value
             for name, value in self.values.items()
@@ -111,7 +109,8 @@ class Sentence(Text):
     @property
     def lacks(self) -> frozenset[str]:
         """The names in it without values, as of a constant that is given them where it is used."""
-        return frozenset(filter(str.isidentifier, _formats_in(self.id))) - self.values.keys()
+        names = filter(str.isidentifier, _formats_in(template(self.id)))
+        return frozenset(names) - self.values.keys()
 
     def _within(self) -> Iterable[Text]:
         return (value for value in self.values.values() if isinstance(value, Text))
@@ -124,7 +123,7 @@ class Sentence(Text):
 
 
 class Foreign(Text):
-    """Words that no catalogue has: a name, an error's message, a course's title.
+    """Words of no message file: a name, an error's message, a course's title.
 
     `translations` are what their author says in other languages, by code.
     """
@@ -263,7 +262,7 @@ def one_of_ours(language: str | None) -> str:
 
 
 def say(sentence: str | Text, /, **values: Value) -> Text:
-    """Return a sentence with its values: what the code has in English, the key of the catalogues.
+    """Return the sentence that has an id in the message files, with its values.
 
     A constant may be said without the values that it names, and is given them where it is used.
     Values that it does not name are left out. Raises KeyError where some are given and one is
@@ -275,7 +274,7 @@ def say(sentence: str | Text, /, **values: Value) -> Text:
         return say(sentence.id, **{**sentence.values, **values})
     if not sentence:
         return NOTHING
-    formats = _formats_in(sentence) if values else {}
+    formats = _formats_in(template(sentence)) if values else {}
     told = {name: _told(name, value, formats) for name, value in values.items() if name in formats}
     said = Sentence(sentence, told)
     if values and said.lacks:
@@ -298,7 +297,7 @@ def _told(name: str, value: Value, formats: Mapping[str, frozenset[str]]) -> Val
 
 
 def foreign(words: str, translations: Mapping[str, str] | None = None) -> Text:
-    """Return words that are in no catalogue as a text, with their author's own translations."""
+    """Return words of no message file as a text, with their author's own translations."""
     return Foreign(words, translations)
 
 
@@ -352,13 +351,30 @@ def _formats_in(sentence: str) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(form for each, form in named if each == name) for name, _ in named}
 
 
+def template(id: str, language: str = ENGLISH) -> str:
+    """Return a sentence with the names of its values in braces; an unknown id is its own sentence.
+
+    Reports that were written when the English sentence was its own id are read so.
+    """
+    return _words(language).get(id) or _words(ENGLISH).get(id, id)
+
+
+def id_of(sentence: str) -> str:
+    """Return the id of an English sentence, the sentence where none has it."""
+    return _ids().get(sentence, sentence)
+
+
 @functools.cache
-def _catalogue(language: str) -> gettext.NullTranslations:
-    path = CATALOGUES / f"{language}.po"
-    if language == ENGLISH or language not in LANGUAGES or not path.exists():
-        return gettext.NullTranslations()
-    compiled = io.BytesIO()
-    with path.open("rb") as file:
-        write_mo(compiled, read_po(file, locale=language))
-    compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
+def _words(language: str) -> Mapping[str, str]:
+    if language not in LANGUAGES:
+        return {}
+    found: Mapping[str, str] = json.loads((WORDS / f"{language}.json").read_text(encoding="utf-8"))
+    return found
+
+
+@functools.cache
+def _ids() -> Mapping[str, str]:
+    return {sentence: id for id, sentence in _words(ENGLISH).items()}
+
+
+_words(ENGLISH)  # a process that is shut in cannot open it later

@@ -78,7 +78,7 @@ class TestForms:
         (note,) = json.loads(encode_report(holding(MISSING, "ko")))["notes"]
         assert "create" in note.pop("text")
         assert note == {
-            "id": "The notebook defines no function called {entry}.",
+            "id": "notebook-defines-no-function-called",
             "values": {"entry": "create"},
         }
 
@@ -142,7 +142,12 @@ class TestBadForms:
         report = decode_report(with_note({"text": "{a.__class__:999999999}"}))
         assert "{a.__class__:999999999}" == report.notes[0].in_("zh")
 
-    def test_an_id_that_no_catalogue_has_is_said_as_it_is(self) -> None:
+    def test_an_english_sentence_is_read_as_the_id_that_it_was(self) -> None:
+        sentence = "The notebook defines no function called {entry}."
+        old = {"text": "?", "id": sentence, "values": {"entry": "create"}}
+        assert MISSING == decode_report(with_note(old)).notes[0]
+
+    def test_an_id_that_no_file_has_is_said_as_it_is(self) -> None:
         report = decode_report(with_note({"text": "?", "id": "So {a}.", "values": {"a": 1}}))
         assert "So 1." == report.notes[0].in_("ko")
 

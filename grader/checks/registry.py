@@ -153,7 +153,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         options = self._declared(decide)
         # Checks are parsed in threads: msgspec must not meet the options there for the first time.
         prepared(options)
-        title = (inspect.getdoc(decide) or self.kind).split("\n\n")[0].replace("\n", " ")
+        title = heading(decide, self.kind)
         known = _KINDS.get(self.kind)
         if known is not None and _file(known.decide) != _file(decide):
             raise _undeclared(
@@ -165,7 +165,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         place = None if _is_ours(decide) else (Path(code.co_filename), code.co_firstlineno)
         _KINDS[self.kind] = CheckKind(
             self.kind,
-            _title(decide, title.rstrip(".")),
+            _title(decide, self.kind, title),
             frozenset(self.needs),
             options,
             decide,
@@ -213,9 +213,19 @@ def _undeclared(decide: object, told: Text, hint: Text = _DECLARE) -> MistakeErr
     return fault("check_declared", path, code and code.co_firstlineno, told, hint)
 
 
-def _title(decide: Callable[..., object], title: str) -> Text:
-    """Return a check's title: our own are in the catalogues, a course's are in its language."""
-    return say(title) if _is_ours(decide) else foreign(title)
+def _title(decide: Callable[..., object], kind: str, title: str) -> Text:
+    """Return a check's title: our own are in the message files, a course's are in its language."""
+    return say(title_id(kind)) if _is_ours(decide) else foreign(title)
+
+
+def heading(decide: Callable[..., object], kind: str) -> str:
+    """Return the first sentence of a check's docstring, the check's name where it has none."""
+    return (inspect.getdoc(decide) or kind).split("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
+def title_id(kind: str) -> str:
+    """Return the id of the title of a check of ours."""
+    return f"check-{kind.replace('_', '-')}"
 
 
 def _is_ours(decide: Callable[..., object]) -> bool:

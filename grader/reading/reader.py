@@ -24,7 +24,7 @@ import grader
 from grader.decoding import prepared
 from grader.errors import GraderError
 from grader.inside.launcher import enter
-from grader.language import Sentence, Text, foreign, say
+from grader.language import Sentence, Text, foreign, say, template
 from grader.machine.quiet import Quiet
 from grader.messages import FrameError, decode_payload, read_frame
 from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
@@ -495,9 +495,9 @@ def _decoded(payload: bytearray) -> FromUnpacker:
 
 
 def _said(told: SentText) -> Text:
-    """Return a sentence that the reading process says; without its values it is foreign."""
+    """Return a sentence that the reading process says; an unknown one is foreign."""
     text = Sentence(told.text, told.values)
-    return foreign(told.text) if text.lacks or not told.text else text
+    return foreign(told.text) if text.lacks or template(told.text) == told.text else text
 
 
 def _digest(file: int) -> str:

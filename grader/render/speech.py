@@ -17,7 +17,7 @@ _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 def tell(sentence: str | Text, /, **values: Value) -> str:
     """Return a text in the language that is spoken; a sentence is said first, with its values.
 
-    A sentence is what the code says in English: the key of the catalogues.
+    A sentence is the id that it has in the message files.
     """
     if isinstance(sentence, Text) and not values:
         return sentence.in_(_spoken.get())

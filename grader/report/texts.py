@@ -28,6 +28,8 @@ from grader.language import (
     Sentences,
     Text,
     Value,
+    id_of,
+    template,
 )
 
 LONGEST = 1_000_000
@@ -50,10 +52,10 @@ _UNBOUNDED = frozenset({"inf", "-inf", "nan"})
 class Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A text as a document has it: its words in the document's language, and how they are made.
 
-    A sentence of the catalogues has an `id`, which is the sentence in English, and `values` for the
-    names in it. Several texts are `sentences` or `lines` after one another, a `row` with commas, or
-    `clauses` with semicolons; a `clause` is a sentence within another one. Foreign words have
-    nothing but their author's own `translations`, if there are any.
+    A sentence of the message files has its `id` (in documents from before December 2026 that is the
+    sentence in English) and `values` for the names in it. Several texts are `sentences` or `lines`
+    after one another, a `row` with commas, or `clauses` with semicolons; a `clause` is a sentence
+    within another one. Foreign words have nothing but their author's own `translations`, if any.
     """
 
     text: str
@@ -175,8 +177,10 @@ class _Reading:
     def _sentence(
         self, id: str, values: dict[str, str | int | float | Form], depth: int, times: int
     ) -> Text:
-        self._take(len(id) * times)
-        formats = _formats(id) if values else {}
+        id = id_of(id)
+        sentence = template(id)
+        self._take(len(sentence) * times)
+        formats = _formats(sentence) if values else {}
         if formats.keys() != values.keys():
             _refuse("a sentence has other values than it names")
         told: dict[str, Value] = {}

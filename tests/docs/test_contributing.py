@@ -94,8 +94,13 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
 
 def test_a_check_that_is_added_is_tried_and_listed_for_translation(newcomer: Newcomer) -> None:
     newcomer.follow("A check")
-    new = 'msgid "The module has few TIR functions"\nmsgstr ""\n'
-    assert all(new in newcomer.read(f"grader/locale/{each}.po") for each in ("zh", "ko"))
+    assert '"check-few-functions": "The module has few TIR functions",' in newcomer.read(
+        "grader/words/en.json"
+    )
+    assert all(
+        '"check-few-functions": "",' in newcomer.read(f"grader/words/{each}.json")
+        for each in ("zh", "ko")
+    )
 
 
 def test_a_row_of_the_table_migrates_a_file_and_is_on_the_page(newcomer: Newcomer) -> None:
@@ -114,9 +119,9 @@ def test_a_level_of_isolation_is_tried_out(newcomer: Newcomer) -> None:
     newcomer.run(f".venv/bin/python -c '{OPENED}'")
 
 
-def test_a_language_gets_a_catalogue(newcomer: Newcomer) -> None:
+def test_a_language_gets_a_message_file(newcomer: Newcomer) -> None:
     newcomer.follow("A language")
-    assert '\n"Language: de\\n"\n' in newcomer.read("grader/locale/de.po")
+    assert '"points": ""' in newcomer.read("grader/words/de.json")
 
 
 def test_the_tour_comes_by_files_that_are_there() -> None:

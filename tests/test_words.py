@@ -1,8 +1,9 @@
-"""The catalogues have everything that students are told, and everything is said through them."""
+"""The message files have everything that is said, and everything is said through them."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import string
 import subprocess
@@ -10,12 +11,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from babel.messages.catalog import Message
-from babel.messages.pofile import read_po
 
-from grader.language import CATALOGUES, ENGLISH, LANGUAGES
+from grader.language import ENGLISH, LANGUAGES, WORDS, template
 
 ROOT = Path(__file__).parents[1]
 GRADER = ROOT / "grader"
@@ -57,7 +57,7 @@ TELLING = {
 
 def saying(path: Path) -> Iterator[ast.Call]:
     """Return what makes texts in a module, and tells them where it shows things."""
-    shows = path.relative_to(GRADER).parts[0] in ("notebook", "render")
+    shows = path.relative_to(GRADER).parts[0] in ("selfcheck", "render")
     return calls(path, {"say", "tell"} if shows else {"say"})
 
 
@@ -66,13 +66,24 @@ def is_unfinished(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or node.keywords or not isinstance(node.func, ast.Name):
         return False
     text = node.args[0] if node.func.id in ("say", "tell") and node.args else None
-    return isinstance(text, ast.Constant) and bool(placeholders(text.value))
+    return isinstance(text, ast.Constant) and bool(placeholders(template(text.value)))
+
+
+class Message(NamedTuple):
+    """A sentence in English, and in another language."""
+
+    id: str
+    english: str
+    string: str
 
 
 def messages(language: str) -> list[Message]:
-    """Return what a catalogue holds, without its header."""
-    with (CATALOGUES / f"{language}.po").open("rb") as file:
-        return [message for message in read_po(file, locale=language) if message.id]
+    """Return what a message file holds, beside the English one."""
+    english, other = (
+        json.loads((WORDS / f"{each}.json").read_text(encoding="utf-8"))
+        for each in (ENGLISH, language)
+    )
+    return [Message(id, english[id], string) for id, string in other.items()]
 
 
 def placeholders(text: str) -> Counter[tuple[str, str | None, str | None]]:
@@ -112,11 +123,11 @@ def unsaid(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr)
 
 
-class TestCatalogues:
+class TestFiles:
     """What is in them."""
 
     def test_they_hold_what_is_said_now_and_nothing_else(self) -> None:
-        command = [sys.executable, "tools/make_catalogues.py", "--check"]
+        command = [sys.executable, "tools/make_words.py", "--check"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert (0, "") == (done.returncode, done.stdout + done.stderr)
 
@@ -127,9 +138,21 @@ class TestCatalogues:
             for path in GRADER.rglob("*.py")
             for call in saying(path)
             for argument in call.args[:1]
-            if isinstance(argument, ast.Constant)
+            if isinstance(argument, ast.Constant) and argument.value
         }
         assert set() == said - {message.id for message in messages("zh")}
+
+    def test_the_code_says_ids_and_no_sentences(self) -> None:
+        is_id = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*").fullmatch
+        assert [] == [id for id, _, _ in messages("zh") if not is_id(id)]
+
+    def test_a_sentence_has_one_id(self) -> None:
+        """Two would be translated twice."""
+        count = Counter(message.english for message in messages("zh"))
+        assert {} == {text: found for text, found in count.items() if found > 1}
+
+    def test_everything_has_its_english_sentence(self) -> None:
+        assert [] == [message.id for message in messages("zh") if not message.english]
 
     @pytest.mark.parametrize("language", TRANSLATED)
     def test_everything_is_translated(self, language: str) -> None:
@@ -140,18 +163,18 @@ class TestCatalogues:
         self, language: str
     ) -> None:
         wrong = [
-            (message.id, message.string)
+            (message.english, message.string)
             for message in messages(language)
-            if placeholders(message.id) != placeholders(message.string)
+            if placeholders(message.english) != placeholders(message.string)
         ]
         assert [] == wrong
 
     @pytest.mark.parametrize("language", TRANSLATED)
     def test_code_is_not_translated(self, language: str) -> None:
         wrong = [
-            (message.id, message.string)
+            (message.english, message.string)
             for message in messages(language)
-            if code(message.id) != code(message.string)
+            if code(message.english) != code(message.string)
         ]
         assert [] == wrong
 
@@ -160,7 +183,7 @@ class TestCatalogues:
         wrong = [
             (message.id, message.string)
             for message in messages(language)
-            if message.id.count(" ") > 3 and not SCRIPTS[language].search(message.string)
+            if message.english.count(" ") > 3 and not SCRIPTS[language].search(message.string)
         ]
         assert [] == wrong
 
@@ -170,7 +193,8 @@ class TestCatalogues:
         wrong = [
             (message.id, message.string)
             for message in messages(language)
-            if message.string != message.string.strip() and message.id == message.id.strip()
+            if message.string != message.string.strip()
+            and message.english == message.english.strip()
         ]
         assert [] == wrong
 
@@ -186,7 +210,7 @@ class TestCode:
                 text = call.args[0]
                 if not names or None in names or not isinstance(text, ast.Constant):
                     continue
-                if {name for name, _, _ in placeholders(text.value)} != names:
+                if {name for name, _, _ in placeholders(template(text.value))} != names:
                     wrong.append((path.name, text.value))
         assert [] == wrong
 
@@ -209,7 +233,7 @@ class TestCode:
         assert [] == wrong
 
     def test_what_is_said_is_never_put_together_first(self) -> None:
-        """A sentence that is formatted before it is looked up is in no catalogue."""
+        """A sentence that is formatted before it is looked up is in no message file."""
         wrong = [
             (path.name, ast.unparse(call))
             for path in GRADER.rglob("*.py")
@@ -236,7 +260,7 @@ class TestCode:
             ('"It is " + reason', True),
             ('why or "It is wrong."', True),
             ('"Not this." if wrong else ""', True),
-            ('say("It is wrong.")', False),
+            ('say("it-is-wrong")', False),
             ("REASON", False),
             ("found / len(wanted)", False),
             ('""', False),
