@@ -75,7 +75,7 @@ def test_ctrl_c_ends_it_with_one_line_and_leaves_nothing(tmp_path: Path, tempora
     assert [] == [*temporary.iterdir()]
     assert [*STARTING, "2 workers wait at"] == [*told[:2], told[2].partition(" tcp")[0]]
     assert 3 == len(told), told
-    assert what_they_do.startswith("What they do: ")
+    assert what_they_do.startswith("Their dashboard: ")
     assert (WAITING, "grader: interrupted.") == (how, last)
 
 

@@ -212,7 +212,9 @@ class TestSayings:
         for key, texts in MISTAKE_MESSAGES.items():
             with subtests.test(key):
                 for text, told in zip(texts, tell(DENSE, *due(key)), strict=True):
-                    fixed = max((part[0] for part in string.Formatter().parse(text.id)), key=len)
+                    fixed = max(
+                        (part[0] for part in string.Formatter().parse(template(text.id))), key=len
+                    )
                     assert fixed.strip() in told.english
                     assert "{" not in told.english and "None" not in told.english
 
@@ -221,7 +223,7 @@ class TestSayings:
     ) -> None:
         for key, texts in MISTAKE_MESSAGES.items():
             with subtests.test(key):
-                what, advice = (each.id for each in texts)
+                what, advice = (template(each.id) for each in texts)
                 assert not what.endswith(".") and (what[0].islower() or what[0] in "{`")
                 assert advice.endswith(".")
 
