@@ -14,6 +14,7 @@ import grader.diagnosis
 from grader.diagnosis.explain import SCHEDULE_STEP
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
 from grader.diagnosis.words import KINDS, Departure, tell
+from grader.language import template
 from grader.report import MistakeKind
 
 FOLDER = Path(grader.diagnosis.__file__).parent
