@@ -213,7 +213,7 @@ def test_the_check_that_was_named_must_catch_a_declared_mutant(author: Author) -
         'dense, x, weight))"\nexpect = "structure"',
     )
     (said,) = author.verify().problems
-    assert said.english.startswith("Mutant bias_forgotten was to be caught by check `structure`")
+    assert said.english.startswith("Mutant bias_forgotten should be caught by check `structure`")
 
 
 def test_a_mutant_that_cannot_run_shows_nothing(author: Author) -> None:

@@ -191,7 +191,10 @@ class TestDiagnose:
         step = found.steps[found.wrong]
         assert ("softmax", (BATCH, 10)) == (step.callee, step.shape)
         assert f"`{step.variable} = softmax` departs" in found.message.english
-        assert "the softmax goes along axis 0; it should go along axis 1" in found.message.english
+        assert (
+            "the softmax is taken along axis 0; it should be taken along axis 1"
+            in found.message.english
+        )
         assert "Take the softmax along axis 1" in found.advice.english
         assert "Softmax" == found.link.english
 

@@ -227,7 +227,7 @@ def test_every_step_has_its_line() -> None:
         "Part b: 20 of 50.",
         "Part a +2.5 is 32.5: adjustment 1 by eve, 2026-12-09 00:00:00+00:00: so",
         "Handed in 1 d 2 h late: 20 % are lost, 10.5 points.",
-        "The grade: 42 of 100.",
+        "Grade: 42 of 100.",
     ] == english(found)
 
 

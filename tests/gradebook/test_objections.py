@@ -142,7 +142,7 @@ def test_it_is_explained_with_its_answer(book: Gradebook, ada: Student) -> None:
         f"Objection {number}, part schedule, 2026",
         "Answered by eve, 2026",
         f"Objection {number + 1}, 2026",
-        "It has not been answered yet.",
+        "Not answered yet.",
     ] == [each.partition("-")[0] for each in lines]
     assert lines[1].endswith(", +2.5 points: because")
 

@@ -102,7 +102,10 @@ class TestNames:
     def test_a_name_that_is_given_twice_must_be_called_twice(self):
         twice = Amount(names=("relax.matmul", "relax.matmul"))
         outcome = judge(OPERATORS, operator=twice)
-        assert ("failed", True) == (outcome.verdict, ": 1. It takes 2." in outcome.reason.english)
+        assert ("failed", True) == (
+            outcome.verdict,
+            ": 1. There should be 2." in outcome.reason.english,
+        )
 
     def test_a_function_of_another_kind_with_that_name_does_not_count(self):
         facts = chain(("tir", "relax.matmul"))
