@@ -150,7 +150,7 @@ class TestBatch:
         for output in ("class", "class/../class"):
             code, _, messages = grade(tmp_path, "batch", "class", "--output", output)
             assert 2 == code
-            assert "beside submissions" in messages
+            assert "mixed with submissions" in messages
         assert forged == (tmp_path / "class/ada/hw.json").read_bytes()
 
     def test_odd_names_end_nothing(self, tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ def solution_lines() -> set[str]:
                 target = plain if region.kind == "plain" and source.is_for_students else solved
                 target |= code("\n".join(region.lines))
     package = "".join(path.read_text() for path in (ROOT / "grader").rglob("*.py"))
-    package += (ROOT / "grader/dialects/table.toml").read_text()
+    for name in ("dialects/table.toml", "words/en.json"):
+        package += (ROOT / "grader" / name).read_text()
     return {line for line in solved - plain if line not in package}
 
 
