@@ -45,7 +45,7 @@ class TestView:
 
     def test_what_was_not_measured_says_why_and_has_no_row(self) -> None:
         view = steps_view(StepSpeeds((), reason=say("trace-could-not-replayed")))
-        assert "not known: its trace could not be replayed." in view.sentence
+        assert "is unknown: its trace could not be replayed." in view.sentence
         assert view.rows == ()
 
 

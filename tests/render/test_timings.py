@@ -109,7 +109,7 @@ class TestMeasured:
         assert (
             "Measured with 2 threads on processors 2, 3 for the target llvm -mcpu=skylake-avx512, "
             "in 28 rounds of short blocks, of which the quickest count. The unscheduled function "
-            "beside itself was 0.04 % off. The limit is 15 GFLOP/s and 22 GB/s, measured at the "
+            "and its copy differed by 0.04 %. The limit is 15 GFLOP/s and 22 GB/s, measured at the "
             "same time; here it is multiplying and adding." in text
         )
 

@@ -341,7 +341,7 @@ def test_a_user_gets_a_sandbox_with_a_user_namespace() -> None:
         timeout=60,
     )
     assert done.stdout.startswith(f"0 {USER} True new True True"), done.stdout
-    assert "a user namespace of its own" in done.stdout
+    assert "a separate user namespace" in done.stdout
 
 
 CHANGED_ROOT = 'mount --rbind / "$0" && exec chroot "$0" "$@"'

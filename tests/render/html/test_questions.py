@@ -40,7 +40,7 @@ def test_it_stands_with_its_answer_in_its_part() -> None:
 def test_about_no_part_it_stands_above_them() -> None:
     for part in ("", "withheld-part"):
         text = page(asked(part))
-        assert f"Questions about the grade Your question, {TIME} Why? It has not been" in text
+        assert f"Questions about the grade Your question, {TIME} Why? Not answered yet" in text
         assert "withheld-part" not in text
 
 
