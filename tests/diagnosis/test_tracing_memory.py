@@ -118,4 +118,4 @@ def test_other_causes_of_nan_are_not_told_so(cause: str, oracle: ModelOracle) ->
     assert "T.init" not in found.message.english
     if cause != "huge numbers":
         assert "of its values are NaN or infinite" in found.message.english
-        assert "of a division by zero" in found.advice.english
+        assert "from a division by zero" in found.advice.english
