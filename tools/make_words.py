@@ -4,7 +4,7 @@
     python tools/make_words.py --check    write nothing; exit 1 and name what is stale
 
 Sentences are written in en.json by hand, beside the id that the code says. Titles of checks are the
-first sentences of their docstrings. What has no translation has "" there, and is said in English.
+first sentences of their docstrings. Untranslated sentences are "" there, and appear in English.
 """
 
 from __future__ import annotations

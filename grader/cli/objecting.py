@@ -219,7 +219,7 @@ def _objection_of(
 
 
 class AnswerOptions(msgspec.Struct, frozen=True):
-    """What is answered, by whom, and what that moves."""
+    """An answer: its text, its author, and the points that it moves."""
 
     number: int
     text: str

@@ -50,7 +50,7 @@ class Account(Value, frozen=True):
 
     @property
     def adjustments(self) -> tuple[Adjustment, ...]:
-        """What was adjusted, in all attempts."""
+        """The adjustments of all attempts."""
         return tuple(entry for each in self.attempts for entry in each.adjustments)
 
     @property

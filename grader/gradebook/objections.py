@@ -26,7 +26,7 @@ LONGEST: Final = 4_000
 
 
 class Reply(Value, frozen=True):
-    """What was answered; `adjustment` is the number of the one that it came with, if any."""
+    """An answer; `adjustment` is the number of the adjustment that came with it, if any."""
 
     id: int
     text: str

@@ -42,7 +42,7 @@ class TestPlan:
         assert Plan(0, 1) == choose_plan(Bench(0.1), BLOCK)
 
     def test_one_call_that_was_disturbed_makes_no_blocks_cold(self) -> None:
-        """Who was kept waiting for 20 ms in that very call had blocks of one cold call each."""
+        """A delay of 20 ms in that one call gave blocks of one cold call each."""
         bench = Bench(3e-5)
         run = bench.run
 
