@@ -8,7 +8,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -136,6 +136,23 @@ def left_out_by_make(items: Iterable[pytest.Item]) -> list[str]:
     return sorted(
         each.nodeid for each in alone if places.isdisjoint({each.path, *each.path.parents})
     )
+
+
+class Looks(Protocol):
+    """A browser: tests/browser.py is imported where there is one alone."""
+
+    def look(self, test: Callable[[], object]) -> None:
+        """Run a test that opens pages."""
+        ...
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Give a test that opens pages to its browser, which knows what to do where it is stuck."""
+    if browser := cast("Looks | None", pyfuncitem.funcargs.get("browser")):
+        test = pyfuncitem.obj
+        pyfuncitem.obj = lambda **values: browser.look(lambda: test(**values))
+    return (yield)
 
 
 @pytest.fixture(autouse=True)
