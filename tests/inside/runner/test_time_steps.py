@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -15,10 +15,11 @@ import tvm
 from tvm import te, topi
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.time_steps import build_steps_ahead, time_steps
+from grader.inside.runner.time_steps import Bench, build_steps_ahead, round_seconds, time_steps
 from grader.ir.trace import read_trace
 from grader.measurement.steps import choose_prefixes
 from grader.messages import StepTimes, TimeSteps, pack_array, unpack_array, view_array
+from grader.timing.slices import Plan
 from grader.timing.stack import PLACES
 from tests.inside.runner import modules
 from tests.inside.runner.timed import draw
@@ -156,6 +157,20 @@ class TestCost:
         build_steps_ahead(task)
         monkeypatch.setattr("grader.inside.runner.time_steps._build", None)
         assert "timed" in time_steps(task).fates
+
+    def test_a_round_that_was_interrupted_is_not_what_functions_take(self) -> None:
+        """A neighbour takes the processor in the first round of all, and in one of another."""
+        rounds = iter([[1e-4, 2.0, 1e-4], [2e-4, 1e-4, 3.0], [1e-4, 1e-4, 1e-4]])
+
+        class Interrupted:
+            count = 3
+
+            def run(self, function: int, block: int, warm: int, calls: int) -> None: ...
+
+            def seconds(self, blocks: int) -> Any:
+                return np.array(next(rounds))
+
+        assert 6e-4 == pytest.approx(round_seconds(cast("Bench", Interrupted()), Plan(1, 1)))
 
 
 class TestStrangers:
