@@ -14,6 +14,7 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from jupytext.cli import jupytext as jupytext_command
 from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
+from nbformat.sign import MemorySignatureStore, NotebookNotary
 
 from grader.authoring.master import (
     MarkError,
@@ -155,7 +156,9 @@ class TestPaired:
 
     def test_what_is_saved_in_jupyterlab_is_in_the_text(self, text, tmp_path):
         manager = build_sync_jupytext_contents_manager_class(LargeFileManager)(
-            root_dir=str(text.parent)
+            root_dir=str(text.parent),
+            # its own is a database of this user's, which nobody closes
+            notary=NotebookNotary(store_factory=MemorySignatureStore, secret=b"secret"),
         )
         model = manager.get("task.ipynb", type="notebook")
         model["content"].cells[0].source += "\n\nSaid in JupyterLab."
