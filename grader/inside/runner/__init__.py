@@ -13,7 +13,6 @@ Python externs are loaded and called in another sandbox, by an evaluator, which 
     replay      ReplayTrace: apply the trace of a schedule to the module it started from
     target      CompareTarget: compare a schedule's module with the exercise's target
     trace       TraceModule: run a module step by step
-    guards      what keeps a module inside its buffers while it runs
     kernels     one compiled function, callable many times in a row without Python
     arena       the arrays that timed functions work on
 """
