@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.checks import kinds as checks
-from grader.checks.registry import heading, registered_kinds, title_id
+from grader.evidence.registry import heading, registered_kinds, title_id
 from grader.language import ENGLISH, LANGUAGES, WORDS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable, PartTable
-from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.evidence.registry import Outcome, find_check, not_graded
 from grader.grading.half_made import with_stop
 from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
 from grader.checks.kinds.schedule import SpaceOptions, StepOptions
-from grader.checks.registry import Need, find_check
 from grader.course import CourseAssignment
 from grader.evidence.candidates import runner_kind
+from grader.evidence.registry import Need, find_check
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import Subject
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads

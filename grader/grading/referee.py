@@ -19,7 +19,6 @@ import numpy as np
 
 from grader.assignment import PartTable
 from grader.checks.kinds.measured import EquivalenceOptions
-from grader.checks.registry import find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
 from grader.diagnosis.explain import explain_case
@@ -38,6 +37,7 @@ from grader.evidence.candidates import (
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
 from grader.evidence.problems import wrong_samples
+from grader.evidence.registry import find_check
 from grader.evidence.replay import NO_SCHEDULE, gather_replay, gather_target
 from grader.evidence.runners import RunnerPool
 from grader.evidence.search import Searched, gather_search
