@@ -23,6 +23,12 @@ LANGUAGES: Final = (ENGLISH, "zh", "ko")
 WORDS = Path(__file__).parent / "words"
 """The sentences of each language by their ids: en.json, zh.json, ko.json."""
 
+
+def word_folders() -> tuple[Path, ...]:
+    """Return the folders with such files: `WORDS`, and those of kinds of evidence."""
+    return WORDS, *sorted(WORDS.parent.glob("evidence/*/words"))
+
+
 _UNSPACED = frozenset({"zh"})
 """Languages whose sentences follow one another without a space."""
 
@@ -368,7 +374,9 @@ def id_of(sentence: str) -> str:
 def _words(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
         return {}
-    found: Mapping[str, str] = json.loads((WORDS / f"{language}.json").read_text(encoding="utf-8"))
+    found: dict[str, str] = {}
+    for folder in word_folders():
+        found |= json.loads((folder / f"{language}.json").read_text(encoding="utf-8"))
     return found
 
 
