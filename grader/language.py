@@ -24,9 +24,10 @@ WORDS = Path(__file__).parent / "words"
 """The sentences of each language by their ids: en.json, zh.json, ko.json."""
 
 
-def word_folders() -> tuple[Path, ...]:
-    """Return the folders with such files: `WORDS`, and those of kinds of evidence."""
-    return WORDS, *sorted(WORDS.parent.glob("evidence/*/words"))
+def word_files(language: str) -> tuple[Path, ...]:
+    """Return the files with a language's sentences; a kind of evidence has one of its own."""
+    name = f"{language}.json"
+    return WORDS / name, *sorted(WORDS.parent.glob(f"evidence/*/words/{name}"))
 
 
 _UNSPACED = frozenset({"zh"})
@@ -375,8 +376,8 @@ def _words(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
         return {}
     found: dict[str, str] = {}
-    for folder in word_folders():
-        found |= json.loads((folder / f"{language}.json").read_text(encoding="utf-8"))
+    for path in word_files(language):
+        found |= json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
