@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -151,20 +150,18 @@ def _module(kind: str, name: str) -> Any:
     return importlib.import_module(f"grader.evidence.{kind}.{name}")
 
 
-def ask(
-    runners: RunnerPool, kind: str, task: Message, answer: type[Answer], seconds: float = math.inf
-) -> Answer | Problem:
+def ask(runners: RunnerPool, kind: str, task: Message, answer: type[Answer]) -> Answer | Problem:
     """Have a kind's task done in a box; a failure is a problem. Raises SandboxError."""
-    found = request(runners, kind, task, answer, seconds)
+    found = request(runners, kind, task, answer)
     return explain_failure(found) if isinstance(found, TaskFailure) else found
 
 
 def request(
-    runners: RunnerPool, kind: str, task: Message, answer: type[Answer], seconds: float = math.inf
+    runners: RunnerPool, kind: str, task: Message, answer: type[Answer]
 ) -> Answer | TaskFailure | Problem:
     """Have a kind's task done in a box, for whoever has sentences of its own for failures."""
     try:
-        found = runners.request("pure", Examine.of(kind, task), seconds)
+        found = runners.request("pure", Examine.of(kind, task))
         if isinstance(found, TaskFailure):
             return found
         if not isinstance(found, Examined) or found.kind != kind:

@@ -44,7 +44,7 @@ class Answering:
         self.answer = answer
         self.asked: list[tuple[str, Examine]] = []
 
-    def request(self, kind: str, task: Examine, _seconds: float) -> object:
+    def request(self, kind: str, task: Examine) -> object:
         self.asked.append((kind, task))
         if isinstance(self.answer, Exception):
             raise self.answer
