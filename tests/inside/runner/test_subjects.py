@@ -14,11 +14,11 @@ from tvm import te, topi
 
 from grader.inside.common.failure import TaskError
 from grader.inside.common.machine import find_target
+from grader.inside.common.workload import load_workload
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import kernels, subjects
 from grader.inside.runner.arena import ArenaSlots
 from grader.inside.runner.subjects import Subjects, TimedOutputs
-from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION
 from tests.inside.runner import modules
