@@ -14,8 +14,9 @@ import numpy.typing as npt
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.guards import Guards
 from grader.inside.common.modules import load_module, take_function
+from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena, ArenaSlots
-from grader.inside.runner.kernels import CourseFunctions, Kernel, Made, as_timed, compile_ahead
+from grader.inside.runner.kernels import CourseFunctions, Kernel, Made, compile_ahead
 from grader.inside.runner.signature import (
     OUTPUT,
     Form,
