@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison
 from grader.evidence.named_cases import NamedCase
 from grader.ir.facts import FunctionFacts, ModuleFacts, bind_symbols
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, say
 from grader.messages import Capture, HotLoops
 from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
 
@@ -112,6 +112,15 @@ class Replay:
     larger_reason: Text = NOTHING
     scripts: Scripts | None = None
 
+    @property
+    def provenance(self) -> Text:
+        """Whether the schedule is proven, or why it was graded on its result."""
+        if not self.proven:
+            return say("schedule-graded-only-on-result", reason=self.reason)
+        if self.steps == 1:
+            return say("schedule-proven-one-step-applied-unscheduled-module")
+        return say("schedule-proven-steps-applied-unscheduled-module-give", steps=self.steps)
+
 
 @dataclass(frozen=True)
 class TargetMatch:
@@ -169,7 +178,8 @@ class Evidence:
     among them, where both can be told. `schedule` says which step of a schedule made them differ,
     `stopped` where the schedule stops because a step raised.
     `layers` are those of PyTorch, where outputs differ and the part shares out its points among
-    them.
+    them. `found` is what the kinds of evidence with folders of their own have gathered, by kind;
+    `EvidenceKind.of` reads it.
     """
 
     outputs: Outputs | Problem | None = None
@@ -183,6 +193,7 @@ class Evidence:
     stopped: Stop | None = None
     sample: Sample | None = None
     layers: tuple[JudgedLayer, ...] = ()
+    found: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
