@@ -252,7 +252,7 @@ class TestFeedback:
             files[f"{place}/timestamp.txt"],
             files[f"{place}/submission_secret.txt"],
         )
-        assert files[f"{place}/hw.html"].startswith("<!DOCTYPE html>")
+        assert files[f"{place}/hw.html"].startswith("<!doctype html>")
 
     def test_so_it_has_from_the_folder_of_a_course(self, tmp_path: Path) -> None:
         notes = {"timestamp.txt": AT, "submission_secret.txt": SECRET}
