@@ -1,4 +1,4 @@
-"""nbgrader's own commands: a notebook goes to a student, comes back, and its page goes to the student.
+"""nbgrader itself: a notebook goes to a student and comes back, and its page goes to the student.
 
 nbgrader needs JupyterLab, so it is in an environment of its own, which GRADER_NBGRADER names:
 
