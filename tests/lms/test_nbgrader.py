@@ -187,7 +187,7 @@ class TestHostile:
     def test_files_that_are_too_large_together_are_left_out(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(nbgrader, "_SIZE", 2000)
+        monkeypatch.setattr(nbgrader, "_SIZE", 1900)
         folder = exchange(tmp_path, attempt())
         (own,) = (folder / "inbound").iterdir()
         make_folder(own, {"a": "x" * 900, "z": "x" * 900})
