@@ -1,1 +1,1 @@
-"""Recipes for grading on push: data files, and what fills them in for a course (docs/ci.md)."""
+"""Recipes for grading on push and for notebooks in a browser: data files, and what fills them in."""

@@ -277,7 +277,7 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     """Return the archive. Raises GraderError for choices that cannot be."""
     root = choices.directory if choices.course is None else choices.directory / choices.course
     chosen = _choose(load_course(root), choices.assignment, "Gradescope")
-    _wheel_of(choices.install, "Gradescope")
+    refuse_checkout(choices.install, "Gradescope")
     slug = chosen.assignment.slug
     seconds = {"SECONDS": str(choices.minutes * 60 - _SPARE_SECONDS)}
     grading = fill("run_autograder", {"ASSIGNMENT": slug}, shlex.quote, seconds)
@@ -292,7 +292,7 @@ def gradescope_files(choices: Choices) -> dict[Path, bytes]:
     return {ARCHIVE: _pack(scripts, files)}
 
 
-def _wheel_of(install: Installed, service: str) -> None:
+def refuse_checkout(install: Installed, service: str) -> None:
     """Raise UsageError for what a service cannot install: it has no checkout of this project."""
     if isinstance(install, Checkout):
         raise UsageError(
@@ -362,7 +362,7 @@ def classroom50_files(choices: Choices) -> dict[Path, bytes]:
             say("make-release-and-name-folder-grader-release"),
         )
     chosen = _choose(load_course(root), choices.assignment, "Classroom 50")
-    _wheel_of(choices.install, "Classroom 50")
+    refuse_checkout(choices.install, "Classroom 50")
     plain = {"SECONDS": str(choices.minutes * 60), "DIGEST": json.dumps(_digest(choices.install))}
     words = {"ASSIGNMENT": chosen.assignment.slug}
     script = fill("classroom50_autograder", words, json.dumps, plain)

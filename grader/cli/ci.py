@@ -19,6 +19,7 @@ from grader.cli.telling import tell
 from grader.language import Text, foreign, say
 
 if TYPE_CHECKING:
+    from grader.ci.browser import BrowserChoices
     from grader.ci.recipes import BoardChoices, Choices
 
 FOUND = 1
@@ -26,7 +27,7 @@ FOUND = 1
 ci = typer.Typer(
     cls=CommandGroup,
     context_settings=SETTINGS,
-    help="Grade on push: GitHub, GitLab, Gradescope or Classroom 50.",
+    help="Grade on push: GitHub, GitLab, Gradescope or Classroom 50; open notebooks in a browser.",
     no_args_is_help=True,
 )
 init = typer.Typer(
@@ -218,6 +219,63 @@ def leaderboard(
     )
 
 
+ReleaseOption = Annotated[
+    Path, typer.Option(metavar="DIR", help="Release of the course (default: this folder).")
+]
+OpenedOption = Annotated[
+    str | None, typer.Option(metavar="SLUG", help="Assignment whose template opens first.")
+]
+RepositoryOption = Annotated[
+    str,
+    typer.Option(metavar="OWNER/NAME", help="The release's repository on GitHub, for a button."),
+]
+
+
+@init.command(
+    cls=CommandWithExamples,
+    epilog="grader ci init codespaces --directory public --repository ada/course",
+)
+def codespaces(
+    directory: ReleaseOption = Path(),
+    assignment: OpenedOption = None,
+    repository: RepositoryOption = "OWNER/REPOSITORY",
+    install: InstallOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Write a dev container with the self-check into a release, and a button that opens it."""
+    from grader.ci.browser import BrowserChoices, button, codespaces_files
+    from grader.ci.wheel import find_installed
+
+    installed = find_installed(install, directory)
+    choices = BrowserChoices(directory, installed, assignment, repository, force)
+    shown = button(choices, "codespaces")
+    _write(codespaces_files, choices)
+    _show_button(choices, shown)
+
+
+@init.command(
+    cls=CommandWithExamples,
+    epilog="grader ci init binder --directory public --repository ada/course --assignment e2e-mlp",
+)
+def binder(
+    directory: ReleaseOption = Path(),
+    assignment: OpenedOption = None,
+    repository: RepositoryOption = "OWNER/REPOSITORY",
+    install: InstallOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Write an environment for Binder into a release, and a button that opens it."""
+    from grader.ci.browser import BrowserChoices, binder_files, button
+    from grader.ci.wheel import find_installed
+
+    installed = find_installed(install, directory)
+    choices = BrowserChoices(directory, installed, assignment, repository, force)
+    shown = button(choices, "binder")
+    _write(binder_files, choices)
+    _show_button(choices, shown)
+    tell(Console(emoji=False), say("binder-reads-public-repositories-only"))
+
+
 @ci.command(cls=CommandWithExamples, epilog="grader ci fetch --output complete")
 def fetch(
     output: Annotated[
@@ -265,7 +323,7 @@ def solutions(
         raise typer.Exit(FOUND)
 
 
-Made = TypeVar("Made", "Choices", "BoardChoices")
+Made = TypeVar("Made", "Choices", "BoardChoices", "BrowserChoices")
 
 
 def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
@@ -274,6 +332,15 @@ def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
     files = {choices.directory / path: content for path, content in make(choices).items()}
     write_new(files, force=choices.force)
     tell(Console(emoji=False), *map(str, files))
+
+
+def _show_button(choices: BrowserChoices, shown: str) -> None:
+    from grader.ci.browser import PLACEHOLDER
+
+    console = Console(emoji=False)
+    tell(console, say("next-commit-and-put-button-into-readme"), shown)
+    if choices.repository == PLACEHOLDER:
+        tell(console, say("replace-by-your-repository", placeholder=PLACEHOLDER))
 
 
 def _say_what_is_next(choices: Choices, where: Text) -> None:

@@ -251,7 +251,7 @@ def feedback(
     ] = None,
     packed: Annotated[
         str | None,
-        typer.Option("--zip", metavar="NAME", help=f"Pack an archive for {' or '.join(PACKED)}."),
+        typer.Option("--zip", metavar="NAME", help=f"Pack an archive for: {', '.join(PACKED)}."),
     ] = None,
     course: CourseOption = None,
 ) -> None:

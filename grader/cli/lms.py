@@ -71,6 +71,8 @@ _REASONS: dict[Reason, Text] = {
     "missing": say("files-not-in-archive"),
     "unclear": say("name-fits-two-students"),
     "unsubmitted": say("nothing-for-this-assignment"),
+    "owner": say("belongs-to-another-user-account"),
+    "closed": say("may-not-be-read"),
     "unread": say("reading-archive-took-too-long-from-here"),
 }
 
@@ -350,7 +352,8 @@ def run_feedback(
         if options.packed is None:
             _write_pages(works, options.output, clock())
         else:
-            content, left_out = pack_pages(works.each, _one_of(options.packed, PACKED), clock())
+            form = _one_of(options.packed, PACKED)
+            content, left_out = pack_pages(works.each, form, clock(), options.collected)
             write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
     one, many = (

@@ -38,6 +38,7 @@ from grader.reading.reader import SubmissionReader
 Reason = (
     LeaveReason
     | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted", "foreign"]
+    | Literal["owner", "closed"]
 )
 """Why something is left out."""
 

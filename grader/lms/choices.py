@@ -13,7 +13,7 @@ Form = Literal["csv", "json", "canvas", "moodle", "brightspace", "gradescope", "
 """How grades are written."""
 FORMS: tuple[Form, ...] = get_args(Form)
 
-Packed = Literal["moodle", "canvas"]
+Packed = Literal["moodle", "canvas", "nbgrader"]
 """For whom students' pages are packed."""
 PACKED: tuple[Packed, ...] = get_args(Packed)
 

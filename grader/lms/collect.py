@@ -39,6 +39,7 @@ from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_c
 from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.layouts import read_layout
+from grader.lms.nbgrader import find_inbound, take_inbound
 from grader.lms.placing import ClassRoom, StudentRoom, files_in, place_files
 from grader.lms.roster import Acquainted, Roster, RosterPerson, with_logins
 from grader.lms.times import moment_of, settled
@@ -154,14 +155,12 @@ def collect_class(
         try:
             for source in wanted.sources:
                 progress.stage(say("unpacking", name=source.name))
-                with _opened(source, unpacker, wanted, progress) as (folder, taken):
-                    found = read_layout(folder, wanted.layout, wanted.assignment, work.knows_folder)
-                    work.note(found, taken.left_out)
+                with _read(source, unpacker, wanted, progress, work.knows_folder) as taken:
+                    work.note(taken.found, taken.left_out)
                     if taken.encoding:
                         work.encodings[source.name] = taken.encoding
                     progress.stage(say("collecting", name=source.name))
-                    size = source.stat().st_size if source.is_file() else None
-                    work.take_all(found, source.name, size)
+                    work.take_all(taken.found, source.name, taken.size)
                     work.save()
         except OSError as error:
             raise unwritable(wanted.output, error, say("what-collected")) from None
@@ -191,10 +190,7 @@ def collect_fetched(
             with _own_folder(wanted.output) as folder:
                 found = download(folder, known)
                 work.note(found, ())
-                size = sum(
-                    path.stat().st_size for each in found.handed_in for path, _ in each.files
-                )
-                work.take_all(found, source, size)
+                work.take_all(found, source, _size_of(found))
                 work.save()
         except OSError as error:
             raise unwritable(wanted.output, error, say("what-collected")) from None
@@ -288,6 +284,41 @@ def collected_times(folder: Path) -> dict[Path, datetime | Literal["late"]]:
         elif attempt.late:
             times[here / attempt.folder] = "late"
     return times
+
+
+class _Taken(NamedTuple):
+    """What was read of a source. `size` is None where nothing may be moved from there."""
+
+    found: FolderContents
+    size: int | None
+    left_out: tuple[LeftOut, ...] = ()
+    encoding: str = ""
+
+
+@contextmanager
+def _read(
+    source: Path,
+    reader: Callable[[], SubmissionReader],
+    wanted: CollectRequest,
+    progress: Progress,
+    is_student: Callable[[str], bool],
+) -> Iterator[_Taken]:
+    """Yield what a source holds: of an exchange of nbgrader a copy, of an archive its contents."""
+    may_be = source.is_dir() and wanted.layout in (None, "nbgrader")
+    inbound = find_inbound(source) if may_be else None
+    if inbound is not None:
+        with _own_folder(wanted.output) as place:
+            found = take_inbound(inbound, place, wanted.assignment)
+            yield _Taken(found, _size_of(found))
+        return
+    with _opened(source, reader, wanted, progress) as (folder, opened):
+        found = read_layout(folder, wanted.layout, wanted.assignment, is_student)
+        size = source.stat().st_size if source.is_file() else None
+        yield _Taken(found, size, opened.left_out, opened.encoding)
+
+
+def _size_of(found: FolderContents) -> int:
+    return sum(path.stat().st_size for each in found.handed_in for path, _ in each.files)
 
 
 @contextmanager

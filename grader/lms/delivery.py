@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
 from grader.lms.archives import LeftOut
 from grader.lms.choices import Key, Layout
+from grader.lms.times import ToldTime
 
 
 class Delivery(msgspec.Struct, frozen=True):
@@ -50,3 +52,17 @@ class FolderContents(msgspec.Struct, frozen=True):
     strangers: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     certain: bool = False
+
+
+class When(TypedDict):
+    """The fields of a Delivery that say when."""
+
+    at: str
+    said: str
+    zone: str
+
+
+def told_when(words: str, read: Callable[[str], ToldTime]) -> When:
+    """Return when something was handed in, by words that are one, or none."""
+    found = read(words)
+    return {"at": found.iso, "said": words, "zone": found.zone}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -25,6 +25,7 @@ from grader.language import say
 from grader.lms.choices import Packed
 from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
 from grader.lms.export import ExportedGrade
+from grader.lms.nbgrader import feedback_files, note_of
 from grader.render.asking import AskAddress
 from grader.render.audience import shown
 from grader.render.final_grade import FinalGrade
@@ -252,36 +253,60 @@ def _shown_page(work: GradedWork, now: datetime) -> tuple[Report, FinalGrade | N
 
 
 def pack_pages(
-    works: Iterable[GradedWork], form: Packed, now: datetime
+    works: Iterable[GradedWork], form: Packed, now: datetime, collected: Path | None = None
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return an archive of students' pages under the names by which a system knows whose they are.
 
     Moodle: `Ada Lovelace_1234_assignfeedback_file_/report.html`, taken by "Upload multiple feedback
     files in a zip". Canvas: the name of the submission, `lovelaceada_1234_5678_hw.html`, taken by
-    "Upload submissions". Who was collected from elsewhere is not in it, and is named.
+    "Upload submissions". nbgrader: `feedback/ada/hw/hw.html` with the notes that
+    `nbgrader release_feedback` needs, unpacked in the course's folder; the attempt is found by its
+    file in the folder that was `collected` into. Who was collected from elsewhere is not in it, and
+    is named.
     """
     buffer, left_out = io.BytesIO(), []
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for work in works:
-            name = _packed_name(work, form)
-            if name is None:
-                left_out.append(work.folder)
-            else:
+            files = _packed_files(work, form, student_page(work, now), collected)
+            left_out += [] if files else [work.folder]
+            for name, content in files.items():
                 entry = zipfile.ZipInfo(name, _DATE)
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, student_page(work, now))
+                archive.writestr(entry, content)
     return buffer.getvalue(), tuple(left_out)
 
 
-def _packed_name(work: GradedWork, form: Packed) -> str | None:
-    if work.student is None or form not in work.student.keys:
-        return None
+def _packed_files(
+    work: GradedWork, form: Packed, page: bytes, collected: Path | None
+) -> Mapping[str, bytes]:
+    """Return a page by the name that a system knows; nothing where it knows none."""
+    if work.student is None:
+        return {}
+    if form == "nbgrader":
+        return _files_of_nbgrader(work, work.student, page, collected)
+    if form not in work.student.keys:
+        return {}
     if form == "canvas":
         given = work.student.attempts[-1].given
-        return f"{given.rpartition('.')[0] or given}.html" if given else None
+        return {f"{given.rpartition('.')[0] or given}.html": page} if given else {}
     # Moodle takes what stands between the first underscores for its number.
     name = (work.student.name or work.whose).replace("_", " ").replace("/", " ")
-    return f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}"
+    return {f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}": page}
+
+
+def _files_of_nbgrader(
+    work: GradedWork, student: CollectedStudent, page: bytes, collected: Path | None
+) -> Mapping[str, bytes]:
+    """Return a page and notes of the attempt that it is of, which the notebook tells."""
+    if collected is None:
+        return {}
+    submission = work.read().submission
+    number = attempt_number(collected, student, submission.sha256)
+    note = None if number is None else note_of(student.attempts[number - 1].given)
+    if note is None:
+        return {}
+    notebook = PurePosixPath(submission.name).stem
+    return feedback_files(student.keys["folder"], note, notebook, page)
 
 
 def page_names(works: Iterable[GradedWork]) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import cast
 
 import msgspec
 import yaml
@@ -33,12 +33,13 @@ from grader.batch.collect import FOREIGN_ARCHIVES
 from grader.batch.collect import SUFFIXES as NOTEBOOKS
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.language import in_a_row, say
+from grader.language import say
 from grader.lms.archives import SUFFIXES as ARCHIVES
 from grader.lms.archives import LeftOut, is_archive, is_left_behind
 from grader.lms.choices import LAYOUTS, Key, Layout
-from grader.lms.delivery import Delivery, FolderContents
-from grader.lms.times import ToldTime, read_timestamp, read_words
+from grader.lms.delivery import Delivery, FolderContents, told_when
+from grader.lms.nbgrader import NOTES, choose_assignment, read_note
+from grader.lms.times import read_timestamp, read_words
 from grader.lms.yaml_texts import EVERY, TEXT, TooManyTextsError, Wanted, read_texts
 
 _METADATA = "submission_metadata.yml"
@@ -320,20 +321,8 @@ def _of_submitter(
 ) -> Delivery:
     given = {"sid": submitter.sid, "email": submitter.email, "gradescope": submission}
     keys = {key: str(value) for key, value in given.items() if value not in (None, "")}
-    at = _told(created_at or "", read_timestamp)
+    at = told_when(created_at or "", read_timestamp)
     return Delivery(submitter.name or "", cast("Mapping[Key, str]", keys), files, **at)
-
-
-class _When(TypedDict):
-    at: str
-    said: str
-    zone: str
-
-
-def _told(words: str, read: Callable[[str], ToldTime]) -> _When:
-    """Return when something was handed in, by words that are one, or none."""
-    found = read(words)
-    return {"at": found.iso, "said": words, "zone": found.zone}
 
 
 # --- Brightspace ----------------------------------------------------------------------------------
@@ -377,7 +366,7 @@ def _brightspace(folder: Path, _: str | None) -> FolderContents:
         names.setdefault(match["user"], match["name"])
         found.setdefault((match["user"], match["at"]), []).extend(files)
     handed_in = tuple(
-        Delivery(names[user], {"brightspace": user}, tuple(files), **_told(words, read_words))
+        Delivery(names[user], {"brightspace": user}, tuple(files), **told_when(words, read_words))
         for (user, words), files in found.items()
     )
     return FolderContents("brightspace", handed_in, tuple(strangers), tuple(unclear))
@@ -433,14 +422,9 @@ def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
     if not is_course and 2 * stamped <= len(students):
         return None
     known = sorted({inner.name for inners in works.values() for inner in inners})
-    wanted = _assignment_of(known, assignment)
+    wanted = choose_assignment(known, assignment)
     handed_in = tuple(
-        Delivery(
-            "",
-            {"folder": student.name},
-            _without_timestamp(inner),
-            **_told(_read_timestamp(inner), read_timestamp),
-        )
+        _submitted(student.name, inner)
         for student, inners in works.items()
         for inner in inners
         if inner.name == wanted
@@ -458,33 +442,15 @@ def _works_of(student: Path) -> list[Path]:
     return inside if all(each.is_dir() for each in inside) else []
 
 
-def _assignment_of(known: list[str], assignment: str | None) -> str:
-    """Return whose folders are taken. Raises UsageError where that is not certain."""
-    if assignment is None and len(known) > 1:
-        raise UsageError(
-            say("nbgraders-folder-holds-several-assignments"),
-            say("name-one-with-assignment", names=in_a_row(known)),
-        )
-    wanted = assignment if assignment is not None else "".join(known)
-    if wanted not in known and known:
-        raise UsageError(
-            say("nbgraders-folder-holds-no-assignment", name=wanted),
-            say("name-one-with-assignment", names=in_a_row(known)),
-        )
-    return wanted
-
-
-def _without_timestamp(folder: Path) -> tuple[tuple[Path, str], ...]:
-    return tuple(each for each in _all_files(folder) if each[1] != _TIMESTAMP)
-
-
-def _read_timestamp(folder: Path) -> str:
-    """Return what nbgrader has written of when something was handed in."""
-    path = folder / _TIMESTAMP
-    if not path.is_file() or path.is_symlink():
-        return ""
-    with path.open("rb") as file:
-        return " ".join(file.read(100).decode(errors="replace").split())
+def _submitted(student: str, folder: Path) -> Delivery:
+    note = read_note(folder, folder.name)
+    return Delivery(
+        "",
+        {"folder": student},
+        tuple(each for each in _all_files(folder) if each[1] not in NOTES),
+        **told_when(note.timestamp, read_timestamp),
+        given=note.given,
+    )
 
 
 # --- folders --------------------------------------------------------------------------------------

@@ -82,6 +82,29 @@ class TestCommand:
         assert "CLASSROOM/autograders/ASSIGNMENT/" in said
         assert (here / "b/autograder.py").exists() and (here / "b/course/release.json").exists()
 
+    @pytest.mark.parametrize(
+        ("service", "file", "address"),
+        [
+            ("codespaces", ".devcontainer/devcontainer.json", "https://codespaces.new/"),
+            ("binder", ".binder/postBuild", "https://mybinder.org/v2/gh/"),
+        ],
+    )
+    def test_a_release_gets_what_a_browser_needs_and_a_button(
+        self, here: Path, wheel: str, service: str, file: str, address: str
+    ) -> None:
+        code, said = init(service, "--install", wheel)
+        assert 2 == code and "is not a release" in said
+        (here / "release.json").write_text("{}")
+        code, said = init(service, "--install", wheel)
+        assert 0 == code, said
+        assert (here / file).exists() and (here / ".grader" / Path(wheel).name).exists()
+        assert f"]({address}OWNER/REPOSITORY" in said
+        assert "use --repository" in said
+        code, said = init(service, "--install", wheel, "--repository", "ada/course")
+        assert 0 == code, said
+        assert f"]({address}ada/course" in said
+        assert "use --repository" not in said
+
     def test_what_is_there_is_overwritten_only_by_force(self, here: Path, wheel: str) -> None:
         path = here / ".gitlab-ci.yml"
         path.write_text("mine")
