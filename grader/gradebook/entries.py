@@ -190,7 +190,7 @@ Brightspace. Of several that would do, the first in this list is taken."""
 _OF_CLASSROOM50 = frozenset({"username", "github id"})
 """Columns of students.csv of Classroom 50: the name of a user there is the login on GitHub."""
 
-_OTHER_IDS = ("canvas id", "canvas user id")
+_OTHER_IDS = ("canvas id", "canvas user id", "moodle user id", "lti user id")
 """Columns that identify students elsewhere, and by which nobody is called here."""
 
 _NOBODY = frozenset({"points possible", "student, test"})
