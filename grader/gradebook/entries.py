@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -183,6 +184,7 @@ _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "email": ("email", "email address", "mail"),
     "section": ("section", "sections", "group", "groups"),
     "github": ("github", "github username", "github login"),
+    "role": ("role", "roles"),
 }
 """What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom, Classroom 50 and
 Brightspace. Of several that would do, the first in this list is taken."""
@@ -192,6 +194,18 @@ _OF_CLASSROOM50 = frozenset({"username", "github id"})
 
 _OTHER_IDS = ("canvas id", "canvas user id", "moodle user id", "lti user id")
 """Columns that identify students elsewhere, and by which nobody is called here."""
+
+_STUDENTS = frozenset({"student", "learner", "participant", "teilnehmer/in"})
+_OTHERS = frozenset(
+    {
+        *("teacher", "editing teacher", "non-editing teacher", "teacher assistant", "tutor"),
+        *("instructor", "ta", "teaching assistant", "grader", "reader", "assistant", "lecturer"),
+        *("professor", "designer", "course designer", "course creator", "manager", "observer"),
+        *("mentor", "admin", "administrator", "course admin", "owner", "staff", "support"),
+        *("test student", "student view", "test user", "testuser", "studentview", "coordinator"),
+    }
+)
+"""Roles that systems write; who has others alone is no student. Canvas adds "Enrollment"."""
 
 _NOBODY = frozenset({"points possible", "student, test"})
 """Names in rows of Canvas that are no student's: points of assignments, and its trial student."""
@@ -268,7 +282,23 @@ class Changes(Value, frozen=True):
     rows: tuple[dict[str, object], ...]
 
 
+class RosterFile(Value, frozen=True):
+    """What a roster says. `left_out` are no students by their role, of `unknown` it is not known.
+
+    Both are what the line calls them, with the role; who has an unknown role is a student.
+    """
+
+    entries: tuple[RosterEntry, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
 def read_roster(path: Path) -> tuple[RosterEntry, ...]:
+    """Return the students of a roster. Raises UsageError that names the line."""
+    return read_roster_file(path).entries
+
+
+def read_roster_file(path: Path) -> RosterFile:
     """Read a table with recognised headers. Raises UsageError that names the line."""
     table = read_table(path)
     header = [one_line(cell) for cell in table.header]
@@ -276,10 +306,19 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
         header = [one_line(cell) for cell in english_header(table)]
     columns = _columns(path, header)
     found: dict[str, tuple[int, RosterEntry]] = {}
+    left_out, unknown = [], []
+    at_role = columns.pop("role", None)
     for number, row in zip(table.lines, table.rows, strict=True):
-        entry = _entry(path, number, [one_line(cell) for cell in row], header, columns)
+        cells = [one_line(cell) for cell in row]
+        role = cells[at_role] if at_role is not None and at_role < len(cells) else ""
+        if _is_other(role):
+            left_out.append((_named_in(cells, columns), role))
+            continue
+        entry = _entry(path, number, cells, header, columns)
         if entry is None:
             continue
+        if not _is_known(role):
+            unknown.append((entry.login, role))
         before = found.setdefault(folded(entry.login), (number, entry))
         if before[0] != number:
             raise UsageError(
@@ -292,7 +331,31 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
                 ),
                 say("each-student-has-one-line-remove-one"),
             )
-    return tuple(entry for _, entry in found.values())
+    entries = tuple(entry for _, entry in found.values())
+    return RosterFile(entries, tuple(left_out), tuple(unknown))
+
+
+def _roles(cell: str) -> set[str]:
+    """Return the roles in a cell: systems name several with commas, Canvas `TaEnrollment`."""
+    words = (folded(each).removesuffix("enrollment").strip() for each in re.split(r"[,;|]", cell))
+    return {*words} - {""}
+
+
+def _is_other(cell: str) -> bool:
+    """Say whether somebody has roles, and all of them are no student's."""
+    roles = _roles(cell)
+    return bool(roles) and roles <= _OTHERS
+
+
+def _is_known(cell: str) -> bool:
+    roles = _roles(cell)
+    return not roles or bool(roles & _STUDENTS) or roles <= _OTHERS
+
+
+def _named_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
+    """Return what a line calls somebody."""
+    told = (cells[at] for at in columns.values() if at < len(cells))
+    return next(filter(None, told), "")
 
 
 def plan(students: Iterable[Student], entries: Iterable[RosterEntry]) -> Changes:
