@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -232,18 +232,26 @@ def folded(word: str) -> str:
     return " ".join(unicodedata.normalize("NFC", word).casefold().split())
 
 
-def find_student(students: Sequence[Student], word: str) -> Student:
+StudentField = Literal["login", "email", "github", "name"]
+
+
+def find_student(
+    students: Sequence[Student],
+    word: str,
+    by: Sequence[StudentField] = get_args(StudentField),
+) -> Student:
     """Return who is meant: by login, e-mail, GitHub login or name, whichever says it first.
 
-    Raises UsageError where that is nobody, or several.
+    Where a student may have typed the word, it is `by` nothing that a student chooses. Raises
+    UsageError where that is nobody, or several.
     """
     exact = [each for each in students if each.login == unicodedata.normalize("NFC", word)]
     wanted = folded(word)
-    for kind in ("login", "email", "github", "name"):
+    for kind in by if wanted else ():
         found = exact or [each for each in students if folded(getattr(each, kind)) == wanted]
         if len(found) == 1:
             return found[0]
-        if found and wanted:
+        if found:
             named = in_a_row(each.login for each in found[:_TOLD])
             if len(found) > _TOLD:
                 named = say("named-and-more", named=named, more=len(found) - _TOLD)
