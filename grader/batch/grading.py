@@ -62,8 +62,8 @@ def open_store(folder: Path) -> Iterator[Store]:
 class HandedInBy(NamedTuple):
     """Whose a report is, which attempt of theirs it grades, and what a person has marked of that.
 
-    Each of the two is None where nobody knows. `student` is what the roster calls whose it is, or the
-    folder of the batch, which no student has named; empty where there is none.
+    Each of the two is None where nobody knows. `student` is what the roster calls whose it is, or
+    the folder of the batch, which no student has named; empty where there is none.
     """
 
     whose: str

@@ -59,9 +59,7 @@ ExtendOption = Annotated[
         metavar="SLUG", help="Record due dates of single students in the gradebook for SLUG."
     ),
 ]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the table, and write nothing.")
-]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the table, and write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
 OverwriteOption = Annotated[
     bool, typer.Option("--overwrite", help="Replace what somebody else entered there, too.")

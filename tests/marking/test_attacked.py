@@ -163,7 +163,7 @@ class TestShares:
     """Nobody's answer is two markers' first, and none is nobody's."""
 
     MARKERS = ("ana", "ben", "cho")
-    ANSWERS = [("written", part, f"s{n}") for n in range(400) for part in ("why", "plot")]
+    ANSWERS = tuple(("written", part, f"s{n}") for n in range(400) for part in ("why", "plot"))
 
     @pytest.mark.parametrize("twice", [0.0, 20.0, 100.0])
     def test_fractions_and_names_of_as_many_markers_are_the_same_shares(self, twice: float) -> None:
@@ -188,7 +188,9 @@ class TestShares:
         ]
         assert sorted(every) == sorted(own)
 
-    def test_two_who_mark_the_same_at_once_mark_it_once(self, course: Path, book: Gradebook) -> None:
+    def test_two_who_mark_the_same_at_once_mark_it_once(
+        self, course: Path, book: Gradebook
+    ) -> None:
         url = f"sqlite:///{course / 'gradebook.sqlite'}"
         books = [Gradebook(open_database(url)) for _ in range(4)]
         sessions = [Session(each, ASSIGNMENT, f"m{n}") for n, each in enumerate(books)]
@@ -202,7 +204,9 @@ class TestShares:
             except OvertakenError:
                 overtaken.append(session.who)
 
-        threads = [threading.Thread(target=mark, args=e) for e in zip(sessions, answers)]
+        threads = [
+            threading.Thread(target=mark, args=e) for e in zip(sessions, answers, strict=True)
+        ]
         for each in threads:
             each.start()
         for each in threads:

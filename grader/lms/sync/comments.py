@@ -24,9 +24,7 @@ def plain(text: str) -> str:
     return " ".join(html.unescape(_TAGS.sub(" ", text)).split())
 
 
-def parts_comment(
-    parts: Iterable[PartPoints], titles: Mapping[str, Text], points: Decimal
-) -> Text:
+def parts_comment(parts: Iterable[PartPoints], titles: Mapping[str, Text], points: Decimal) -> Text:
     """Return the points of the parts, and whether they are those of the grade."""
     parts = tuple(parts)
     told = in_clauses(

@@ -91,9 +91,15 @@ def fetch_class(
         assignment.due,
         {user: due for user, due in assignment.extended.items() if user in known},
         tuple(
-            sorted((user for user, e in standings.items() if e.excused and user in known), key=_order)
+            sorted(
+                (user for user, e in standings.items() if e.excused and user in known), key=_order
+            )
         ),
-        {user: standings[user].policy for user in sorted(standings, key=_order) if standings[user].policy},
+        {
+            user: standings[user].policy
+            for user in sorted(standings, key=_order)
+            if standings[user].policy
+        },
     )
     write_source(output, source)
     own = _own_roster(people, platform.key)

@@ -27,7 +27,10 @@ JOURNAL = "pushed.jsonl"
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of one student's grade, and whether it was done. Earlier ones have users as numbers."""
+    """A change of one student's grade, and whether it was done.
+
+    Users were numbers once.
+    """
 
     user: str | int
     points: Decimal
@@ -89,9 +92,7 @@ class Journal:
 
     def note(self, user: str, grade: PushedGrade, *, done: bool) -> None:
         """Write an entry, which is on the disk when this returns."""
-        entry = Entry(
-            user, grade.points, grade.page, dict(grade.ratings), grade.comment, done
-        )
+        entry = Entry(user, grade.points, grade.page, dict(grade.ratings), grade.comment, done)
         self.of(user).take(entry)
         line = (b"\n" if self._is_torn else b"") + msgspec.json.encode(entry) + b"\n"
         self._is_torn = False

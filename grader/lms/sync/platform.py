@@ -31,7 +31,10 @@ class LmsFile(msgspec.Struct, frozen=True):
 
 
 class LmsPerson(msgspec.Struct, frozen=True):
-    """A student of the course. `user` is the system's id of the student, as text. `login` and `sid` are what administrators call the student."""
+    """A student of the course. `user` is the system's id of the student, as text.
+
+    `login` and `sid` are what administrators call the student.
+    """
 
     user: str
     name: str
@@ -84,8 +87,8 @@ class Standing(msgspec.Struct, frozen=True):
 
     `pages` are the keys of feedback pages, `ratings` the points of the rubric. `remarks` says that
     somebody wrote what a push would replace. `deducted` is what the system itself takes for
-    lateness. `policy` is what it calls the status: late, missing, extended or none. `comment` is what
-    a push replaces, as `plain` returns it; None where the system keeps comments apart.
+    lateness. `policy` is what it calls the status: late, missing, extended or none. `comment` is
+    what a push replaces, as `plain` returns it; None where the system keeps comments apart.
     """
 
     points: Decimal | None = None

@@ -159,9 +159,7 @@ class _Granted(msgspec.Struct, frozen=True):
 class ToolToken:
     """A token that the LMS gives for the key, and gives again before it expires."""
 
-    def __init__(
-        self, settings: LtiSettings, key: ToolKey, sleep: Sleep, clock: Clock
-    ) -> None:
+    def __init__(self, settings: LtiSettings, key: ToolKey, sleep: Sleep, clock: Clock) -> None:
         self._settings, self._key, self._clock = settings, key, clock
         self._session = LmsSession(
             site_of(settings.token_url), Token(""), bearer=False, sleep=sleep

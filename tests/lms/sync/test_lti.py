@@ -1,4 +1,4 @@
-"""Any LMS by LTI 1.3: grades arrive once, in the right column, and nobody else's are overwritten."""
+"""Any LMS by LTI 1.3: grades arrive once, and nobody else's are overwritten."""
 
 from __future__ import annotations
 
@@ -396,9 +396,7 @@ class TestFailures:
         push(site, small.folder)
         regrade(small, "ben", 1.0)
         writes = dict(site.writes)
-        site.faults.append(
-            lambda e: (200, {}, body) if e.path.endswith("/results") else None
-        )
+        site.faults.append(lambda e: (200, {}, body) if e.path.endswith("/results") else None)
         with pytest.raises(LmsError, match="not as its API describes"):
             push(site, small.folder)
         assert writes == dict(site.writes)
@@ -434,7 +432,9 @@ class TestKeys:
         assert 60 == claims["exp"] - claims["iat"]
         (request,) = [each for each in site.requests if each.path == "/token"]
         assert f"{AGS}/score" in request.one("scope")
-        assert site.headers[0]["kid"] == find_tool_key("x", {"LTI_KEY": PEM.decode()}, ()).thumbprint
+        assert (
+            site.headers[0]["kid"] == find_tool_key("x", {"LTI_KEY": PEM.decode()}, ()).thumbprint
+        )
 
     def file(self, folder: Path, mode: int = 0o600) -> Path:
         path = folder / "key.pem"
@@ -514,9 +514,7 @@ class TestKeys:
                 assert b"secret-token" not in content
         assert "secret-token" not in ran.text
 
-    def test_the_public_key_is_printed_for_the_registration(
-        self, lti: Lti, small: Class
-    ) -> None:
+    def test_the_public_key_is_printed_for_the_registration(self, lti: Lti, small: Class) -> None:
         import io
 
         from jwt import PyJWKSet
