@@ -422,7 +422,8 @@ def _shows_all(whole: Report, now: datetime) -> bool:
 
 
 def _page(account: _Account, work: GradedWork) -> bytes:
-    return student_page(work, account.now) if account.options.pages else b""
+    takes = account.options.pages and account.assignment.takes_pages
+    return student_page(work, account.now) if takes else b""
 
 
 def _skipped(rows: Collection[Row]) -> list[Row]:

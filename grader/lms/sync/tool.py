@@ -100,17 +100,23 @@ def find_tool_key(
     if not told and place:
         told = _read_key(Path(place).expanduser(), inside)
     if not told:
-        told = ((lookup or from_keyring)(SERVICE, host) or "").encode()
+        told = ((lookup or from_keyring)(SERVICE, _kept_as(host)) or "").encode()
     if not told:
         raise UsageError(
             say("no-private-key-for", host=host),
-            say("set-key-file-or-keyring", file=KEY_FILE, key=KEY, command=_keyring(host)),
+            say(
+                "set-key-file-or-keyring",
+                file=KEY_FILE,
+                key=KEY,
+                command=f"keyring set {SERVICE} {_kept_as(host)} < key.pem",
+            ),
         )
     return _key_of(told, host)
 
 
-def _keyring(host: str) -> str:
-    return f"keyring set {SERVICE} {host} < key.pem"
+def _kept_as(host: str) -> str:
+    """Return what the key is called in a keyring, beside a token for the same host."""
+    return f"{host}/lti"
 
 
 def _read_key(path: Path, inside: Sequence[Path]) -> bytes:

@@ -446,7 +446,7 @@ class TestKeys:
         of_file = {"LTI_KEY_FILE": str(self.file(tmp_path))}
 
         def lookup(service: str, name: str) -> str | None:
-            return {("tvm-grader", "lms.example.org"): PEM.decode()}.get((service, name))
+            return {("tvm-grader", "lms.example.org/lti"): PEM.decode()}.get((service, name))
 
         found = [
             find_tool_key("lms.example.org", of_file, ()),
@@ -456,7 +456,7 @@ class TestKeys:
         assert 1 == len({each.thumbprint for each in found})
         with pytest.raises(UsageError) as caught:
             find_tool_key("x.example.org", {}, (), lookup)
-        assert "keyring set tvm-grader x.example.org < key.pem" in caught.value.hint.english
+        assert "keyring set tvm-grader x.example.org/lti < key.pem" in caught.value.hint.english
 
     def test_a_file_within_the_course_is_refused(self, tmp_path: Path) -> None:
         course, elsewhere = tmp_path / "course", tmp_path / "elsewhere"
