@@ -31,6 +31,8 @@ class ObjectionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         checked_address(self.address)
 
 
+Address = Annotated[str, msgspec.Meta(pattern=r"\Ahttps?://[!-~]+\Z", max_length=2_000)]
+
 Marker = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
@@ -47,11 +49,26 @@ class MarkingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("`markers` are names of printable characters")
 
 
+class LtiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The grader as a tool of an LMS by LTI 1.3, as the LMS says where the tool was registered.
+
+    `line_items` and `memberships` are addresses of services of one course there.
+    """
+
+    client_id: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
+    token_url: Address
+    line_items: Address
+    memberships: Address
+    audience: str = ""
+    key_id: str = ""
+
+
 class CourseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `course.toml` says."""
 
     objections: ObjectionSettings = ObjectionSettings()
     marking: MarkingSettings = MarkingSettings()
+    lti: LtiSettings | None = None
 
 
 def load_settings(root: Path) -> CourseSettings:

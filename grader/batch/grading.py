@@ -62,12 +62,14 @@ def open_store(folder: Path) -> Iterator[Store]:
 class HandedInBy(NamedTuple):
     """Whose a report is, which attempt of theirs it grades, and what a person has marked of that.
 
-    Each of the two is None where nobody knows.
+    Each of the two is None where nobody knows. `student` is what the roster calls whose it is, or
+    the folder of the batch, which no student has named; empty where there is none.
     """
 
     whose: str
     attempt: int | None = None
     marked: FinalGrade | None = None
+    student: str = ""
 
 
 _TRIES, _BETWEEN = 20, 0.01
@@ -110,7 +112,7 @@ class Store:
     def handed_in_by(self, entry: Entry, report: Report) -> HandedInBy:
         """Return whose a report is, and what else is known of it beside the folder."""
         del report
-        return HandedInBy(entry.whose)
+        return HandedInBy(entry.whose, student=entry.student)
 
     def take_rules(self, assignments: Iterable[Assignment]) -> None:
         """Take over what assignments say of grades: a folder has no use for it."""

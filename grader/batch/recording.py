@@ -154,8 +154,8 @@ class RecordingStore(Store):
         for each in attempts:
             if each.sha256 == report.submission.sha256:
                 marked = FinalGrade.only_marked(attempt_parts(each))
-                return HandedInBy(name, each.number, marked)
-        return HandedInBy(name)
+                return HandedInBy(name, each.number, marked, owner.login)
+        return HandedInBy(name, student=owner.login)
 
     def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
         """Record a report, and write it. Raises UsageError where it cannot be written.

@@ -32,6 +32,8 @@ from grader.cli.ending import command_language
 from grader.cli.gradebook import recording, refuse_unrecorded, secret_files, tell_recorded
 from grader.cli.telling import LiveBatch, LiveProgress
 from grader.course import CourseAssignment
+from grader.course_folder import course_folder
+from grader.course_settings import load_settings
 from grader.data.resolve import FolderPictures
 from grader.environment import usable_cores
 from grader.errors import UsageError
@@ -40,6 +42,7 @@ from grader.language import ENGLISH, NOTHING, Text, as_text, say
 from grader.lms.collect import CollectedFolders
 from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
+from grader.render.asking import AskAddress
 from grader.render.audience import shown, utc_now
 from grader.report import Report, decode_report
 
@@ -80,6 +83,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     The overview is written beside the reports too. After Ctrl-C that is done with what there is,
     and KeyboardInterrupt goes on. Raises GraderError when nothing can be graded at all.
     """
+    ask_at = _ask_address(options) if options.html else ""
     collected = CollectedFolders()
     of_attempt = partial(_folder_of_attempt, collected)
     entries = collect(options.submissions, Path.cwd(), options.output, of_attempt)
@@ -110,7 +114,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         try:  # first what is kept: nobody may be there to read what is printed
             store.write_summary(encode_summary(summary))
             if options.html:
-                _write_pages(entries, store)
+                _write_pages(entries, store, ask_at)
         finally:
             language = command_language()
             retold = with_companions(_retold(graded, options.output, language), groups)
@@ -179,7 +183,13 @@ def _refuse_beside(entries: Iterable[Entry], reports: Path) -> None:
             )
 
 
-def _write_pages(entries: Iterable[Entry], store: Store) -> None:
+def _ask_address(options: BatchOptions) -> str:
+    """Return where students ask, as the course says; empty where it does not."""
+    root = course_folder(options.grading.course, (Path.cwd(),))
+    return load_settings(root).objections.address
+
+
+def _write_pages(entries: Iterable[Entry], store: Store, ask_at: str) -> None:
     """Write a page beside every report, also of those that were graded before."""
     from grader.render.html import render_html  # not needed to grade, and slow
 
@@ -188,7 +198,10 @@ def _write_pages(entries: Iterable[Entry], store: Store) -> None:
         report = store.find(entry)
         if report is not None:
             known = _handed_in_by(entry, report, store)
-            store.write_page(entry, render_html(shown(report, "student", now), *known))
+            slug = report.assignment.slug
+            ask = AskAddress(ask_at, slug, known.student) if ask_at and slug else None
+            told = (known.whose, known.attempt, known.marked, ask)
+            store.write_page(entry, render_html(shown(report, "student", now), *told))
 
 
 def _handed_in_by(entry: Entry, report: Report, store: Store) -> HandedInBy:
@@ -201,7 +214,7 @@ def _handed_in_by(entry: Entry, report: Report, store: Store) -> HandedInBy:
         return known
     folder, student = collected
     number = attempt_number(folder, student, report.submission.sha256)
-    return HandedInBy(student.name or known.whose, number)
+    return HandedInBy(student.name or known.whose, number, student=student.id or student.folder)
 
 
 def _grade_all(

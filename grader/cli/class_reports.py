@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
@@ -13,7 +13,7 @@ from grader.api import REPORT_LIMIT
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.insights import Person, ReportedAttempt
-from grader.insights.figures import Source
+from grader.insights.figures import ObjectionRow, ObjectionState, Source
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.lms.collect import CollectedStudent, read_manifest
 from grader.render.final_grade import FinalGrade
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from grader.gradebook.entries import Attempt as Handed
     from grader.gradebook.entries import Student as Enrolled
     from grader.gradebook.grades import Account
+
+
+STATES = get_args(ObjectionState)
 
 
 class ClassOptions(msgspec.Struct, frozen=True):
@@ -62,13 +65,15 @@ class StudentWork(NamedTuple):
 class ClassOfReports(NamedTuple):
     """The work of a class, read as one goes through it, and who handed in nothing, by slug.
 
-    `people` are those whose names are known before any work is read.
+    `people` are those whose names are known before any work is read. `objections` are those of a
+    gradebook, by slug.
     """
 
     source: Source
     works: Iterator[StudentWork]
     missing: dict[str, tuple[Person, ...]]
     people: tuple[Person, ...] = ()
+    objections: Mapping[str, tuple[ObjectionRow, ...]] = {}
 
 
 def open_class(options: ClassOptions) -> AbstractContextManager[ClassOfReports]:
@@ -148,7 +153,29 @@ def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
             for work in _of_student(book, student, accounts.get(student.id, {}), options.every)
             if work.slug in slugs
         )
-        yield ClassOfReports("gradebook", every, missing, tuple(map(_person, students)))
+        asked = {slug: _objections(students, accounts, slug) for slug in slugs}
+        yield ClassOfReports("gradebook", every, missing, tuple(map(_person, students)), asked)
+
+
+def _objections(
+    students: Iterable[Enrolled], accounts: Mapping[int, Mapping[str, Account]], slug: str
+) -> tuple[ObjectionRow, ...]:
+    """Return how objections to an assignment stand, by part in the order of the rubric."""
+    found: dict[tuple[str, ObjectionState], list[str]] = {}
+    order: dict[str, int] = {"": -1}
+    for student in students:
+        account = accounts.get(student.id, {}).get(slug)
+        if account is None:
+            continue
+        order |= {part: number for number, part in enumerate(account.rules.parts)}
+        for each in account.objections:
+            key = each.part, each.state(account.adjustments)
+            found.setdefault(key, []).append(student.login)
+    last = len(order)
+    keys = sorted(found, key=lambda key: (order.get(key[0], last), STATES.index(key[1])))
+    return tuple(
+        ObjectionRow(*key, len(found[key]), tuple(dict.fromkeys(found[key]))) for key in keys
+    )
 
 
 def _given(accounts: Mapping[str, Account]) -> list[str]:

@@ -32,7 +32,7 @@ from grader.files import unwritable, write_whole
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
 from grader.gradebook.doubles import shared_emails
-from grader.gradebook.entries import plan, read_roster
+from grader.gradebook.entries import plan, read_roster_file
 from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import one_line
@@ -143,7 +143,8 @@ def import_roster(
     path: Path, course: Path | None, told: CommandOutput, *, withdraw: bool, only_plan: bool
 ) -> None:
     """Read a roster into the gradebook, or say what that would change."""
-    entries = read_roster(path)
+    roster = read_roster_file(path)
+    entries = roster.entries
     with open_book(course) as book:
         known = book.students()
         changes, shared = plan(known, entries), shared_emails(known, entries)
@@ -169,6 +170,13 @@ def import_roster(
             join(missing, done if withdraws else say("with-withdraw-they-marked-as-withdrawn"))
         )
     lines += _shared(shared)
+    for told_roles, people in (
+        (say("left-out-by-role"), roster.left_out),
+        (say("unknown-roles-taken-for-students"), roster.unknown),
+    ):
+        if people:
+            names = some_of([f"{name} ({role})" for name, role in people], _SHOWN)
+            lines.append(say(told_roles, count=len(people), names=names))
     if only_plan:
         lines.append(say("nothing-changed"))
     found = {
@@ -178,6 +186,8 @@ def import_roster(
         "missing": changes.missing,
         "unchanged": changes.unchanged,
         "shared_emails": shared,
+        "left_out": dict(roster.left_out),
+        "unknown_roles": dict(roster.unknown),
         "written": not only_plan,
     }
     told.tell(found, lambda console: tell(console, *lines))

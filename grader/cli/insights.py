@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from grader import __version__
 from grader.batch.collect import name_reports
-from grader.cli.class_reports import ClassOptions, StudentWork, open_class
+from grader.cli.class_reports import STATES, ClassOptions, StudentWork, open_class
 from grader.cli.ending import command_language
 from grader.cli.telling import students, tell
 from grader.errors import UsageError
@@ -105,6 +105,7 @@ def class_insights(
                 opened.source,
                 [*map(best_of, own.values()), *(e for e in nobodys if e.person.id not in own)],
                 opened.missing.get(slug, ()),
+                opened.objections.get(slug, ()),
             )
             for slug, own in sorted(seen.items())
         }
@@ -201,4 +202,10 @@ def _tell(console: Console, insights: Insights, page: Path) -> None:
             mistake=MISTAKE_NAMES[row.mistake],
         )
         tell(console, line)
+    if insights.objections:
+        counts = Counter[str]()
+        for asked in insights.objections:
+            counts[asked.state] += asked.count
+        told = {state: counts[state] for state in STATES}
+        tell(console, say("objections-open-answered-with-points-moved", **told))
     tell(console, say("written-title", path=str(page)))

@@ -25,7 +25,7 @@ from grader.cli.telling import tell, words
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.decisions import told_time
-from grader.gradebook.entries import Student, find_student, folded, signed
+from grader.gradebook.entries import Attempt, Student, find_student, folded, signed
 from grader.gradebook.grades import Account, Grade, Rules
 from grader.gradebook.objections import (
     NewObjection,
@@ -210,7 +210,7 @@ def _objection_of(
     """Return what a row says. Raises UsageError that names its line."""
     try:
         parts = rules_named(rules, row.assignment).parts
-        student = find_student(students, row.student)
+        student = find_student(students, row.student, by=("login", "email"))
         part = checked_part(row.part, row.assignment, parts)
         return NewObjection(student.id, row.assignment, part, checked_text(row.text))
     except UsageError as error:
@@ -254,6 +254,7 @@ def answer_objection(options: AnswerOptions, course: Path | None, told: CommandO
             attempt = None
             if options.points is not None:
                 attempt = chosen_attempt(account, options.attempt or grade.attempt)
+                _refuse_unmarked(attempt, asked.objection.part)
             number = book.answer_objection(
                 options.number,
                 text,
@@ -267,6 +268,17 @@ def answer_objection(options: AnswerOptions, course: Path | None, told: CommandO
 
         found, lines = changed_grade(book, asked.student, asked.account.rules.slug, write)
     told.tell(found, lambda console: tell(console, *lines))
+
+
+def _refuse_unmarked(attempt: Attempt, part: str) -> None:
+    """Refuse points for a part that a person has yet to mark: they would be its marking."""
+    graded = attempt.gradings[-1].parts if attempt.gradings else ()
+    is_open = any(each.id == part and each.open for each in graded)
+    if is_open and not attempt.given(part):
+        raise UsageError(
+            say("part-not-marked-yet-so-no-points", part=part),
+            say("mark-it-first", command="grader mark"),
+        )
 
 
 def _asked(book: Gradebook, number: int) -> Asked:

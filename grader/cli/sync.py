@@ -15,11 +15,11 @@ from grader.cli.options import (
     CourseOption,
     Language,
 )
-from grader.lms.choices import Platform
+from grader.lms.choices import PLATFORM_NAMES, OwnApi, Platform
 
 NOT_ALL = 1
 
-_FETCH: dict[Platform, str] = {
+_FETCH: dict[OwnApi, str] = {
     "canvas": """
     grader sync canvas fetch https://example.org/courses/1/assignments/2 -o class
     """,
@@ -59,15 +59,24 @@ ExtendOption = Annotated[
         metavar="SLUG", help="Record due dates of single students in the gradebook for SLUG."
     ),
 ]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the table, and write nothing.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what somebody else entered there, too.")
+]
+CommentLanguageOption = Annotated[
+    Language,
+    typer.Option("--lang", metavar="CODE", help="Language of the comment: en, zh or ko."),
+]
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="The --output of `fetch`.")]
 SlugOption = Annotated[
     str, typer.Option("--assignment", metavar="SLUG", help="Assignment of the gradebook.")
 ]
 
 
-def _add(platform: Platform) -> None:
+def _add(platform: OwnApi) -> None:
     """Add the commands of a system."""
-    name = platform.capitalize()
+    name = PLATFORM_NAMES[platform]
     group = typer.Typer(
         cls=CommandGroup,
         context_settings=SETTINGS,
@@ -91,21 +100,13 @@ def _add(platform: Platform) -> None:
     def push(
         folder: FolderArgument,
         slug: SlugOption,
-        dry_run: Annotated[
-            bool, typer.Option("--dry-run", help="Show the table, and write nothing.")
-        ] = False,
-        yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
-        overwrite: Annotated[
-            bool,
-            typer.Option("--overwrite", help="Replace what somebody else entered there, too."),
-        ] = False,
+        dry_run: DryRunOption = False,
+        yes: YesOption = False,
+        overwrite: OverwriteOption = False,
         no_pages: Annotated[
             bool, typer.Option("--no-pages", help="Attach no feedback pages.")
         ] = False,
-        language: Annotated[
-            Language,
-            typer.Option("--lang", metavar="CODE", help="Language of the comment: en, zh or ko."),
-        ] = "en",
+        language: CommentLanguageOption = "en",
         course: CourseOption = None,
     ) -> None:
         from grader.cli.syncing import PushOptions, run_push
@@ -133,3 +134,86 @@ def _add(platform: Platform) -> None:
 
 _add("canvas")
 _add("moodle")
+
+
+lti_app = typer.Typer(
+    cls=CommandGroup,
+    context_settings=SETTINGS,
+    help="Push grades to any LMS by LTI 1.3 (course.toml [lti]).",
+    no_args_is_help=True,
+)
+sync_app.add_typer(lti_app, name="lti")
+
+
+@lti_app.command(
+    "fetch",
+    cls=CommandWithExamples,
+    epilog="""
+    grader sync lti fetch -o class
+    grader sync lti fetch -o class --roster roster.csv
+    """,
+)
+def fetch_students(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where roster.csv is written.")
+    ],
+    roster: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Your roster: add LTI user IDs to its students."),
+    ] = None,
+    course: CourseOption = None,
+) -> None:
+    """Fetch the course's students with their LTI user IDs."""
+    from grader.cli.syncing import StudentsOptions, run_fetch_students
+
+    if not run_fetch_students(StudentsOptions(output, roster, course), Console(emoji=False)):
+        raise typer.Exit(NOT_ALL)
+
+
+@lti_app.command(
+    "push",
+    cls=CommandWithExamples,
+    epilog="""
+    grader sync lti push class --assignment e2e-mlp --dry-run
+    grader sync lti push class --assignment e2e-mlp --column Homework
+    """,
+)
+def push_scores(
+    folder: FolderArgument,
+    slug: SlugOption,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column there (default: the assignment's own, made if absent)."
+        ),
+    ] = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    overwrite: OverwriteOption = False,
+    no_comment: Annotated[
+        bool, typer.Option("--no-comment", help="Push points without a comment.")
+    ] = False,
+    language: CommentLanguageOption = "en",
+    course: CourseOption = None,
+) -> None:
+    """Push points and a comment from the gradebook to the LMS.
+
+    The table of what changes comes first.
+    """
+    from grader.cli.syncing import PushOptions, run_push
+
+    options = PushOptions(
+        "lti", folder, slug, dry_run, yes, overwrite, not no_comment, language, course, column
+    )
+    if not run_push(options, Console(emoji=False)):
+        raise typer.Exit(NOT_ALL)
+
+
+@lti_app.command(
+    "public-key", cls=CommandWithExamples, epilog="""\n    grader sync lti public-key\n    """
+)
+def show_public_key(course: CourseOption = None) -> None:
+    """Print the tool's public key as a JSON Web Key Set, for the LMS."""
+    from grader.cli.syncing import print_public_key
+
+    print_public_key(course, Console(emoji=False))

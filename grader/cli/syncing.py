@@ -20,29 +20,49 @@ from rich.text import Text as Styled
 
 from grader.cli.gradebook import course_here, open_book, whoever
 from grader.cli.lms import list_some, print_collected
-from grader.cli.student_grades import counting_reports, plain_table
+from grader.cli.student_grades import counting_reports, known_rules, plain_table
 from grader.cli.telling import LiveProgress, can_redraw, tell, words
-from grader.course_settings import load_settings
+from grader.course import load_course
+from grader.course_settings import SETTINGS_FILE, LtiSettings, load_settings
 from grader.errors import LmsError, UsageError
 from grader.gradebook.entries import RosterEntry, Student, show
 from grader.gradebook.grades import Grade
 from grader.language import LANGUAGES, Text, say
 from grader.lateness import NONE
-from grader.lms.choices import Platform
+from grader.lms.choices import PLATFORM_NAMES, OwnApi, Platform
 from grader.lms.collect import CollectedStudent, read_manifest
 from grader.lms.handback import GradedWork, page_digest, student_page
 from grader.lms.roster import keys_of, read_roster
-from grader.lms.sync.comments import COMMENT
-from grader.lms.sync.fetch import ROSTER, Fetched, collected_users, fetch_class
+from grader.lms.sync.comments import COMMENT, parts_comment
+from grader.lms.sync.fetch import ROSTER, Fetched, collected_users, fetch_class, fetch_students
 from grader.lms.sync.journal import Journal, open_journal
-from grader.lms.sync.platform import LmsAssignment, LmsPlatform, PushedGrade
-from grader.lms.sync.push import Lack, Row, Verdict, Wanted, plan, push, ratings_of, scaled
+from grader.lms.sync.platform import LmsAssignment, LmsGrades, PushedGrade
+from grader.lms.sync.push import (
+    Lack,
+    Row,
+    Verdict,
+    Wanted,
+    plan,
+    push,
+    ratings_of,
+    scaled,
+    unconfirmed,
+)
 from grader.lms.sync.session import Sleep
-from grader.lms.sync.source import SOURCE, Source, address, connected, read_source
+from grader.lms.sync.source import (
+    SOURCE,
+    Source,
+    address,
+    connected,
+    connected_tool,
+    public_key,
+    read_source,
+)
 from grader.progress import Progress, Silent
 from grader.render.audience import shown, utc_now
 from grader.render.wording import one_line
 from grader.report import Report
+from grader.tables import as_before_harmless
 
 _KEY_DIGITS = 16
 
@@ -64,7 +84,7 @@ _OVERWRITTEN = frozenset({"entered", "removed", "remarks", "rated"})
 class FetchOptions(msgspec.Struct, frozen=True):
     """The arguments of `grader sync PLATFORM fetch`, as they were given."""
 
-    platform: Platform
+    platform: OwnApi
     url: str
     output: Path
     roster: Path | None = None
@@ -73,7 +93,10 @@ class FetchOptions(msgspec.Struct, frozen=True):
 
 
 class PushOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader sync PLATFORM push`, as they were given."""
+    """The arguments of `grader sync PLATFORM push`, as they were given.
+
+    `pages` says whether students are told more than points; by LTI in the comment alone.
+    """
 
     platform: Platform
     folder: Path
@@ -83,6 +106,15 @@ class PushOptions(msgspec.Struct, frozen=True):
     overwrite: bool = False
     pages: bool = True
     language: str = "en"
+    course: Path | None = None
+    column: str | None = None
+
+
+class StudentsOptions(msgspec.Struct, frozen=True):
+    """The arguments of `grader sync lti fetch`, as they were given."""
+
+    output: Path
+    roster: Path | None = None
     course: Path | None = None
 
 
@@ -131,7 +163,7 @@ def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> No
 
 def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -> None:
     """Record students' own due dates in the gradebook, those that it does not have yet."""
-    reason = f"due date in {fetched.source.platform.capitalize()}"
+    reason = f"due date in {PLATFORM_NAMES[fetched.source.platform]}"
     extended, unknown = [], []
     with open_book(course) as book:
         if slug not in book.rules():
@@ -162,7 +194,7 @@ class _Account(NamedTuple):
     assignment: LmsAssignment
     most: Decimal
     students: tuple[CollectedStudent, ...]
-    users: Mapping[str, set[int]]
+    users: Mapping[str, set[str]]
     now: datetime
     ask_at: str = ""
 
@@ -179,7 +211,7 @@ def run_push(
     source = _source(options)
     with (
         open_journal(options.folder) as journal,
-        connected(options.platform, source.url, environment, sleep) as platform,
+        _connected(options, source, environment, sleep, clock) as platform,
         counting_reports(options.slug, options.course) as counting,
     ):
         assignment = platform.assignment()
@@ -199,6 +231,85 @@ def run_push(
     return not (skipped or late)
 
 
+@contextmanager
+def _connected(
+    options: PushOptions,
+    source: Source,
+    environment: Mapping[str, str],
+    sleep: Sleep,
+    clock: Callable[[], datetime],
+) -> Iterator[LmsGrades]:
+    """Yield the grades there of an assignment."""
+    if options.platform != "lti":
+        with connected(options.platform, source.url, environment, sleep) as own:
+            yield own
+        return
+    from grader.lms.sync.lti import Column
+
+    root = course_here(options.course)[0]
+    settings = _tool(root)
+    if settings.line_items != source.url:
+        raise UsageError(
+            say("has-class", folder=str(options.folder), url=source.url),
+            say("name-another-folder-with-output"),
+        )
+    with open_book(options.course) as book:
+        rules = known_rules(book, options.slug)
+    column = Column(options.slug, _title(root, options.slug), rules.points, options.column)
+    inside = (root, options.folder)
+    with connected_tool(settings, environment, inside, sleep, clock, column) as platform:
+        yield platform
+
+
+def _tool(root: Path) -> LtiSettings:
+    """Return the tool's registration. Raises UsageError where there is none."""
+    settings = load_settings(root).lti
+    if settings is None:
+        raise UsageError(
+            say("course-toml-has-no-lti", file=str(root / SETTINGS_FILE)),
+            say("see-docs-collecting-md"),
+        )
+    return settings
+
+
+def _title(root: Path, slug: str) -> str:
+    """Return what a column is called: in English, whoever pushes."""
+    return one_line(load_course(root).get(slug).assignment.named.english)
+
+
+def run_fetch_students(
+    options: StudentsOptions,
+    output: Console,
+    environment: Mapping[str, str] = os.environ,
+    sleep: Sleep = time.sleep,
+    clock: Callable[[], datetime] = utc_now,
+) -> bool:
+    """Fetch the students by LTI, and say what to do with them. Returns whether all are known."""
+    root = course_here(options.course)[0]
+    settings = _tool(root)
+    roster = None if options.roster is None else read_roster(options.roster)
+    with (
+        connected_tool(settings, environment, (root, options.output), sleep, clock) as platform,
+        _progress() as progress,
+    ):
+        found = fetch_students(platform, settings.line_items, options.output, progress, roster)
+    tell(output, say("students-there", count=len(found.people)))
+    list_some(output, say("not-matched-roster"), list(found.unmatched))
+    command = f"grader roster import {options.output / ROSTER}"
+    tell(output, say("students-title", command=command))
+    return not found.unmatched
+
+
+def print_public_key(
+    course: Path | None, output: Console, environment: Mapping[str, str] = os.environ
+) -> None:
+    """Print the tool's public key as a set of JWKs, for the registration."""
+    root = course_here(course)[0]
+    settings = _tool(root)
+    public = public_key(settings, environment, (root,))
+    output.print_json(msgspec.json.encode({"keys": [public]}).decode())
+
+
 def _source(options: PushOptions) -> Source:
     """Return where a folder came from. Raises UsageError."""
     source = read_source(options.folder)
@@ -207,7 +318,7 @@ def _source(options: PushOptions) -> Source:
             say(
                 "not-fetched-from-has",
                 folder=str(options.folder),
-                platform=options.platform.capitalize(),
+                platform=PLATFORM_NAMES[options.platform],
                 file=SOURCE,
             ),
             say("name-output-grader-sync-fetch", platform=options.platform),
@@ -216,7 +327,7 @@ def _source(options: PushOptions) -> Source:
 
 
 def _account(
-    options: PushOptions, platform: LmsPlatform, assignment: LmsAssignment, now: datetime
+    options: PushOptions, platform: LmsGrades, assignment: LmsAssignment, now: datetime
 ) -> _Account:
     if assignment.points is None:
         raise UsageError(
@@ -227,9 +338,11 @@ def _account(
     users = collected_users(students, platform.key)
     with open_book(options.course) as book:
         for each in book.students():
-            own = keys_of(RosterEntry(each.login, {}, each.lms, "")).get(platform.key, "")
-            if each.login not in users and own.isdecimal():
-                users[each.login] = {int(own)}
+            own = as_before_harmless(
+                keys_of(RosterEntry(each.login, {}, each.lms, "")).get(platform.key, "")
+            )
+            if each.login not in users and own:
+                users[each.login] = {own}
     shared = _shared(users)
     return _Account(
         options,
@@ -242,10 +355,10 @@ def _account(
     )
 
 
-def _shared(users: Mapping[str, set[int]]) -> set[int]:
+def _shared(users: Mapping[str, set[str]]) -> set[str]:
     """Return users who would be two students: a grade is pushed to neither."""
-    seen: set[int] = set()
-    shared: set[int] = set()
+    seen: set[str] = set()
+    shared: set[str] = set()
     for found in users.values():
         shared |= seen & found
         seen |= found
@@ -280,9 +393,12 @@ def _pushed(account: _Account, work: GradedWork, grade: Grade) -> PushedGrade:
     assignment, options = account.assignment, account.options
     points = scaled(grade.points or NONE, grade.possible, account.most)
     ratings: Mapping[str, Decimal] = {}
+    if options.platform == "lti":
+        comment = _comment(account, work, grade) if options.pages else ""
+        return PushedGrade(points, comment=comment)
     if assignment.rubric:
         whole = work.read()
-        if shown(whole, "student", account.now).max_score == whole.max_score:
+        if _shows_all(whole, account.now):
             titles = {e.id: {e.title.in_(lang) for lang in LANGUAGES} for e in whole.parts}
             ratings = ratings_of(assignment, points, grade.parts, titles)
     if not (options.pages and assignment.takes_pages):
@@ -291,8 +407,23 @@ def _pushed(account: _Account, work: GradedWork, grade: Grade) -> PushedGrade:
     return PushedGrade(points, key, ratings, COMMENT.in_(options.language))
 
 
+def _comment(account: _Account, work: GradedWork, grade: Grade) -> str:
+    """Return the points of the parts, where students may see all points; else nothing."""
+    whole = work.read()
+    if not _shows_all(whole, account.now):
+        return ""
+    titles = {each.id: each.title for each in whole.parts}
+    told = parts_comment(grade.parts, titles, grade.points or NONE)
+    return one_line(told.in_(account.options.language))
+
+
+def _shows_all(whole: Report, now: datetime) -> bool:
+    return shown(whole, "student", now).max_score == whole.max_score
+
+
 def _page(account: _Account, work: GradedWork) -> bytes:
-    return student_page(work, account.now) if account.options.pages else b""
+    takes = account.options.pages and account.assignment.takes_pages
+    return student_page(work, account.now) if takes else b""
 
 
 def _skipped(rows: Collection[Row]) -> list[Row]:
@@ -303,8 +434,10 @@ def _print_plan(
     rows: Collection[Row], assignment: LmsAssignment, account: _Account, output: Console
 ) -> None:
     """Print who gets what, in place of what, and who gets nothing, why."""
-    name, most = assignment.name, show(account.most)
+    name, most, options = assignment.name, show(account.most), account.options
     tell(output, say("points-there", name=one_line(name), points=most))
+    if assignment.is_new:
+        tell(output, say("column-is-made-there"))
     table = plain_table(say("student"), say("there"), say("new"), say("skipped-because"))
     for row in rows:
         if row.verdict != "same":
@@ -318,7 +451,7 @@ def _print_plan(
         tell(output, say("replace-what-others-entered", option="--overwrite"))
     deducted = [row.wanted.login for row in rows if row.there.deducted]
     list_some(output, say("lms-takes-points-for-lateness-besides"), deducted)
-    if account.options.pages and not assignment.takes_pages:
+    if options.pages and not assignment.takes_pages and options.platform != "lti":
         tell(output, say("assignment-there-takes-no-feedback-files-pages"))
 
 
@@ -345,7 +478,7 @@ def _ask(question: Text) -> bool:
 
 
 def _write(
-    platform: LmsPlatform,
+    platform: LmsGrades,
     rows: Collection[Row],
     journal: Journal,
     sleep: Sleep,
@@ -368,4 +501,7 @@ def _write(
         raise
     tell(output, say("written-sentence", count=len(written)))
     list_some(output, say("changed-there-meanwhile-and-skipped"), late)
-    return late
+    unsure = unconfirmed(platform, rows) if platform.is_loose else []
+    unsure = [login for login in unsure if login in written]
+    list_some(output, say("other-points-shown-there-afterwards"), unsure)
+    return [*late, *unsure]

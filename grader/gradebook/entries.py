@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -183,6 +184,7 @@ _HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "email": ("email", "email address", "mail"),
     "section": ("section", "sections", "group", "groups"),
     "github": ("github", "github username", "github login"),
+    "role": ("role", "roles"),
 }
 """What columns are called, in Canvas, Moodle, Gradescope, GitHub Classroom, Classroom 50 and
 Brightspace. Of several that would do, the first in this list is taken."""
@@ -190,8 +192,20 @@ Brightspace. Of several that would do, the first in this list is taken."""
 _OF_CLASSROOM50 = frozenset({"username", "github id"})
 """Columns of students.csv of Classroom 50: the name of a user there is the login on GitHub."""
 
-_OTHER_IDS = ("canvas id", "canvas user id")
+_OTHER_IDS = ("canvas id", "canvas user id", "moodle user id", "lti user id")
 """Columns that identify students elsewhere, and by which nobody is called here."""
+
+_STUDENTS = frozenset({"student", "learner", "participant", "teilnehmer/in"})
+_OTHERS = frozenset(
+    {
+        *("teacher", "editing teacher", "non-editing teacher", "teacher assistant", "tutor"),
+        *("instructor", "ta", "teaching assistant", "grader", "reader", "assistant", "lecturer"),
+        *("professor", "designer", "course designer", "course creator", "manager", "observer"),
+        *("mentor", "admin", "administrator", "course admin", "owner", "staff", "support"),
+        *("test student", "student view", "test user", "testuser", "studentview", "coordinator"),
+    }
+)
+"""Roles that systems write; who has others alone is no student. Canvas adds "Enrollment"."""
 
 _NOBODY = frozenset({"points possible", "student, test"})
 """Names in rows of Canvas that are no student's: points of assignments, and its trial student."""
@@ -218,18 +232,26 @@ def folded(word: str) -> str:
     return " ".join(unicodedata.normalize("NFC", word).casefold().split())
 
 
-def find_student(students: Sequence[Student], word: str) -> Student:
+StudentField = Literal["login", "email", "github", "name"]
+
+
+def find_student(
+    students: Sequence[Student],
+    word: str,
+    by: Sequence[StudentField] = get_args(StudentField),
+) -> Student:
     """Return who is meant: by login, e-mail, GitHub login or name, whichever says it first.
 
-    Raises UsageError where that is nobody, or several.
+    Where a student may have typed the word, it is `by` nothing that a student chooses. Raises
+    UsageError where that is nobody, or several.
     """
     exact = [each for each in students if each.login == unicodedata.normalize("NFC", word)]
     wanted = folded(word)
-    for kind in ("login", "email", "github", "name"):
+    for kind in by if wanted else ():
         found = exact or [each for each in students if folded(getattr(each, kind)) == wanted]
         if len(found) == 1:
             return found[0]
-        if found and wanted:
+        if found:
             named = in_a_row(each.login for each in found[:_TOLD])
             if len(found) > _TOLD:
                 named = say("named-and-more", named=named, more=len(found) - _TOLD)
@@ -268,7 +290,23 @@ class Changes(Value, frozen=True):
     rows: tuple[dict[str, object], ...]
 
 
+class RosterFile(Value, frozen=True):
+    """What a roster says. `left_out` are no students by their role, of `unknown` it is not known.
+
+    Both are what the line calls them, with the role; who has an unknown role is a student.
+    """
+
+    entries: tuple[RosterEntry, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
 def read_roster(path: Path) -> tuple[RosterEntry, ...]:
+    """Return the students of a roster. Raises UsageError that names the line."""
+    return read_roster_file(path).entries
+
+
+def read_roster_file(path: Path) -> RosterFile:
     """Read a table with recognised headers. Raises UsageError that names the line."""
     table = read_table(path)
     header = [one_line(cell) for cell in table.header]
@@ -276,10 +314,19 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
         header = [one_line(cell) for cell in english_header(table)]
     columns = _columns(path, header)
     found: dict[str, tuple[int, RosterEntry]] = {}
+    left_out, unknown = [], []
+    at_role = columns.pop("role", None)
     for number, row in zip(table.lines, table.rows, strict=True):
-        entry = _entry(path, number, [one_line(cell) for cell in row], header, columns)
+        cells = [one_line(cell) for cell in row]
+        role = cells[at_role] if at_role is not None and at_role < len(cells) else ""
+        if _is_other(role):
+            left_out.append((_named_in(cells, columns), role))
+            continue
+        entry = _entry(path, number, cells, header, columns)
         if entry is None:
             continue
+        if not _is_known(role):
+            unknown.append((entry.login, role))
         before = found.setdefault(folded(entry.login), (number, entry))
         if before[0] != number:
             raise UsageError(
@@ -292,7 +339,31 @@ def read_roster(path: Path) -> tuple[RosterEntry, ...]:
                 ),
                 say("each-student-has-one-line-remove-one"),
             )
-    return tuple(entry for _, entry in found.values())
+    entries = tuple(entry for _, entry in found.values())
+    return RosterFile(entries, tuple(left_out), tuple(unknown))
+
+
+def _roles(cell: str) -> set[str]:
+    """Return the roles in a cell: systems name several with commas, Canvas `TaEnrollment`."""
+    words = (folded(each).removesuffix("enrollment").strip() for each in re.split(r"[,;|]", cell))
+    return {*words} - {""}
+
+
+def _is_other(cell: str) -> bool:
+    """Say whether somebody has roles, and all of them are no student's."""
+    roles = _roles(cell)
+    return bool(roles) and roles <= _OTHERS
+
+
+def _is_known(cell: str) -> bool:
+    roles = _roles(cell)
+    return not roles or bool(roles & _STUDENTS) or roles <= _OTHERS
+
+
+def _named_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
+    """Return what a line calls somebody."""
+    told = (cells[at] for at in columns.values() if at < len(cells))
+    return next(filter(None, told), "")
 
 
 def plan(students: Iterable[Student], entries: Iterable[RosterEntry]) -> Changes:

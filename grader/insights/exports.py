@@ -77,6 +77,8 @@ def _rows(insights: Insights, language: str) -> Iterator[_Row]:
         for reason in concern.reasons:
             told = reason.why.in_(language)
             yield _row("look", "", reason.kind, told, (concern.student,))
+    for asked in insights.objections:
+        yield _row("objection", asked.part, asked.state, str(asked.count), asked.students)
     for student in insights.students:
         made = " ".join(filter(None, student.mistakes))
         yield _row("student", "", made, _number(student.points), (student.person.id,))

@@ -153,8 +153,23 @@ class StudentRow(Frozen, frozen=True):
     speedup: float | None
 
 
+ObjectionState = Literal["open", "answered", "moved"]
+
+
+class ObjectionRow(Frozen, frozen=True):
+    """How many objections to a part stand so, and of whom; `part` is empty for the whole."""
+
+    part: str
+    state: ObjectionState
+    count: int
+    students: Ids
+
+
 class Insights(Frozen, frozen=True):
-    """The figures of one assignment. `missing` handed in nothing, as far as a roster says."""
+    """The figures of one assignment. `missing` handed in nothing, as far as a roster says.
+
+    `objections` are a gradebook's.
+    """
 
     assignment: str
     title: Text
@@ -172,6 +187,7 @@ class Insights(Frozen, frozen=True):
     concerns: tuple[ConcernRow, ...]
     students: tuple[StudentRow, ...]
     missing: tuple[Person, ...] = ()
+    objections: tuple[ObjectionRow, ...] = ()
     schema_version: Literal[1] = 1
 
     @property
@@ -185,7 +201,11 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def insights_of(
-    slug: str, source: Source, seen: Iterable[Observation], missing: Iterable[Person] = ()
+    slug: str,
+    source: Source,
+    seen: Iterable[Observation],
+    missing: Iterable[Person] = (),
+    objections: Iterable[ObjectionRow] = (),
 ) -> Insights:
     """Return the figures of a class; each student is observed once."""
     every = sorted(seen, key=lambda each: each.person.id)
@@ -208,6 +228,7 @@ def insights_of(
         concerns=tuple(ConcernRow(e.person.id, e.concerns) for e in every if e.concerns),
         students=tuple(map(_student, every)),
         missing=tuple(sorted(missing, key=lambda each: each.id)),
+        objections=tuple(objections),
     )
 
 

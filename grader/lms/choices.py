@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 Layout = Literal[
@@ -21,6 +22,7 @@ Key = Literal[
     "canvas",
     "moodle",
     "moodle_user",
+    "lti",
     "gradescope",
     "brightspace",
     "sid",
@@ -32,7 +34,13 @@ Key = Literal[
 ]
 """What a student can be known by, beside a name. `folder` may be any of the others, and `number`
 one of Canvas: it is from a roster's column ID, which may as well hold numbers of the university.
-`moodle` is a participant's number in one assignment, `moodle_user` the user's in the whole site."""
+`moodle` is a participant's number in one assignment, `moodle_user` the user's in the whole site.
+`lti` is the user's id that an LMS tells its tools."""
 
-Platform = Literal["canvas", "moodle"]
-"""Systems that are asked by their API."""
+OwnApi = Literal["canvas", "moodle"]
+"""Systems that are asked by their own API."""
+
+Platform = Literal["canvas", "moodle", "lti"]
+"""Systems that are asked by an API: others than those two by that of LTI Advantage."""
+
+PLATFORM_NAMES: Mapping[Platform, str] = {"canvas": "Canvas", "moodle": "Moodle", "lti": "LTI"}

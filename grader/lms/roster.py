@@ -34,6 +34,7 @@ _KEYS: Mapping[str, Key] = {
     "canvas id": "canvas",
     "canvas user id": "canvas",
     "moodle user id": "moodle_user",
+    "lti user id": "lti",
 }
 """What the numbers and words in a column of a roster are, by its header."""
 

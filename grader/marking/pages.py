@@ -47,12 +47,14 @@ _MOST_BEFORE: Final = 3
 # From what the gradebook has of an answer to what the page shows of it.
 
 
-def address_of(place: Place, *, shows_all: bool = False, shows_notebook: bool = False) -> str:
+def address_of(
+    session: Session, place: Place, *, shows_all: bool = False, shows_notebook: bool = False
+) -> str:
     """Return where the page of an answer is."""
     wanted = ["show=all"] if shows_all else []
     wanted += ["notebook=whole"] if shows_notebook else []
     attempt, part = place
-    return f"/answer/{attempt}/{part}" + ("?" + "&".join(wanted) if wanted else "")
+    return f"/answer/{session.name_of(attempt)}/{part}" + ("?" + "&".join(wanted) if wanted else "")
 
 
 def view_of(
@@ -67,7 +69,7 @@ def view_of(
     here, table = answer.place, answer.table
 
     def leading_to(place: Place | None) -> str:
-        return "" if place is None else address_of(place, shows_all=shows_all)
+        return "" if place is None else address_of(session, place, shows_all=shows_all)
 
     return MarkingView(
         title=session.assignment.named,
@@ -84,11 +86,13 @@ def view_of(
         all=len(answers),
         shows_all=shows_all,
         shows_notebook=shows_notebook,
-        own=address_of(here, shows_all=shows_all),
+        own=address_of(session, here, shows_all=shows_all),
         previous=leading_to(preceding(answers, here)),
         next=leading_to(following(answers, here, unmarked=not shows_all)),
-        other_filter=address_of(here, shows_all=True) if not shows_all else "/",
-        other_extent=address_of(here, shows_all=shows_all, shows_notebook=not shows_notebook),
+        other_filter=address_of(session, here, shows_all=True) if not shows_all else "/",
+        other_extent=address_of(
+            session, here, shows_all=shows_all, shows_notebook=not shows_notebook
+        ),
         question=table.asked,
     )
 
@@ -201,15 +205,17 @@ class _Pages:
         answers = self._session.answers()
         first = first_unmarked(answers)
         if first is not None:
-            return RedirectResponse(address_of(first), 303)
-        every = address_of(answers[0].place, shows_all=True) if answers else "/"
+            return RedirectResponse(address_of(self._session, first), 303)
+        every = "/"
+        if answers:
+            every = address_of(self._session, answers[0].place, shows_all=True)
         title = self._session.assignment.named
         return HTMLResponse(render_marked(title, len(answers), every, self._language))
 
     def show(self, request: Request) -> Response:
         """Show an answer beside its rubric."""
         answers = self._session.answers()
-        answer = _find(answers, request)
+        answer = _find(self._session, answers, request)
         report = None if answer is None else self._session.book.report_of(answer.attempt.id)
         if answer is None or report is None:
             return PlainTextResponse("There is no such answer.", 404)
@@ -240,7 +246,7 @@ class _Pages:
     def _write(self, request: Request, marked: Marked) -> Response:
         shows_all = request.query_params.get("show") == "all"
         try:
-            answer = _find(self._session.answers(), request)
+            answer = _find(self._session, self._session.answers(), request)
             if answer is None:
                 return self._refuse(404)
             if marked.is_taken_back:
@@ -254,9 +260,11 @@ class _Pages:
         except GraderError as error:
             return _json({"message": error.message.in_(self._language)}, 503)
         if marked.is_taken_back:
-            return _json({"next": address_of(answer.place, shows_all=shows_all)})
+            return _json({"next": address_of(self._session, answer.place, shows_all=shows_all)})
         after = following(self._session.answers(), answer.place, unmarked=not shows_all)
-        return _json({"next": "/" if after is None else address_of(after, shows_all=shows_all)})
+        if after is None:
+            return _json({"next": "/"})
+        return _json({"next": address_of(self._session, after, shows_all=shows_all)})
 
     def _refuse(self, status: int) -> Response:
         refused = say("page-sent-something-that-cannot-saved-load")
@@ -275,10 +283,13 @@ class _Pages:
         return told.in_(self._language)
 
 
-def _find(answers: tuple[AnswerToMark, ...], request: Request) -> AnswerToMark | None:
+def _find(
+    session: Session, answers: tuple[AnswerToMark, ...], request: Request
+) -> AnswerToMark | None:
     """Return the answer that an address names. It is text: not every digit makes a number."""
-    attempt, part = request.path_params["attempt"], request.path_params["part"]
-    return next((e for e in answers if (str(e.attempt.id), e.table.id) == (attempt, part)), None)
+    wanted = request.path_params["attempt"], request.path_params["part"]
+    named = ((each, (session.name_of(each.attempt.id), each.table.id)) for each in answers)
+    return next((each for each, name in named if name == wanted), None)
 
 
 def _json(content: dict[str, str], status: int = 200) -> Response:

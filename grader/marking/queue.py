@@ -113,7 +113,8 @@ class Session:
     def mark(self, answer: AnswerToMark, chosen: Iterable[str], comment: str, seen: int) -> None:
         """Write down a marking. Raises ValueError for items that cannot be chosen together.
 
-        Raises OvertakenError where somebody has marked it since entry `seen`.
+        One that is as it was changes nothing: an objection may have moved points since then. Raises
+        OvertakenError where somebody has marked it since entry `seen`.
         """
         table = answer.table
         items = tuple(
@@ -122,7 +123,20 @@ class Session:
         )
         points = table.score(each.id for each in items)
         marking = Marking(items, comment.strip())
+        is_marked = any(each.marking is not None for each in answer.given)
+        if is_marked and marking == answer.marking and seen == answer.seen:
+            return
         self._write_for(answer)(*answer.place, points, marking, seen=seen, who=self.who)
+
+    def name_of(self, attempt: int) -> str:
+        """Return what an attempt is called in addresses.
+
+        Where the session is anonymous it is no number: those count students in the order in which
+        a batch records them, which is that of their names.
+        """
+        if not self.is_anonymous:
+            return str(attempt)
+        return hashlib.sha256(self._salt + b"attempt %d" % attempt).hexdigest()[:16]
 
     def take_back(self, answer: AnswerToMark, seen: int) -> None:
         """Take back what was given. Raises OvertakenError."""

@@ -47,6 +47,7 @@ def _fraction(digest: bytes) -> float:
 def read_share(text: str, markers: Sequence[str], twice: float) -> Share:
     """Return the share that is meant: 2/3, or the name of one of the course's markers.
 
+    Of a course with three markers, 2/3 is the second one's: some may use names, others fractions.
     Raises UsageError.
     """
     if text in markers:
@@ -57,4 +58,6 @@ def read_share(text: str, markers: Sequence[str], twice: float) -> Share:
         if markers:
             known = say("write-1-3-or-one", names=in_a_row(markers))
         raise UsageError(say("there-no-share", text=repr(text)), known)
-    return Share(tuple(str(each) for each in range(1, int(found[2]) + 1)), found[1], twice)
+    number, count = int(found[1]), int(found[2])
+    named = tuple(markers if count == len(markers) else map(str, range(1, count + 1)))
+    return Share(named, named[number - 1], twice)

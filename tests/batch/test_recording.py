@@ -83,13 +83,13 @@ def test_whose_a_page_is_and_which_attempt_is_what_the_gradebook_says(
     report, other = report_of(), report_of(b"another one")
     mine = entry(tmp_path, "ada/hw.ipynb")
     name = store.owner(mine).name or "ada"
-    assert (name, None, None) == store.handed_in_by(mine, report)
+    assert (name, None, None, "ada") == store.handed_in_by(mine, report)
     store.write(mine, report)
-    assert (name, 1, None) == store.handed_in_by(mine, report)
+    assert (name, 1, None, "ada") == store.handed_in_by(mine, report)
     store.write(entry(tmp_path, "ada/hw.ipynb", b"another one"), other)
     assert [1, 2] == [store.handed_in_by(mine, each).attempt for each in (report, other)]
     stranger = entry(tmp_path, "nobody/hw.ipynb")
-    assert ("nobody", None, None) == store.handed_in_by(stranger, report)
+    assert ("nobody", None, None, "nobody") == store.handed_in_by(stranger, report)
 
 
 def test_a_page_has_what_a_person_marked_of_its_own_attempt(

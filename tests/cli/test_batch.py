@@ -14,9 +14,11 @@ import nbformat
 import pytest
 
 from grader.batch.summary import Row, decode_summary
+from grader.cli.batch import _write_pages
 from grader.report import Report, decode_report
 from tests.endtoend.command import heed_interrupts
 from tests.endtoend.warm import run_warm
+from tests.gradebook.small_class import Class
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
 KINDS = COURSE.with_name("kinds")
@@ -314,3 +316,23 @@ def test_a_batch_that_was_killed_goes_on_as_well(tmp_path: Path) -> None:
     assert 0 == done.returncode
     assert ["ada.json", "ben.json", "summary.json"] == files(tmp_path / "reports")
     assert {"ada": True, "ben": False} == {name: row.kept for name, row in rows(tmp_path).items()}
+
+
+def test_pages_have_the_address_to_ask_at(tmp_path: Path) -> None:
+    """As those of `grader feedback`: with what the roster calls the student, for each part."""
+    small = Class(tmp_path)
+    try:
+        entries = tuple(small.grade(login, login.encode()) for login in ("ada", "ben"))
+        store = small.store()
+        for entry in entries:
+            store.write(entry, small.report(entry.path.read_bytes()))
+        _write_pages(entries, store, "mailto:ta@example.org")
+        page = (tmp_path / "reports" / f"{entries[0].name}.html").read_text()
+        part = small.assignment.part[0].id
+        for about in (f"small%2C%20{part}%2C%20ada", "small%2C%20ada"):
+            assert f"mailto:ta@example.org?subject={about}" in page
+        assert "%2C%20ben" not in page
+        _write_pages(entries, store, "")
+        assert "mailto:" not in (tmp_path / "reports" / f"{entries[0].name}.html").read_text()
+    finally:
+        small.book.close()

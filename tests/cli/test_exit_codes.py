@@ -85,6 +85,8 @@ def call(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
         ("feedback --output out", 2),
         ("sync canvas fetch http://canvas.example.org/courses/1/assignments/2 -o out", 2),
         ("sync moodle push nowhere --assignment small", 2),
+        ("sync lti push nowhere --assignment small", 2),
+        ("sync lti fetch -o out", 2),
         ("course init --course file", 2),
         ("roster import nowhere.csv", 2),
         ("grades show ada", 2),

@@ -106,6 +106,25 @@ def test_what_is_no_folder_of_reports_is_refused(reports: Path, tmp_path: Path) 
         run(reports, tmp_path / "out")
 
 
+def test_objections_are_counted_by_part_and_state(folder: Path) -> None:
+    part = found(folder, "grades", "explain", "ada", SLUG)["parts"][0]["id"]
+    for text in ("Why?", "And why that?"):
+        said(folder, "objections", "add", "ada", SLUG, "--part", part, text)
+    said(folder, "objections", "add", "ada", SLUG, "All of it <b>wrong</b>.")
+    said(folder, "objections", "answer", "1", "It is so.")
+    told = said(folder, "insights", "--assignment", SLUG, "--output", "out", "--no-pages")
+    assert "Objections: 2 open, 1 answered, 0 with points moved." in told
+    document = json.loads((folder / "out" / f"{SLUG}.json").read_text())
+    assert [("", "open", 1), (part, "open", 1), (part, "answered", 1)] == [
+        (each["part"], each["state"], each["count"]) for each in document["objections"]
+    ]
+    assert all(["ada"] == each["students"] for each in document["objections"])
+    assert f"objection,{part},open,1,1,ada" in (folder / "out" / f"{SLUG}.csv").read_text()
+    page = (folder / "out" / f"{SLUG}.html").read_text("utf-8")
+    assert '<section id="objections"' in page
+    assert "<b>wrong" not in page
+
+
 def test_a_gradebook_has_grades_attempts_and_who_handed_in_nothing(folder: Path) -> None:
     assert "1 student graded" in said(folder, "insights", "--output", "monday")
     document = json.loads((folder / "monday" / f"{SLUG}.json").read_text())

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.gradebook.entries import Student, find_student, plan, read_roster, signed
+from grader.gradebook.entries import (
+    RosterFile,
+    Student,
+    find_student,
+    plan,
+    read_roster,
+    read_roster_file,
+    signed,
+)
 
 
 def student(id: int, login: str, name: str = "", **fields: str) -> Student:
@@ -92,6 +100,50 @@ def test_what_is_no_roster_is_refused_with_its_line(
     tmp_path: Path, content: str | bytes, said: str
 ) -> None:
     assert said in refusal(tmp_path, content)
+
+
+class TestRoles:
+    """Rosters list who teaches, observes and tests, too."""
+
+    def roles(self, folder: Path, *roles: str) -> RosterFile:
+        path = folder / "roster.csv"
+        rows = (f's{n},S{n},"{role}"' for n, role in enumerate(roles))
+        path.write_text("\n".join(["id,name,role", *rows]))
+        return read_roster_file(path)
+
+    @pytest.mark.parametrize(
+        "role",
+        [
+            *("Teacher", "TA", "TaEnrollment", "ObserverEnrollment", "observer", "Test Student"),
+            *("StudentViewEnrollment", "Non-editing teacher", "Instructor, TA", "DESIGNER"),
+        ],
+    )
+    def test_who_is_no_student_is_left_out_and_named(self, tmp_path: Path, role: str) -> None:
+        found = self.roles(tmp_path, "Student", role)
+        assert ["s0"] == [each.login for each in found.entries]
+        assert (("s1", role),) == found.left_out
+        assert () == found.unknown
+
+    @pytest.mark.parametrize(
+        "role", ["", "Student", "StudentEnrollment", "learner", "Student, Teaching Assistant"]
+    )
+    def test_students_are_students(self, tmp_path: Path, role: str) -> None:
+        found = self.roles(tmp_path, role)
+        assert (1, (), ()) == (len(found.entries), found.left_out, found.unknown)
+
+    def test_an_unknown_role_is_a_students_and_told(self, tmp_path: Path) -> None:
+        found = self.roles(tmp_path, "Leader", "\u5b66\u751f")
+        assert 2 == len(found.entries)
+        assert (("s0", "Leader"), ("s1", "\u5b66\u751f")) == found.unknown
+
+    def test_a_teacher_need_not_have_an_id(self, tmp_path: Path) -> None:
+        path = tmp_path / "roster.csv"
+        path.write_text("id,name,role\nada,Ada,Student\n,Olga,Teacher\n")
+        assert (("Olga", "Teacher"),) == read_roster_file(path).left_out
+
+    def test_the_role_is_no_field_of_a_student(self, tmp_path: Path) -> None:
+        (entry,) = self.roles(tmp_path, "Student").entries
+        assert {"name": "S0"} == entry.fields
 
 
 class TestPlan:

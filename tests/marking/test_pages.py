@@ -12,7 +12,7 @@ import pytest
 
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
-from grader.marking.pages import BODY_LIMIT, make_app
+from grader.marking.pages import BODY_LIMIT, address_of, make_app
 from grader.marking.queue import Session
 from tests.marking.factory import ASSIGNMENT, grade_of, make_class
 
@@ -53,7 +53,7 @@ class Visitor:
 
     def places(self) -> list[str]:
         answers = self.session.answers()
-        return [f"/answer/{each.attempt.id}/{each.table.id}" for each in answers]
+        return [address_of(self.session, each.place) for each in answers]
 
 
 @pytest.fixture

@@ -125,6 +125,7 @@ class CanvasPlatform:
     name: Platform = "canvas"
     key: Key = "canvas"
     is_brief = False
+    is_loose = False
 
     def __init__(self, session: LmsSession, course: int, assignment: int) -> None:
         self._session = session
@@ -143,7 +144,7 @@ class CanvasPlatform:
             _exact(found.points_possible) if graded else None,
             found.due_at,
             {
-                user: each.due_at
+                str(user): each.due_at
                 for each in found.overrides
                 for user in each.student_ids
                 if each.due_at is not None
@@ -162,7 +163,7 @@ class CanvasPlatform:
             include=["email"],
         )
         return tuple(
-            LmsPerson(e.id, e.name or "", e.login_id or "", e.sis_user_id or "", e.email or "")
+            LmsPerson(str(e.id), e.name or "", e.login_id or "", e.sis_user_id or "", e.email or "")
             for e in rows
         )
 
@@ -170,7 +171,7 @@ class CanvasPlatform:
         """Return everybody's latest attempt."""
         return tuple(
             LmsHandIn(
-                each.user_id,
+                str(each.user_id),
                 each.submitted_at,
                 tuple(map(_file, each.attachments or ())),
                 each.late,
@@ -184,15 +185,15 @@ class CanvasPlatform:
         """Write a file that was handed in."""
         self._session.download(file.url, target, limit)
 
-    def standings(self) -> Mapping[int, Standing]:
+    def standings(self) -> Mapping[str, Standing]:
         """Return what stands there, by user."""
-        return {each.user_id: _standing(each) for each in self._submissions()}
+        return {str(each.user_id): _standing(each) for each in self._submissions()}
 
-    def standing(self, user: int) -> Standing:
+    def standing(self, user: str) -> Standing:
         """Return what stands there now of one student."""
         return _standing(self._one(_Submission, self._of(user), **self._user_ids))
 
-    def write(self, user: int, standing: Standing, grade: PushedGrade, page: bytes) -> None:
+    def write(self, user: str, standing: Standing, grade: PushedGrade, page: bytes) -> None:
         """Write points, ratings and the comment with its page by one request.
 
         A page that was sent and never mentioned, as one is after a crash, nobody sees.
@@ -211,7 +212,7 @@ class CanvasPlatform:
                 what["comment"]["attempt"] = standing.attempt
         self._requester.request("PUT", self._of(user), _kwargs=combine_kwargs(**what))
 
-    def _send_page(self, user: int, name: str, page: bytes) -> int:
+    def _send_page(self, user: str, name: str, page: bytes) -> int:
         """Upload a page; return its number."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, name)
@@ -223,7 +224,7 @@ class CanvasPlatform:
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise unreadable() from None
 
-    def _of(self, user: int) -> str:
+    def _of(self, user: str) -> str:
         return f"{self._place}/submissions/{user}"
 
     def _submissions(self) -> Iterator[_Submission]:

@@ -4,7 +4,7 @@
     FOLDER/roster.csv                                the students, for `grader roster import`
     FOLDER/lms.json                                  the assignment, due dates, who is excused
 
-Whose something is the system's number of the user says, and in a roster from elsewhere the login or
+Whose something is the system's id of the user says, and in a roster from elsewhere the login or
 the number that administrators gave: never a name or an address, which students can change.
 """
 
@@ -24,7 +24,7 @@ from grader.errors import UsageError
 from grader.files import write_whole
 from grader.language import say
 from grader.lms.archives import LeftOut
-from grader.lms.choices import Key
+from grader.lms.choices import PLATFORM_NAMES, Key
 from grader.lms.collect import (
     Collected,
     CollectedStudent,
@@ -34,7 +34,7 @@ from grader.lms.collect import (
 )
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.roster import Acquainted, Roster, RosterPerson
-from grader.lms.sync.platform import LmsFile, LmsHandIn, LmsPerson, LmsPlatform
+from grader.lms.sync.platform import LmsFile, LmsGrades, LmsHandIn, LmsPerson, LmsPlatform
 from grader.lms.sync.session import NotFoundError, TooLargeError
 from grader.lms.sync.source import Source, read_source, write_source
 from grader.lms.times import moment_of
@@ -50,8 +50,12 @@ _CLASS = 16 * 2**30
 _FILES = 200
 """Of one student. More is no way to hand in a notebook."""
 
-_NUMBERS: Mapping[Key, str] = {"canvas": "Canvas user ID", "moodle_user": "Moodle user ID"}
-"""The column of a roster that has the system's numbers."""
+_NUMBERS: Mapping[Key, str] = {
+    "canvas": "Canvas user ID",
+    "moodle_user": "Moodle user ID",
+    "lti": "LTI user ID",
+}
+"""The column of a roster that has the system's ids."""
 
 
 class Fetched(NamedTuple):
@@ -75,7 +79,7 @@ def fetch_class(
     Without a `roster` the students are those of the course there.
     """
     _refuse_other(output, url)
-    progress.stage(say("asking", platform=platform.name.capitalize()))
+    progress.stage(say("asking", platform=PLATFORM_NAMES[platform.name]))
     assignment, people = platform.assignment(), platform.people()
     known = {each.user: each for each in people}
     standings = platform.standings()
@@ -86,8 +90,16 @@ def fetch_class(
         None if assignment.points is None else format(assignment.points, "f"),
         assignment.due,
         {user: due for user, due in assignment.extended.items() if user in known},
-        tuple(sorted(user for user, each in standings.items() if each.excused and user in known)),
-        {user: each.policy for user, each in sorted(standings.items()) if each.policy},
+        tuple(
+            sorted(
+                (user for user, e in standings.items() if e.excused and user in known), key=_order
+            )
+        ),
+        {
+            user: standings[user].policy
+            for user in sorted(standings, key=_order)
+            if standings[user].policy
+        },
     )
     write_source(output, source)
     own = _own_roster(people, platform.key)
@@ -106,6 +118,52 @@ def fetch_class(
     return Fetched(replace(outcome, unchanged=unchanged), source, due_dates)
 
 
+def _order(user: str) -> tuple[int, str]:
+    return len(user), user
+
+
+class FetchedStudents(NamedTuple):
+    """The students of a course there, and the names of those who are not in the own roster."""
+
+    people: tuple[LmsPerson, ...]
+    unmatched: tuple[str, ...]
+
+
+def fetch_students(
+    platform: LmsGrades, url: str, output: Path, progress: Progress, roster: Roster | None = None
+) -> FetchedStudents:
+    """Write a roster of the course's students into a folder, and where they are from.
+
+    With an own `roster` it has those who are in it, by what they are called there. Raises LmsError,
+    UsageError.
+    """
+    _refuse_other(output, url)
+    progress.stage(say("asking", platform=PLATFORM_NAMES[platform.name]))
+    people = platform.people()
+    write_source(output, Source(platform.name, url))
+    if roster is None:
+        called = [replace(each, login=each.sid) for each in people]
+        own = _own_roster(called, platform.key)
+        write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
+        return FetchedStudents(people, ())
+    owners = Acquainted(roster.people)
+    found = [(each, owners.find(_delivery(each, platform.key))) for each in people]
+    counts = Counter(owner.id for _, owner in found if owner is not None)
+    matched = [(o.id, each.user) for each, o in found if o is not None and counts[o.id] == 1]
+    write_whole(output / ROSTER, _ids_table(matched, platform.key), mode=0o600)
+    unmatched = (each.name or each.user for each, o in found if o is None or counts[o.id] > 1)
+    return FetchedStudents(people, tuple(unmatched))
+
+
+def _ids_table(matched: Iterable[tuple[str, str]], key: Key) -> bytes:
+    """Return the system's ids of students in a roster."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["login", _NUMBERS[key]])
+    writer.writerows((login, harmless(user)) for login, user in matched)
+    return buffer.getvalue().encode()
+
+
 def _refuse_other(output: Path, url: str) -> None:
     """Refuse a folder of another assignment: grades would go to the wrong one."""
     before = read_source(output)
@@ -120,7 +178,7 @@ class _Fetching:
     """The files of a class, on their way."""
 
     def __init__(
-        self, platform: LmsPlatform, people: Mapping[int, LmsPerson], progress: Progress
+        self, platform: LmsPlatform, people: Mapping[str, LmsPerson], progress: Progress
     ) -> None:
         self._platform, self._people, self._progress = platform, people, progress
         self._left = _CLASS
@@ -139,11 +197,11 @@ class _Fetching:
             person = self._people.get(each.user)
             if person is None:  # who has left the course, and Canvas' trial student
                 continue
-            kept = here.get((str(each.user), each.at))
+            kept = here.get((each.user, each.at))
             if kept is not None:
                 self.kept.add(kept)
             elif not each.files:
-                left_out.append(LeftOut(person.name or str(each.user), "unsubmitted"))
+                left_out.append(LeftOut(person.name or each.user, "unsubmitted"))
             else:
                 waiting.append((person, each))
         self._progress.stage(say("downloading"))
@@ -199,7 +257,7 @@ class _Fetching:
 
 def _delivery(person: LmsPerson, key: Key) -> Delivery:
     """Return what identifies a student, with nothing that the student chose."""
-    told: dict[Key, str] = {key: str(person.user), "user": person.login, "sid": person.sid}
+    told: dict[Key, str] = {key: person.user, "user": person.login, "sid": person.sid}
     return Delivery("", {name: value for name, value in told.items() if value}, ())
 
 
@@ -209,7 +267,7 @@ def _own_roster(people: Iterable[LmsPerson], key: Key) -> Roster:
     counts = Counter(each.login.casefold() for each in people)
     return Roster(
         RosterPerson(
-            each.login if each.login and counts[each.login.casefold()] == 1 else str(each.user),
+            each.login if each.login and counts[each.login.casefold()] == 1 else each.user,
             each.name,
             _delivery(each, key).keys,
         )
@@ -223,15 +281,16 @@ def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", "name", "email", _NUMBERS[key]])
     for person, each in zip(roster.people, people, strict=True):
-        writer.writerow([person.id, harmless(person.name), harmless(each.email), each.user])
+        row = [person.name, each.email, each.user]
+        writer.writerow([person.id, *map(harmless, row)])
     return buffer.getvalue().encode()
 
 
-def collected_users(students: Iterable[CollectedStudent], key: Key) -> dict[str, set[int]]:
-    """Return the system's numbers of students, by what the roster calls them."""
-    found: dict[str, set[int]] = {}
+def collected_users(students: Iterable[CollectedStudent], key: Key) -> dict[str, set[str]]:
+    """Return the system's ids of students, by what the roster calls them."""
+    found: dict[str, set[str]] = {}
     for each in students:
         number = each.keys.get(key, "")
-        if each.id and not each.doubt and number.isdecimal():
-            found.setdefault(each.id, set()).add(int(number))
+        if each.id and not each.doubt and number:
+            found.setdefault(each.id, set()).add(number)
     return found

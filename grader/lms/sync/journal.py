@@ -20,18 +20,23 @@ from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import unwritable
 from grader.language import say
+from grader.lms.sync.comments import plain
 from grader.lms.sync.platform import PushedGrade, Standing
 
 JOURNAL = "pushed.jsonl"
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of one student's grade, and whether it was done."""
+    """A change of one student's grade, and whether it was done.
 
-    user: int
+    Users were numbers once.
+    """
+
+    user: str | int
     points: Decimal
     page: str = ""
     ratings: dict[str, Decimal] = {}
+    comment: str = ""
     done: bool = False
 
 
@@ -42,14 +47,16 @@ class Ours:
         self.last: Entry | None = None
         self._points: set[Decimal | None] = {None}
         self._ratings: list[Mapping[str, Decimal]] = [{}]
+        self._comments = {""}
 
     def take(self, entry: Entry) -> None:
         """Record an entry. A finished one replaces all before it."""
         if entry.done:
             self.last = entry
-            self._points, self._ratings = set(), []
+            self._points, self._ratings, self._comments = set(), [], {""}
         self._points.add(entry.points)
         self._ratings.append(entry.ratings)
+        self._comments.add(plain(entry.comment))
 
     def has_points(self, standing: Standing) -> bool:
         """Say whether the points were written by the grader, or there were none before."""
@@ -59,29 +66,33 @@ class Ours:
         """Say whether the ratings were written by the grader, or there are none."""
         return not standing.ratings or dict(standing.ratings) in self._ratings
 
+    def has_comment(self, standing: Standing) -> bool:
+        """Say whether the comment was written by the grader, or there is none to be told."""
+        return standing.comment is None or standing.comment in self._comments
+
 
 class Journal:
     """The journal of a folder, which is one command's while it is open."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._ours: dict[int, Ours] = {}
+        self._ours: dict[str, Ours] = {}
         content = file.read()
         for line in content.splitlines():
             try:
                 entry = msgspec.json.decode(line, type=prepared(Entry))
             except msgspec.MsgspecError:  # it was killed while it wrote
                 continue
-            self.of(entry.user).take(entry)
+            self.of(str(entry.user)).take(entry)
         self._is_torn = bool(content) and not content.endswith(b"\n")
 
-    def of(self, user: int) -> Ours:
+    def of(self, user: str) -> Ours:
         """Return what is known of a student."""
         return self._ours.setdefault(user, Ours())
 
-    def note(self, user: int, grade: PushedGrade, *, done: bool) -> None:
+    def note(self, user: str, grade: PushedGrade, *, done: bool) -> None:
         """Write an entry, which is on the disk when this returns."""
-        entry = Entry(user, grade.points, grade.page, dict(grade.ratings), done)
+        entry = Entry(user, grade.points, grade.page, dict(grade.ratings), grade.comment, done)
         self.of(user).take(entry)
         line = (b"\n" if self._is_torn else b"") + msgspec.json.encode(entry) + b"\n"
         self._is_torn = False

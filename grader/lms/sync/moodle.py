@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -16,7 +15,7 @@ from grader.decoding import prepared
 from grader.errors import LmsError
 from grader.language import ENGLISH, LANGUAGES, in_a_row, say
 from grader.lms.choices import Key, Platform
-from grader.lms.sync.comments import COMMENT
+from grader.lms.sync.comments import COMMENT, plain
 from grader.lms.sync.platform import (
     PAGE,
     LmsAssignment,
@@ -45,7 +44,6 @@ _DEFINITIONS = "core_grading_get_definitions"
 _PAGE_OF_USERS = 500
 _MOST_USERS = 100_000
 _HTML = "1"
-_TAGS = re.compile(r"<[^>]*>")
 _EXPIRED = frozenset({"invalidtoken", "accessexception", "invalidtimedtoken"})
 
 _Told = TypeVar("_Told")
@@ -193,11 +191,12 @@ class MoodlePlatform:
     name: Platform = "moodle"
     key: Key = "moodle_user"
     is_brief = True
+    is_loose = False
 
     def __init__(self, session: LmsSession, root: str, module: int) -> None:
         self._session, self._root, self._module = session, root, module
         self._found: _Assignment | None = None
-        self._brief: dict[int, Standing] = {}
+        self._brief: dict[str, Standing] = {}
         self._functions: frozenset[str] = frozenset()
 
     def assignment(self) -> LmsAssignment:
@@ -209,7 +208,7 @@ class MoodlePlatform:
             found.name,
             Decimal(repr(found.grade)) if found.grade > 0 and not decides else None,
             _moment(found.duedate) if found.duedate else None,
-            {e.userid: _moment(e.extensionduedate) for e in listed if e.extensionduedate},
+            {str(e.userid): _moment(e.extensionduedate) for e in listed if e.extensionduedate},
             takes_pages=_is_on(found, "file"),
             takes_comments=_is_on(found, "comments"),
         )
@@ -231,7 +230,12 @@ class MoodlePlatform:
                 break
         return tuple(
             LmsPerson(
-                e.id, e.fullname, e.username, e.idnumber, e.email, tuple(g.id for g in e.groups)
+                str(e.id),
+                e.fullname,
+                e.username,
+                e.idnumber,
+                e.email,
+                tuple(g.id for g in e.groups),
             )
             for e in {each.id: each for each in found}.values()
             if not e.roles or any(role.shortname == "student" for role in e.roles)
@@ -241,7 +245,7 @@ class MoodlePlatform:
         """Return the latest attempt of everybody; what a group handed in is each member's."""
         found = [e for e in self._listed("mod_assign_get_submissions").submissions if _is_in(e)]
         latest = {(each.userid, each.groupid): each for each in sorted(found, key=_by_attempt)}
-        members: dict[int, list[int]] = {}
+        members: dict[int, list[str]] = {}
         if any(not each.userid for each in latest.values()):
             for person in self.people():
                 for group in person.groups:
@@ -249,20 +253,20 @@ class MoodlePlatform:
         return tuple(
             _hand_in(each, user)
             for each in latest.values()
-            for user in ([each.userid] if each.userid else members.get(each.groupid, ()))
+            for user in ([str(each.userid)] if each.userid else members.get(each.groupid, ()))
         )
 
     def download(self, file: LmsFile, target: Path, limit: int) -> None:
         """Write a file that was handed in."""
         self._session.download(file.url, target, limit, {"token": self._session.token.reveal()})
 
-    def standings(self) -> Mapping[int, Standing]:
+    def standings(self) -> Mapping[str, Standing]:
         """Return the points that stand there, by user, without what was said to them."""
         grades = sorted(self._listed("mod_assign_get_grades").grades, key=lambda e: e.attemptnumber)
-        self._brief = {each.userid: Standing(_points(each.grade)) for each in grades}
+        self._brief = {str(each.userid): Standing(_points(each.grade)) for each in grades}
         return self._brief
 
-    def standing(self, user: int) -> Standing:
+    def standing(self, user: str) -> Standing:
         """Return what stands there now of one student.
 
         As long as marking goes on, Moodle tells a grade in its listing alone.
@@ -283,10 +287,10 @@ class MoodlePlatform:
             None if given is None else _points(given.grade or ""),
             pages=pages,
             remarks=any(not PAGE.fullmatch(e.filename) for e in files)
-            or any(_plain(text) not in _OURS for text in texts),
+            or any(plain(text) not in _OURS for text in texts),
         )
 
-    def write(self, user: int, standing: Standing, grade: PushedGrade, page: bytes) -> None:
+    def write(self, user: str, standing: Standing, grade: PushedGrade, page: bytes) -> None:
         """Write points, comment and page by one request, which may be sent twice."""
         del standing
         data: dict[str, Any] = {}
@@ -423,7 +427,7 @@ def _by_attempt(each: _Submission) -> tuple[int, int]:
     return each.attemptnumber, each.timemodified
 
 
-def _hand_in(each: _Submission, user: int) -> LmsHandIn:
+def _hand_in(each: _Submission, user: str) -> LmsHandIn:
     files = tuple(
         LmsFile(
             f"{file.filepath.strip('/')}/{file.filename}".lstrip("/"), file.fileurl, file.filesize
@@ -456,10 +460,6 @@ def _points(text: str) -> Decimal | None:
     except ArithmeticError:
         return None
     return value.normalize() if value.is_finite() and value >= 0 else None
-
-
-def _plain(text: str) -> str:
-    return " ".join(_TAGS.sub(" ", text).split())
 
 
 _OURS = frozenset({"", *(COMMENT.in_(each) for each in {ENGLISH, *LANGUAGES})})

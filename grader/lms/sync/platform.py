@@ -31,9 +31,12 @@ class LmsFile(msgspec.Struct, frozen=True):
 
 
 class LmsPerson(msgspec.Struct, frozen=True):
-    """A student of the course. `login` and `sid` are what administrators call the student."""
+    """A student of the course. `user` is the system's id of the student, as text.
 
-    user: int
+    `login` and `sid` are what administrators call the student.
+    """
+
+    user: str
     name: str
     login: str = ""
     sid: str = ""
@@ -44,7 +47,7 @@ class LmsPerson(msgspec.Struct, frozen=True):
 class LmsHandIn(msgspec.Struct, frozen=True):
     """What a student handed in last. `has_text` says that a text was typed there."""
 
-    user: int
+    user: str
     at: datetime
     files: tuple[LmsFile, ...]
     late: bool | None = None
@@ -65,17 +68,18 @@ class LmsAssignment(msgspec.Struct, frozen=True):
 
     `due` is everybody's, `extended` is that of students with another one. `rubric_decides` says
     that the grade there is the sum of the rubric. `takes_pages` says whether there is room for the
-    feedback page, and `takes_comments` for a comment.
+    feedback page, and `takes_comments` for a comment. `is_new` says that the first grade makes it.
     """
 
     name: str
     points: Decimal | None
     due: datetime | None = None
-    extended: Mapping[int, datetime] = {}
+    extended: Mapping[str, datetime] = {}
     rubric: tuple[Criterion, ...] = ()
     rubric_decides: bool = False
     takes_pages: bool = True
     takes_comments: bool = True
+    is_new: bool = False
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -83,7 +87,8 @@ class Standing(msgspec.Struct, frozen=True):
 
     `pages` are the keys of feedback pages, `ratings` the points of the rubric. `remarks` says that
     somebody wrote what a push would replace. `deducted` is what the system itself takes for
-    lateness. `policy` is what it calls the status: late, missing, extended or none.
+    lateness. `policy` is what it calls the status: late, missing, extended or none. `comment` is
+    what a push replaces, as `plain` returns it; None where the system keeps comments apart.
     """
 
     points: Decimal | None = None
@@ -94,6 +99,7 @@ class Standing(msgspec.Struct, frozen=True):
     deducted: Decimal = Decimal(0)
     policy: str = ""
     attempt: int = 0
+    comment: str | None = None
 
 
 class PushedGrade(msgspec.Struct, frozen=True):
@@ -105,16 +111,17 @@ class PushedGrade(msgspec.Struct, frozen=True):
     comment: str = ""
 
 
-class LmsPlatform(Protocol):
-    """One assignment of a system. All methods raise LmsError.
+class LmsGrades(Protocol):
+    """The grades of one assignment of a system. All methods raise LmsError.
 
-    `key` is what the system's own numbers of users are called, `is_brief` whether `standings` tells
-    less than `standing`.
+    `key` is what the system's own ids of users are called, `is_brief` whether `standings` tells
+    less than `standing`, `is_loose` whether the system may take a grade and keep another.
     """
 
     name: Platform
     key: Key
     is_brief: bool
+    is_loose: bool
 
     def assignment(self) -> LmsAssignment:
         """Return what the assignment is."""
@@ -124,22 +131,26 @@ class LmsPlatform(Protocol):
         """Return the students of the course."""
         ...
 
+    def standings(self) -> Mapping[str, Standing]:
+        """Return what stands there, by user."""
+        ...
+
+    def standing(self, user: str) -> Standing:
+        """Return what stands there now of one student."""
+        ...
+
+    def write(self, user: str, standing: Standing, grade: PushedGrade, page: bytes) -> None:
+        """Write a grade, as one change. Raises UnsureError where it may have been written."""
+        ...
+
+
+class LmsPlatform(LmsGrades, Protocol):
+    """One assignment of a system that tells what was handed in, too."""
+
     def handed_in(self) -> tuple[LmsHandIn, ...]:
         """Return what everybody handed in last."""
         ...
 
     def download(self, file: LmsFile, target: Path, limit: int) -> None:
         """Write a file that was handed in. Raises TooLargeError."""
-        ...
-
-    def standings(self) -> Mapping[int, Standing]:
-        """Return what stands there, by user."""
-        ...
-
-    def standing(self, user: int) -> Standing:
-        """Return what stands there now of one student."""
-        ...
-
-    def write(self, user: int, standing: Standing, grade: PushedGrade, page: bytes) -> None:
-        """Write a grade, as one change. Raises UnsureError where it may have been written."""
         ...

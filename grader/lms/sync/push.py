@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from grader.gradebook.entries import PartPoints
+from grader.lms.sync.comments import plain
 from grader.lms.sync.journal import Journal, Ours
-from grader.lms.sync.platform import Criterion, LmsAssignment, LmsPlatform, PushedGrade, Standing
+from grader.lms.sync.platform import Criterion, LmsAssignment, LmsGrades, PushedGrade, Standing
 from grader.lms.sync.session import Sleep, UnsureError
 
 _TRIES = 5
@@ -32,7 +33,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """A grade of the gradebook on its way. `page` returns the feedback page of `grade.page`."""
 
     login: str
-    user: int | None
+    user: str | None
     grade: PushedGrade | None
     page: Callable[[], bytes]
     lack: Lack | None = None
@@ -85,7 +86,7 @@ def _folded(name: str) -> str:
 
 
 def plan(
-    platform: LmsPlatform, wanted: Iterable[Wanted], journal: Journal, *, overwrite: bool
+    platform: LmsGrades, wanted: Iterable[Wanted], journal: Journal, *, overwrite: bool
 ) -> list[Row]:
     """Return what a push would do with everybody. Raises LmsError."""
     standings = platform.standings()
@@ -94,17 +95,17 @@ def plan(
 
 
 def _planned(
-    platform: LmsPlatform,
+    platform: LmsGrades,
     wanted: Iterable[Wanted],
     journal: Journal,
-    standings: Mapping[int, Standing],
-    people: set[int],
+    standings: Mapping[str, Standing],
+    people: set[str],
     *,
     overwrite: bool,
 ) -> Iterator[Row]:
     for each in wanted:
         if each.lack is not None or each.user is None or each.grade is None:
-            yield Row(each, standings.get(each.user or 0, Standing()), each.lack or "unmatched")
+            yield Row(each, standings.get(each.user or "", Standing()), each.lack or "unmatched")
             continue
         there, ours = standings.get(each.user, Standing()), journal.of(each.user)
         if each.user not in people:
@@ -127,7 +128,7 @@ def verdict(there: Standing, wanted: PushedGrade, ours: Ours, *, overwrite: bool
         return "write"
     if there.points != wanted.points and not ours.has_points(there):
         return "removed" if there.points is None else "entered"
-    if there.remarks:
+    if there.remarks or not _may_comment(there, wanted, ours):
         return "remarks"
     if wanted.ratings and not ours.has_ratings(there) and not _has(there, wanted.ratings):
         return "rated"
@@ -137,7 +138,7 @@ def verdict(there: Standing, wanted: PushedGrade, ours: Ours, *, overwrite: bool
 def _is_there(there: Standing, wanted: PushedGrade, ours: Ours) -> bool:
     """Say whether all of it stands there, or stood there when it was pushed.
 
-    A page or a rating that somebody has removed since is not pushed again.
+    A page, a rating or a comment that somebody has removed since is not pushed again.
     """
     if there.points != wanted.points:
         return False
@@ -146,9 +147,17 @@ def _is_there(there: Standing, wanted: PushedGrade, ours: Ours) -> bool:
     has_page = not wanted.page or wanted.page in there.pages
     has_page = has_page or (was_pushed and last is not None and last.page == wanted.page)
     is_rated = not wanted.ratings or _has(there, wanted.ratings)
-    return has_page and (
-        is_rated or (was_pushed and last is not None and last.ratings == dict(wanted.ratings))
+    is_rated = is_rated or (
+        was_pushed and last is not None and last.ratings == dict(wanted.ratings)
     )
+    is_told = there.comment is None or there.comment == plain(wanted.comment) or not wanted.comment
+    is_told = is_told or (was_pushed and last is not None and last.comment == wanted.comment)
+    return has_page and is_rated and is_told
+
+
+def _may_comment(there: Standing, wanted: PushedGrade, ours: Ours) -> bool:
+    """Say whether no comment of somebody else would be replaced."""
+    return there.comment == plain(wanted.comment) or ours.has_comment(there)
 
 
 def _has(there: Standing, ratings: Mapping[str, Decimal]) -> bool:
@@ -156,7 +165,7 @@ def _has(there: Standing, ratings: Mapping[str, Decimal]) -> bool:
 
 
 def push(
-    platform: LmsPlatform, rows: Iterable[Row], journal: Journal, sleep: Sleep, *, overwrite: bool
+    platform: LmsGrades, rows: Iterable[Row], journal: Journal, sleep: Sleep, *, overwrite: bool
 ) -> Iterator[tuple[str, bool]]:
     """Write what the plan says; yield each student, and whether the grade stands there.
 
@@ -168,8 +177,20 @@ def push(
             yield row.wanted.login, done
 
 
+def unconfirmed(platform: LmsGrades, rows: Iterable[Row]) -> list[str]:
+    """Return who was written and has other points there, by what the system tells afterwards."""
+    standings = platform.standings()
+    return [
+        row.wanted.login
+        for row in rows
+        if row.verdict == "write"
+        and row.wanted.grade is not None
+        and standings.get(row.wanted.user or "", Standing()).points != row.wanted.grade.points
+    ]
+
+
 def _push_one(
-    platform: LmsPlatform, wanted: Wanted, journal: Journal, sleep: Sleep, *, overwrite: bool
+    platform: LmsGrades, wanted: Wanted, journal: Journal, sleep: Sleep, *, overwrite: bool
 ) -> bool:
     """Write one grade, unless somebody else has written there since it was planned."""
     assert wanted.user is not None and wanted.grade is not None  # or it is not planned

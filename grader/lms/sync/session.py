@@ -25,8 +25,8 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import parse_header_links
 
 from grader.errors import LmsError, UsageError
-from grader.language import say
-from grader.lms.sync.tokens import Token
+from grader.language import Text, say
+from grader.lms.sync.tokens import Credential
 
 Sleep = Callable[[float], None]
 Method = Literal["GET", "POST", "PUT"]
@@ -46,7 +46,15 @@ _LOW = 50.0
 _REFUSED_BY_LIMIT = b"rate limit exceeded"
 
 
-class TokenRefusedError(LmsError):
+class RefusedError(LmsError):
+    """Raised when the answer to a request has a status that means no."""
+
+    def __init__(self, message: Text, hint: Text, status: int) -> None:
+        super().__init__(message, hint)
+        self.status = status
+
+
+class TokenRefusedError(RefusedError):
     """Raised when the token does not count, or no longer."""
 
 
@@ -54,7 +62,7 @@ class UnsureError(LmsError):
     """Raised when a request failed that may have been done all the same."""
 
 
-class NotFoundError(LmsError):
+class NotFoundError(RefusedError):
     """Raised when there is nothing at an address, or the token's owner may not see it."""
 
 
@@ -138,7 +146,9 @@ class LmsSession:
     `bearer` puts the token into the header of requests to the site. `sleep` waits for seconds.
     """
 
-    def __init__(self, site: str, token: Token, *, bearer: bool, sleep: Sleep = time.sleep) -> None:
+    def __init__(
+        self, site: str, token: Credential, *, bearer: bool, sleep: Sleep = time.sleep
+    ) -> None:
         self.site = site_of(site)
         self.token = token
         self._bearer = bearer
@@ -198,7 +208,7 @@ class LmsSession:
 
         `data` is posted to the site itself alone, as Moodle takes its token.
         """
-        method: Method = "POST" if data is not None and self._is_own(url) else "GET"
+        method: Method = "POST" if data is not None and self.is_own(url) else "GET"
         what = {"data": data} if method == "POST" else _WITH_TOKEN
 
         def ask() -> Answer:
@@ -215,7 +225,8 @@ class LmsSession:
 
     def _until_answered(self, ask: Callable[[], Answer], *, is_repeatable: bool) -> Answer:
         """Return an answer that is none of a failure."""
-        for tried in range(_TRIES):
+        may_renew = True
+        for tried in range(_TRIES + 1):
             try:
                 answer = ask()
             except (requests.RequestException, OSError) as error:
@@ -225,12 +236,14 @@ class LmsSession:
                 self._sleep(_backoff(tried))
                 continue
             if _is_limited(answer):
-                if tried + 1 == _TRIES:
+                if tried + 1 >= _TRIES:
                     raise LmsError(
                         say("lms-refuses-more-requests-for-now"),
                         say("run-same-command-again-later-continues"),
                     )
                 self._sleep(_told_wait(answer, tried))
+            elif answer.status_code == _REFUSED and may_renew and self.token.renew():
+                may_renew = False  # it was refused, so nothing was done: once more
             elif answer.status_code >= _FAILURE:
                 self._give_up(tried, answer.status_code, is_repeatable=is_repeatable)
                 self._sleep(_told_wait(answer, tried))
@@ -247,7 +260,7 @@ class LmsSession:
             failed = say("failed-with-status", site=self.site, status=status)
         if not is_repeatable:
             raise UnsureError(failed, again) from None
-        if tried + 1 == _TRIES:
+        if tried + 1 >= _TRIES:
             raise LmsError(failed, again) from None
 
     def _slow_down(self, answer: Answer) -> None:
@@ -265,10 +278,11 @@ class LmsSession:
         if next_page is None:
             return
         self._links += 1
-        if not self._is_own(next_page.get("url", "")) or self._links > _LINKS:
+        if not self.is_own(next_page.get("url", "")) or self._links > _LINKS:
             raise unreadable()
 
-    def _is_own(self, url: str) -> bool:
+    def is_own(self, url: str) -> bool:
+        """Say whether an address is of the site: the token goes nowhere else."""
         return _origin(url) == _origin(self.site)
 
     @contextmanager
@@ -295,7 +309,7 @@ class LmsSession:
         asked = (
             given.pop("Authorization", None) is not None
         )  # it has none where `canvasapi` uploads
-        if asked and self._bearer and self._is_own(url):
+        if asked and self._bearer and self.is_own(url):
             given["Authorization"] = f"Bearer {self.token.reveal()}"
         _rewind(what.get("files"))
         rest = {key: value for key, value in what.items() if key != "headers"}
@@ -323,7 +337,7 @@ class LmsSession:
             )
 
 
-_FAULT, _FAILURE = 400, 500
+_FAULT, _REFUSED, _FAILURE = 400, 401, 500
 _WITH_TOKEN: Mapping[str, Any] = {"headers": {"Authorization": ""}}
 """Of a request with the token, if it goes to the site and `bearer` says so."""
 
@@ -382,18 +396,23 @@ def _backoff(tried: int) -> float:
 
 
 def _checked(answer: Answer) -> Answer:
-    """Return an answer that is none of a refusal. Raises LmsError."""
+    """Return an answer that is none of a refusal. Raises RefusedError."""
     status = answer.status_code
-    if status == 401:
+    if status == _REFUSED:
         raise token_refused()
     if status == 403:
-        raise LmsError(say("lms-does-not-allow"), say("use-token-somebody-who-may-grade"))
+        raise RefusedError(
+            say("lms-does-not-allow"), say("use-token-somebody-who-may-grade"), status
+        )
     if status == 404:
-        raise NotFoundError(say("lms-does-not-find"), say("check-address-and-whether-tokens-owner"))
+        raise NotFoundError(
+            say("lms-does-not-find"), say("check-address-and-whether-tokens-owner"), status
+        )
     if status >= _FAULT:
-        raise LmsError(
+        raise RefusedError(
             say("lms-refuses-request-with-status", status=status),
             say("nothing-changed-by-check-assignments-settings-there"),
+            status,
         )
     return answer
 
@@ -401,5 +420,7 @@ def _checked(answer: Answer) -> Answer:
 def token_refused() -> TokenRefusedError:
     """Return what is said where the token does not count, or no longer."""
     return TokenRefusedError(
-        say("lms-does-not-accept-token-wrong-has"), say("make-new-one-and-run-same-command")
+        say("lms-does-not-accept-token-wrong-has"),
+        say("make-new-one-and-run-same-command"),
+        _REFUSED,
     )

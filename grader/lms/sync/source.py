@@ -1,24 +1,33 @@
-"""Which assignment of which system a folder was fetched from, for the push that follows."""
+"""Which assignment of which system a folder was fetched from, for the push that follows.
+
+By LTI it is a course there: the address of its line items.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from grader.course_settings import LtiSettings
 from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import unwritable, write_whole
 from grader.language import say
-from grader.lms.choices import Platform
+from grader.lms.choices import OwnApi, Platform
 from grader.lms.sync.platform import LmsPlatform
 from grader.lms.sync.session import LmsSession, Sleep, site_of
 from grader.lms.sync.tokens import find_token
+
+if TYPE_CHECKING:
+    from grader.lms.sync.lti import Column, LtiPlatform
+    from grader.lms.sync.tool import ToolKey
 
 SOURCE = "lms.json"
 
@@ -30,7 +39,7 @@ class Source(msgspec.Struct, frozen=True):
     """An assignment of a system, and what was said of it when it was fetched.
 
     `extended` are due dates of single students, `excused` who need not hand in, `policy` what the
-    system calls the lateness of whom, all by the system's number of the user.
+    system calls the lateness of whom, all by the system's id of the user.
     """
 
     platform: Platform
@@ -38,13 +47,13 @@ class Source(msgspec.Struct, frozen=True):
     name: str = ""
     points: str | None = None
     due: datetime | None = None
-    extended: Mapping[int, datetime] = {}
-    excused: tuple[int, ...] = ()
-    policy: Mapping[int, str] = {}
+    extended: Mapping[str, datetime] = {}
+    excused: tuple[str | int, ...] = ()
+    policy: Mapping[str, str] = {}
     version: int = 1
 
 
-def address(platform: Platform, url: str) -> str:
+def address(platform: OwnApi, url: str) -> str:
     """Return the address of an assignment without what says nothing. Raises UsageError."""
     site = site_of(url)
     parts = urlsplit(url)
@@ -66,7 +75,7 @@ def address(platform: Platform, url: str) -> str:
 
 @contextmanager
 def connected(
-    platform: Platform, url: str, environment: Mapping[str, str], sleep: Sleep
+    platform: OwnApi, url: str, environment: Mapping[str, str], sleep: Sleep
 ) -> Iterator[LmsPlatform]:
     """Yield an assignment to ask, by the address of its page. Raises UsageError."""
     place = address(platform, url)
@@ -79,7 +88,7 @@ def connected(
         session.close()
 
 
-def _platform(platform: Platform, place: str, session: LmsSession) -> LmsPlatform:
+def _platform(platform: OwnApi, place: str, session: LmsSession) -> LmsPlatform:
     if platform == "canvas":
         try:
             from grader.lms.sync.canvas import CanvasPlatform
@@ -95,6 +104,56 @@ def _platform(platform: Platform, place: str, session: LmsSession) -> LmsPlatfor
     from grader.lms.sync.moodle import MoodlePlatform, root_of
 
     return MoodlePlatform(session, session.site + root_of(place), int(place.rpartition("=")[2]))
+
+
+@contextmanager
+def connected_tool(
+    settings: LtiSettings,
+    environment: Mapping[str, str],
+    inside: Sequence[Path],
+    sleep: Sleep,
+    clock: Callable[[], datetime],
+    column: Column | None = None,
+) -> Iterator[LtiPlatform]:
+    """Yield an assignment of a course by LTI. Raises UsageError.
+
+    `inside` are folders that may not have the private key.
+    """
+    key, site = _tool_key(settings, environment, inside), site_of(settings.line_items)
+    if site_of(settings.memberships) != site:
+        raise UsageError(say("lti-addresses-of-two-sites"), say("copy-both-from-same-course"))
+    from grader.lms.sync.lti import LtiPlatform
+    from grader.lms.sync.tool import ToolToken
+
+    token = ToolToken(settings, key, sleep, clock)
+    session = LmsSession(site, token, bearer=True, sleep=sleep)
+    try:
+        yield LtiPlatform(session, settings, clock, column)
+    finally:
+        session.close()
+        token.close()
+
+
+def public_key(
+    settings: LtiSettings, environment: Mapping[str, str], inside: Sequence[Path]
+) -> dict[str, str]:
+    """Return the tool's public key as a JWK. Raises UsageError."""
+    return _tool_key(settings, environment, inside).public(settings.key_id)
+
+
+def _tool_key(
+    settings: LtiSettings, environment: Mapping[str, str], inside: Sequence[Path]
+) -> ToolKey:
+    try:
+        from grader.lms.sync.tool import find_tool_key
+    except ModuleNotFoundError as error:
+        if error.name not in ("jwt", "cryptography"):
+            raise
+        raise UsageError(
+            say("lti-needs-package-pyjwt"), say("install", command="pip install 'tvm-grader[lms]'")
+        ) from None
+    host = urlsplit(site_of(settings.line_items)).hostname or ""
+    return find_tool_key(host, environment, inside)
 
 
 def read_source(folder: Path) -> Source | None:

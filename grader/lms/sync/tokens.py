@@ -8,19 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from grader.errors import UsageError
 from grader.language import say
-from grader.lms.choices import Platform
+from grader.lms.choices import OwnApi
 
 SERVICE = "tvm-grader"
-VARIABLES: Mapping[Platform, str] = {"canvas": "CANVAS_TOKEN", "moodle": "MOODLE_TOKEN"}
+VARIABLES: Mapping[OwnApi, str] = {
+    "canvas": "CANVAS_TOKEN",
+    "moodle": "MOODLE_TOKEN",
+}
 
 _SHAPE = re.compile(r"[!-~]{8,4096}")
 """A line break in a header would begin another header."""
 
 Lookup = Callable[[str, str], "str | None"]
 """Returns the secret of a service and a name, None where there is none."""
+
+
+class Credential(Protocol):
+    """What a request is sent with."""
+
+    def reveal(self) -> str:
+        """Return a token, to put it into a request. Raises LmsError where there is none."""
+        ...
+
+    def renew(self) -> bool:
+        """Forget the token, which was refused; return whether `reveal` returns another one."""
+        ...
 
 
 class Token:
@@ -35,18 +51,25 @@ class Token:
         """Return it, to put it into a request."""
         return self._value
 
+    def renew(self) -> bool:
+        """Return that a person has to make another one."""
+        return False
+
     def __repr__(self) -> str:
         return "Token(***)"
 
 
 def find_token(
-    platform: Platform, host: str, environment: Mapping[str, str], lookup: Lookup | None = None
+    platform: OwnApi,
+    host: str,
+    environment: Mapping[str, str],
+    lookup: Lookup | None = None,
 ) -> Token:
     """Return the token for a host. Raises UsageError where there is none, or it is malformed."""
     variable = VARIABLES[platform]
     value = environment.get(variable, "").strip()
     if not value:
-        value = ((lookup or _from_keyring)(SERVICE, host) or "").strip()
+        value = ((lookup or from_keyring)(SERVICE, host) or "").strip()
     if not value:
         raise UsageError(
             say("there-no-token", host=host),
@@ -59,7 +82,7 @@ def find_token(
     return Token(value)
 
 
-def _from_keyring(service: str, name: str) -> str | None:
+def from_keyring(service: str, name: str) -> str | None:
     """Return a secret of the system's keyring; None without the library, or where it fails."""
     try:
         import keyring

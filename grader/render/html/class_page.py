@@ -11,7 +11,15 @@ from typing import Final, NamedTuple
 
 from markupsafe import escape
 
-from grader.insights.figures import CheckRow, CodeRow, Insights, PartRow, SpeedGroup, StudentRow
+from grader.insights.figures import (
+    CheckRow,
+    CodeRow,
+    Insights,
+    ObjectionState,
+    PartRow,
+    SpeedGroup,
+    StudentRow,
+)
 from grader.insights.observation import ConcernKind
 from grader.language import Text, say
 from grader.render import wording
@@ -60,6 +68,13 @@ CONCERNS: dict[ConcernKind, Text] = {
 }
 
 _STUDENT, _STUDENTS_ARE = say("student-grouped"), say("students-grouped")
+
+
+_STATES: Final[dict[ObjectionState, Text]] = {
+    "open": say("open"),
+    "answered": say("answered"),
+    "moved": say("moved"),
+}
 
 
 class NameLink(NamedTuple):
@@ -156,6 +171,7 @@ class _Page:
             bins=tuple(
                 (_range(each.low, each.high), self._names(each.students)) for each in found.bins
             ),
+            objections=self._objections(),
             speeds=tuple(map(self._speed, found.speeds[:8])),
             attempts=tuple(
                 (each.number, self._names(each.students), _points(each.median))
@@ -260,6 +276,18 @@ class _Page:
                 self._names(each.first),
             )
             for each in self._all.failures[:_ROWS]
+        )
+
+    def _objections(self) -> tuple[tuple[str, str, int, NamedStudents], ...]:
+        titles = {part.id: wording.one_line(part.title)[:120] for part in self._all.parts}
+        return tuple(
+            (
+                titles.get(each.part, each.part[:_NAME]) if each.part else "–",
+                tell(_STATES[each.state]),
+                each.count,
+                self._names(each.students),
+            )
+            for each in self._all.objections[:_ROWS]
         )
 
     def _part(self, part: PartRow) -> _Part:

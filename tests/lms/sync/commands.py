@@ -9,8 +9,15 @@ from typing import Any
 
 from rich.console import Console
 
-from grader.cli.syncing import FetchOptions, PushOptions, run_fetch, run_push
-from grader.lms.choices import Platform
+from grader.cli.syncing import (
+    FetchOptions,
+    PushOptions,
+    StudentsOptions,
+    run_fetch,
+    run_fetch_students,
+    run_push,
+)
+from tests.lms.sync.lti_server import Lti
 from tests.lms.sync.servers import Canvas, Site
 
 SLUG = "small"
@@ -26,10 +33,14 @@ class Ran:
 def url_of(site: Site) -> str:
     if isinstance(site, Canvas):
         return f"{site.url}/courses/12/assignments/34"
+    if isinstance(site, Lti):
+        return site.line_items
     return f"{site.url}/mod/assign/view.php?id=77"
 
 
-def platform_of(site: Site) -> Platform:
+def platform_of(site: Site) -> Any:
+    if isinstance(site, Lti):
+        return "lti"
     return "canvas" if isinstance(site, Canvas) else "moodle"
 
 
@@ -40,6 +51,14 @@ def fetch(site: Site, folder: Path, **options: Any) -> Ran:
     for name, value in options.items():
         given = _with(given, name, value)
     complete = run_fetch(given, console, os.environ, waits.append)
+    return Ran(complete, console.file.getvalue(), waits)  # type: ignore[attr-defined]
+
+
+def fetch_students(folder: Path, **options: Any) -> Ran:
+    """Fetch the students by LTI into `folder/class`."""
+    console, waits = _console(), list[float]()
+    given = StudentsOptions(folder / "class", options.get("roster"), folder)
+    complete = run_fetch_students(given, console, os.environ, waits.append)
     return Ran(complete, console.file.getvalue(), waits)  # type: ignore[attr-defined]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.gradebook.small_class import Class
+from tests.lms.sync.lti_server import PEM, Lti
 from tests.lms.sync.servers import TOKEN, Canvas, Moodle, running
 
 
@@ -43,3 +44,12 @@ def notebook(word: str) -> bytes:
     return json.dumps(
         {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     ).encode()
+
+
+@pytest.fixture
+def lti(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lti]:
+    """A system that knows the key of the environment, and a course with the registration."""
+    monkeypatch.setenv("LTI_KEY", PEM.decode())
+    with running(site := Lti()):
+        site.write_settings(tmp_path)
+        yield site

@@ -27,7 +27,7 @@ class Request:
 
     def __init__(self, method: str, target: str, headers: Any, body: bytes) -> None:
         parts = urlsplit(target)
-        self.method, self.path, self.target = method, parts.path, target
+        self.method, self.path, self.target, self.body = method, parts.path, target, body
         self.headers = headers
         self.query = parse_qs(parts.query)
         self.fields: dict[str, list[str]] = {key: [*each] for key, each in self.query.items()}
@@ -35,7 +35,7 @@ class Request:
         kind = headers.get("Content-Type", "")
         if kind.startswith("multipart/form-data"):
             self._take_parts(kind, body)
-        else:
+        elif not kind.endswith("json"):
             for key, value in parse_qsl(body.decode(), keep_blank_values=True):
                 self.fields.setdefault(key, []).append(value)
 
@@ -59,7 +59,7 @@ class Site:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.requests: list[Request] = []
-        self.writes: Counter[int] = Counter()
+        self.writes: Counter[Any] = Counter()
         self.faults: list[Callable[[Request], Reply | None]] = []
         self.late_faults: list[Callable[[Request], Reply | None]] = []
         self.url = ""
