@@ -184,7 +184,9 @@ def test_each_submission_has_its_points_and_what_was_noticed() -> None:
 def test_assignments_that_are_mixed_are_told_with_who_chose() -> None:
     rows = [row("ada"), row("ben"), of("easy", row("cem")), row("dan", graded=False)]
     text = " ".join(printed(*rows))
-    assert "Different assignments: conv (2), easy (1). cem is easy by its metadata." in text
+    assert (
+        "Different assignments: conv (2), easy (1). cem is easy, according to its metadata." in text
+    )
     assert "--assignment SLUG" in text
     assert "mixed" not in " ".join(printed(row("ada"), row("ben"), row("dan", graded=False)))
 

@@ -93,8 +93,8 @@ class TestWords:
             ),
             (
                 {"swapped": True},
-                "Loop 2 around `Y_update` should be that of 128 iterations along axis 1 and is"
-                " that of 16 iterations along axis 2.",
+                "Loop 2 around `Y_update` has 16 iterations along axis 2; it should have 128 iterations "
+                "along axis 1.",
                 "`reorder` the loops.",
             ),
             (
@@ -102,7 +102,7 @@ class TestWords:
                 "Loop 3 around `Y_update` should be that of 16 iterations along axis 2 and is that"
                 " of 8 iterations along axis 2.",
                 "The loops along axis 2 should have the extents [16, 8], outermost first: give"
-                " `split` the factors in this order, and do not exchange its loops.",
+                " `split` the factors in this order, and do not swap its loops.",
             ),
             (
                 {"without": "unroll"},
@@ -118,20 +118,20 @@ class TestWords:
             ),
             (
                 {"without": "reverse_compute_at"},
-                "`C` is inside of the first 0 loops of `Y_update`; in the target it is inside of"
-                " the first 3.",
+                "`C` is inside the first 0 loops of `Y_update`; in the target it is inside the first "
+                "3.",
                 "Call `reverse_compute_at` for it with loop 3 around `Y_update`.",
             ),
             (
                 {"without": "decompose"},
-                "The sum is initialised within `Y`; in the target it has a block of its own.",
-                "Call `decompose_reduction` for it with loop 4, as the last step.",
+                "The sum is initialised within `Y`; in the target, in a separate block.",
+                "As the last step, call `decompose_reduction` for it with loop 4.",
             ),
             (
                 {"at": -1},
-                "The sum is initialised inside of the first 2 loops of `Y_update`; in the target"
-                " inside of the first 3.",
-                "Call `decompose_reduction` for it with loop 4, as the last step.",
+                "The sum is initialised inside the first 2 loops of `Y_update`; in the target, inside "
+                "the first 3.",
+                "As the last step, call `decompose_reduction` for it with loop 4.",
             ),
         ],
         ids=_name,

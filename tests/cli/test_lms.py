@@ -57,7 +57,7 @@ def test_so_does_what_was_left_out(class_folder: Path) -> None:
     make_zip(class_folder / "hw.zip", {"kimmin_7_9_hw.ipynb": "{}", "../x": "x"})
     done = collect(class_folder, "hw.zip", "--output", "class")
     assert 1 == done.returncode
-    assert "Left out (1): ../x (it would leave the folder)." in done.stdout
+    assert "Left out (1): ../x (it would be placed outside the folder)." in done.stdout
 
 
 def test_an_archive_that_was_not_read_to_its_end_is_told_with_the_student_and_a_remedy() -> None:

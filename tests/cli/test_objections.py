@@ -81,7 +81,7 @@ def test_an_objection_goes_from_the_page_to_the_page(folder: Path) -> None:
     assert [(1, "ada", "schedule", "moved")] == states(folder, SLUG, "--state", "moved")
     output = said(folder, "objections", "list")
     assert "moved +2.5" in output and "It is as fast as yours." in output
-    assert output.endswith("Objections: 0 open, 1 answered, 1 with points moved.\n")
+    assert output.endswith("Objections: 0 open, 1 answered, 1 with changed points.\n")
 
     lines = said(folder, "grades", "explain", "ada", SLUG)
     assert "Part schedule +2.5 is 25: adjustment 1 by eve" in lines

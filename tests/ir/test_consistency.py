@@ -108,7 +108,7 @@ class TestBuffers:
             load = document.first("ir.TensorLoad")
             load["indices"] = document.first("tirx.BufferType")["strides"]
 
-        assert "2 dimensions and is used with 0 indices" in refusal(PRODUCT, edit).message.english
+        assert "2 dimensions, but is used with 0 indices" in refusal(PRODUCT, edit).message.english
 
     def test_an_access_to_something_that_is_no_buffer_is_refused(self) -> None:
         def edit(document: Document) -> None:

@@ -424,9 +424,7 @@ class TestRefused:
     def test_the_message_names_function_and_buffer(self) -> None:
         found = facts(strides).unguarded
         assert found is not None
-        expected = (
-            "In the function `f`, the buffer `B` has strides, an offset or a layout of its own."
-        )
+        expected = "In the function `f`, the buffer `B` has custom strides, an offset or a layout."
         assert expected == found.message.english
 
 

@@ -59,7 +59,7 @@ class TestSteps:
 
     def test_the_marks_that_occur_are_explained(self) -> None:
         assert (
-            "✓ as in PyTorch, ~ not a separate layer in PyTorch, ✗ the first to depart,"
+            "✓ as in PyTorch, ~ not a separate layer in PyTorch, ✗ first difference,"
             " – after it" in flat(page(with_diagnosis()))
         )
         one = msgspec.structs.replace(DIAGNOSIS, steps=STEPS[2:3], wrong=0)

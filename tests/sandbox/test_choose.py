@@ -166,7 +166,7 @@ def test_a_holder_without_a_filter_is_refused(monkeypatch: pytest.MonkeyPatch) -
     boxes = strong()
     options = boxes._holder_options
     monkeypatch.setattr(boxes, "_holder_options", lambda add: _without_filter(options(add)))
-    assert "Process 1 (cat) in a sandbox has what it must not have: all system calls" in (
+    assert "Process 1 (cat) in a sandbox has access that it must not have: all system calls" in (
         refusal(boxes).message.english
     )
 
