@@ -47,7 +47,10 @@ UrlArgument = Annotated[
     str, typer.Argument(metavar="URL", help="The assignment's page, as the browser shows it.")
 ]
 OutputOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Where a folder for each is made.")
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Output folder; each student gets a folder in it."
+    ),
 ]
 RosterOption = Annotated[
     Path | None,
@@ -55,13 +58,11 @@ RosterOption = Annotated[
 ]
 ExtendOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="SLUG", help="Record due dates of single students in the gradebook for SLUG."
-    ),
+    typer.Option(metavar="SLUG", help="Record individual due dates in the gradebook, for SLUG."),
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="The --output of `fetch`.")]
 SlugOption = Annotated[
-    str, typer.Option("--assignment", metavar="SLUG", help="Assignment of the gradebook.")
+    str, typer.Option("--assignment", metavar="SLUG", help="Assignment in the gradebook.")
 ]
 
 
@@ -97,7 +98,7 @@ def _add(platform: Platform) -> None:
         yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
         overwrite: Annotated[
             bool,
-            typer.Option("--overwrite", help="Replace what somebody else entered there, too."),
+            typer.Option("--overwrite", help="Also replace grades that someone else entered."),
         ] = False,
         no_pages: Annotated[
             bool, typer.Option("--no-pages", help="Attach no feedback pages.")
@@ -120,13 +121,13 @@ def _add(platform: Platform) -> None:
         cls=CommandWithExamples,
         epilog=_FETCH[platform],
         help=f"Fetch the latest submissions, due dates and students from {name}."
-        "\n\nThe folder is as `grader collect` makes it.",
+        "\n\nThe output is like that of `grader collect`.",
     )(fetch)
     group.command(
         cls=CommandWithExamples,
         epilog=_push_examples(platform),
         help=f"Push grades and feedback pages from the gradebook to {name}."
-        "\n\nThe table of what changes comes first.",
+        "\n\nIt first prints a table of the changes.",
     )(push)
     sync_app.add_typer(group, name=platform)
 
