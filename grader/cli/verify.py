@@ -240,7 +240,7 @@ def _verdict(found: Verification) -> Text:
 
 
 def _parts(found: Verification) -> Table:
-    heads = (say("part-2"), say("solved-notebook"), say("template-2"), say("of"))
+    heads = (say("part-2"), say("solved-notebook"), say("template-2"), say("maximum"))
     table = Table(*map(words, heads), box=None, pad_edge=False)
     for reference, template in zip(found.reference, found.template, strict=True):
         table.add_row(
