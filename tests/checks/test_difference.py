@@ -87,8 +87,8 @@ class TestWords:
         [
             (
                 {"terms": 8},
-                "Around `Y_update`, the loops over the sum should have the extents [32, 4] and have"
-                " [16, 8].",
+                "The loops over the sum around `Y_update` have the extents [16, 8]; they should have"
+                " [32, 4].",
                 "`split` that loop with the factors [32, 4].",
             ),
             (
@@ -99,14 +99,14 @@ class TestWords:
             ),
             (
                 {"lanes": 16},
-                "Loop 3 around `Y_update` should be that of 16 iterations along axis 2 and is that"
-                " of 8 iterations along axis 2.",
+                "Loop 3 around `Y_update` has 8 iterations along axis 2; it should have 16 iterations"
+                " along axis 2.",
                 "The loops along axis 2 should have the extents [16, 8], outermost first: give"
                 " `split` the factors in this order, and do not swap its loops.",
             ),
             (
                 {"without": "unroll"},
-                "Loop 5 of 4 iterations over the sum around `Y_update` should be unrolled; it"
+                "Loop 5 around `Y_update` (4 iterations over the sum) should be unrolled; it"
                 " is serial.",
                 "Call `unroll` on it.",
             ),

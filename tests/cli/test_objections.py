@@ -84,7 +84,7 @@ def test_an_objection_goes_from_the_page_to_the_page(folder: Path) -> None:
     assert output.endswith("Objections: 0 open, 1 answered, 1 with changed points.\n")
 
     lines = said(folder, "grades", "explain", "ada", SLUG)
-    assert "Part schedule +2.5 is 25: adjustment 1 by eve" in lines
+    assert "Part schedule: +2.5 gives 25; adjustment 1 by eve" in lines
     assert "Objection 1, part schedule, " in lines and ", +2.5 points: It is." in lines
     (row,) = found(folder, "grades", "explain", "ada", SLUG)["objections"]
     assert ("moved", 2.5, ["It is."]) == (

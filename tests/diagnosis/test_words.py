@@ -82,7 +82,7 @@ def is_text(node: ast.AST) -> bool:
 class TestSentences:
     def test_a_stride_is_told_with_both_shapes(self) -> None:
         assert tuple(each.english for each in tell(POOL, "pooling_stride", STRIDE)) == (
-            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, "
+            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26); PyTorch's is (4, 32, 13, "
             "13) after max_pool2d: stride is 1; it should be 2.",
             "Give the pooling a stride of 2, in both directions.",
         )
@@ -182,7 +182,7 @@ class TestWhatIsNotRecognised:
     def test_a_departure_without_a_layer_can_be_told(self) -> None:
         nowhere = Departure("lv = f", (4, 10))
         assert (
-            "`lv = f` departs from PyTorch: its values are different."
+            "`lv = f` differs from PyTorch: its values are different."
             == tell(nowhere, "", {})[0].english
         )
 

@@ -53,7 +53,7 @@ class TestLoops:
     @pytest.mark.parametrize("kind", [-1, 5, 99])
     def test_a_loop_of_an_unknown_kind_is_refused(self, kind: int) -> None:
         error = refusal(PRODUCT, lambda document: document.first("tirx.For").update(kind=kind))
-        assert "a loop is of no known kind" in error.message.english
+        assert "a loop has an unknown kind" in error.message.english
 
     def test_a_loop_that_is_bound_to_no_thread_is_refused(self) -> None:
         refusal(PRODUCT, lambda document: document.first("tirx.For").update(kind=4))

@@ -261,7 +261,7 @@ class TestTask:
 
     def test_fewer_processors_than_threads_are_noted(self) -> None:
         (note,) = timed(Machine(), choose_cpus=lambda count: (3,)).timing.notes
-        assert "Measured with 1 of 2 threads: this machine has no more." == note.english
+        assert "Measured with 1 instead of 2 threads: this machine has no more." == note.english
         assert () == timed(Machine()).timing.notes
 
     def test_processors_are_those_of_this_process(self) -> None:

@@ -55,7 +55,7 @@ class TestTerminal:
         line = next(each for each in text.splitlines() if "sch.parallel(n)" in each)
         assert "0.87×" in line
         assert "━" in line
-        assert "it costs you" in line
+        assert "this slows it down" in line
 
     @pytest.mark.parametrize("width", [40, 60, 80, 120])
     def test_it_fits(self, width: int) -> None:
@@ -68,5 +68,6 @@ class TestTerminal:
 def test_markdown_has_an_item_for_each_change() -> None:
     text = render_markdown(REPORT).decode()
     assert (
-        "- `parallel`: 0.87× (0.85 to 0.90) it costs you cell 7, line 8: `sch.parallel(n)`" in text
+        "- `parallel`: 0.87× (0.85 to 0.90) this slows it down cell 7, line 8: `sch.parallel(n)`"
+        in text
     )

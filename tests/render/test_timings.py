@@ -123,7 +123,7 @@ class TestMeasured:
         assert "here, moving the arrays is the limit." in text
 
     def test_notes_are_shown(self) -> None:
-        note = "Measured with 1 of 2 threads: this machine has no more."
+        note = "Measured with 1 instead of 2 threads: this machine has no more."
         assert note in flat(section(with_timing(notes=(note,))))
 
 
