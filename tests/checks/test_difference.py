@@ -87,20 +87,20 @@ class TestWords:
         [
             (
                 {"terms": 8},
-                "The loops over the sum around `Y_update` have the extents [16, 8]; they should have"
-                " [32, 4].",
+                "The loops over the sum around `Y_update` have the extents [16, 8]; they should"
+                " have [32, 4].",
                 "`split` that loop with the factors [32, 4].",
             ),
             (
                 {"swapped": True},
-                "Loop 2 around `Y_update` has 16 iterations along axis 2; it should have 128 iterations "
-                "along axis 1.",
+                "Loop 2 around `Y_update` has 16 iterations along axis 2; it should have 128"
+                " iterations along axis 1.",
                 "`reorder` the loops.",
             ),
             (
                 {"lanes": 16},
-                "Loop 3 around `Y_update` has 8 iterations along axis 2; it should have 16 iterations"
-                " along axis 2.",
+                "Loop 3 around `Y_update` has 8 iterations along axis 2; it should have 16"
+                " iterations along axis 2.",
                 "The loops along axis 2 should have the extents [16, 8], outermost first: give"
                 " `split` the factors in this order, and do not swap its loops.",
             ),
@@ -112,14 +112,14 @@ class TestWords:
             ),
             (
                 {"without": "vectorize"},
-                "Loop 6 of 8 iterations along axis 2 around `Y_update` should be vectorized; "
+                "Loop 6 around `Y_update` (8 iterations along axis 2) should be vectorized; "
                 "it is serial.",
                 "Call `vectorize` on it, before you decompose the reduction.",
             ),
             (
                 {"without": "reverse_compute_at"},
-                "`C` is inside the first 0 loops of `Y_update`; in the target it is inside the first "
-                "3.",
+                "`C` is inside the first 0 loops of `Y_update`; in the target it is inside the"
+                " first 3.",
                 "Call `reverse_compute_at` for it with loop 3 around `Y_update`.",
             ),
             (
@@ -129,8 +129,8 @@ class TestWords:
             ),
             (
                 {"at": -1},
-                "The sum is initialised inside the first 2 loops of `Y_update`; in the target, inside "
-                "the first 3.",
+                "The sum is initialised inside the first 2 loops of `Y_update`; in the target,"
+                " inside the first 3.",
                 "As the last step, call `decompose_reduction` for it with loop 4.",
             ),
         ],
