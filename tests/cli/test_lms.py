@@ -82,7 +82,7 @@ def test_all_of_it_is_there_as_json(class_folder: Path) -> None:
         (("gone.zip", "--output", "class"), "There is no file or folder gone.zip."),
         (("hw.zip", "--output", "class", "--from", "nobody"), "--from nobody is unknown."),
         (("roster.csv", "--output", "class"), "roster.csv is not an archive, or is damaged."),
-        (("hw.zip", "--output", "/proc/class"), "Cannot write what was collected"),
+        (("hw.zip", "--output", "/proc/class"), "Cannot write the collected files"),
     ],
 )
 def test_what_cannot_be_done_is_said(class_folder: Path, words: tuple[str, ...], said: str) -> None:

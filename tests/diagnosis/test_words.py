@@ -252,7 +252,7 @@ class TestSayings:
         )
         names = {"taken": "add", "wanted": "add"}
         told = tell(DENSE, "other_operand", {**names, "layer": "linear"})
-        assert "takes another value than it should" in told[0].english
+        assert "uses the wrong value" in told[0].english
 
     def test_no_sentence_has_a_hole(self, subtests: pytest.Subtests) -> None:
         """PyTorch's function may be one that nobody would call a layer, and has no name then."""

@@ -174,4 +174,4 @@ def test_the_page_of_a_proven_schedule_says_what_each_step_brought(graded: Grade
     assert "Effect of each step" in text
     assert "Measured after each of your steps" in text
     assert "These steps leave the code as it is here: parallel" in text
-    assert "What each step brought" not in flat(page_of(graded, "template").text)
+    assert "Effect of each step" not in flat(page_of(graded, "template").text)

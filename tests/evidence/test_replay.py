@@ -127,7 +127,7 @@ class TestByHand:
             return module
 
         subject = candidate(schedules.model(), schedules.schedule_topi, swap)
-        assert self.reason(subject).endswith("than the one handed in: `conv2d` differs")
+        assert self.reason(subject).endswith("than the submitted one: `conv2d` differs")
 
     def test_a_convolution_that_is_not_there_in_the_beginning(self):
         made = honest().capture

@@ -106,7 +106,7 @@ def test_points_of_two_rubrics_are_not_compared() -> None:
 def test_what_the_lms_calls_late_without_a_time_is_told() -> None:
     late = msgspec.structs.replace(attempt(1, "30"), told_late=True)
     told = english(derive(account(late, late=TENTH)))
-    assert any("without saying by how much" in line for line in told)
+    assert any("does not say by how much" in line for line in told)
     known = msgspec.structs.replace(late, handed_in=DUE + timedelta(hours=1))
     assert 27 == points(known, late=TENTH)
 

@@ -255,7 +255,7 @@ class TestWhatIsNotPlain:
             n = te.reduce_axis((0, 4), "n")
             return te.compute((8, 10), lambda i, j: te.sum(x[n, 0, i, j], axis=n), name="y")
 
-        assert "not an axis of its own" in self.reason(emit(mean))
+        assert "not a separate axis" in self.reason(emit(mean))
 
     def test_images_that_are_turned_round(self):
         def turned(x: Any) -> Any:

@@ -149,7 +149,7 @@ class TestModels:
         "more", ['MODELS["hidden"] = Hidden', "MODELS |= others", "MODELS.update(hidden=Hidden)"]
     )
     def test_nothing_is_added_to_the_table_later(self, more: str) -> None:
-        with pytest.raises(CourseError, match="MODELS is no dictionary"):
+        with pytest.raises(CourseError, match="MODELS is not a dictionary"):
             without_models(f"{MODELS}\n{more}\n", frozenset({"hidden"}))
 
     def test_a_hidden_model_is_named_in_the_table_alone(self) -> None:
@@ -158,5 +158,5 @@ class TestModels:
 
     @pytest.mark.parametrize("table", ["MODELS = make()", "MODELS = {**others}", "OTHERS = {}"])
     def test_the_table_must_be_readable(self, table: str) -> None:
-        with pytest.raises(CourseError, match="MODELS is no dictionary"):
+        with pytest.raises(CourseError, match="MODELS is not a dictionary"):
             without_models(table, frozenset({"hidden"}))

@@ -244,7 +244,7 @@ class TestHostileFiles:
         self, taught: Canvas, tmp_path: Path, body: bytes
     ) -> None:
         taught.faults.append(lambda e: (200, {}, body) if e.path.endswith("/users") else None)
-        with pytest.raises(LmsError, match="not as its API describes it"):
+        with pytest.raises(LmsError, match="does not match its API"):
             fetch(taught, tmp_path)
 
 
@@ -267,7 +267,7 @@ class TestMoodle:
         assert {"hw.ipynb": notebook("second")} == content(tmp_path, "ada")
         assert "2026-12-01T20:00:00+00:00" == students(tmp_path)["ada"].attempts[-1].at
         assert "11" == students(tmp_path)["ada"].keys["moodle_user"]
-        assert "Another due date there (1): eve." in ran.text
+        assert "Different due date in the LMS (1): eve." in ran.text
 
     def test_what_a_group_handed_in_is_each_members(self, moodle: Moodle, tmp_path: Path) -> None:
         moodle.enrol(11, "ada", groups=(4,))

@@ -331,7 +331,7 @@ class TestCanvas:
         push(taught, small.folder)
         taught.submissions[USERS["ada"]] |= {"score": 8.0, "points_deducted": 2.0}
         ran = push(taught, small.folder)
-        assert "takes points for lateness besides (1): ada." in ran.text
+        assert "also deducts points for lateness (1): ada." in ran.text
         assert "Unchanged: 3." in ran.text
 
     def test_an_assignment_without_points_is_refused(self, taught: Canvas, small: Class) -> None:
