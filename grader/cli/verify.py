@@ -133,7 +133,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     Raises GraderError when one cannot be verified.
     """
     course = find_course(options.grading.course, (Path.cwd(),))
-    try_place(options.json, say("what-found"))
+    try_place(options.json, say("what-was-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     choices = VerifyChoices(not options.quick, options.jobs, options.everything)
     found = []
