@@ -99,7 +99,10 @@ MistakeCode = Literal[
     "variants",
     "workload_script",
 ]
-"""What an instructor can get wrong; docs/authoring.md says which file each is about."""
+"""What an instructor can get wrong; docs/authoring.md says which file each is about.
+
+A code is not the id of a sentence, because it has several: `toml` has one for each damage.
+"""
 
 
 class Mistake(msgspec.Struct, frozen=True):

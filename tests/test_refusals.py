@@ -41,7 +41,7 @@ def refusal(toml: str) -> str:
         ("inner = []", "the key `name` is missing"),
         (
             "name = 1",
-            "`name` must be a text in quotation marks, and is a whole number - at `$.name`",
+            "`name` must be a string in quotation marks, not a whole number - at `$.name`",
         ),
         ("name = ''", "`name` must not be empty - at `$.name`"),
         ("inner = [{ siz = 1 }]", "there is no key `siz` (did you mean `size`?) - at `$.inner[0]`"),
@@ -51,10 +51,10 @@ def refusal(toml: str) -> str:
         ("inner = [{ sign = 2 }]", "`sign` must be 1 or less - at `$.inner[0].sign`"),
         ("inner = 3", "`inner` must be a list in brackets, and is a whole number - at `$.inner`"),
         ("inner = [3]", "`inner` must be a table, and is a whole number - at `$.inner[0]`"),
-        ("mode = 'week'", '`mode` must be one of "day", "hour", and is \'week\' - at `$.mode`'),
+        ("mode = 'week'", '`mode` must be one of "day", "hour", not \'week\' - at `$.mode`'),
         ("due = 2026-12-01", "`due` must be a date with its time, and is a date - at `$.due`"),
         ("share = 0", "`share` must be more than 0 - at `$.share`"),
-        ("titles = { zh = 1 }", "`titles` must be a text in quotation marks, and is a whole"),
+        ("titles = { zh = 1 }", "`titles` must be a string in quotation marks, not a whole"),
         ("name = x", "it is not valid TOML (Invalid value (at line 1, column 8)): quote strings"),
     ],
 )

@@ -151,6 +151,11 @@ class TestBadForms:
         report = decode_report(with_note({"text": "?", "id": "So {a}.", "values": {"a": 1}}))
         assert "So 1." == report.notes[0].in_("ko")
 
+    def test_an_id_that_is_gone_leaves_the_words_of_the_document(self) -> None:
+        """Sentences get other ids, and reports are kept for years."""
+        gone = {"text": "So it was.", "id": "so-that-was", "values": {"a": 1}}
+        assert "So it was." == decode_report(with_note(gone)).notes[0].in_("ko")
+
 
 def earlier(version: int) -> dict[str, Any]:
     """Return a document as versions before 4 had it."""

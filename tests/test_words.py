@@ -57,8 +57,9 @@ TELLING = {
 
 def saying(path: Path) -> Iterator[ast.Call]:
     """Return what makes texts in a module, and tells them where it shows things."""
-    shows = path.relative_to(GRADER).parts[0] in ("selfcheck", "render")
-    return calls(path, {"say", "tell"} if shows else {"say"})
+    room = path.relative_to(GRADER).parts[0]
+    more = {"selfcheck": {"tell"}, "render": {"tell"}, "ir": {"doubt", "refuse"}}
+    return calls(path, {"say"} | more.get(room, set()))
 
 
 def is_unfinished(node: ast.expr) -> bool:

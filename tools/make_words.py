@@ -26,6 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SHOWING = ("selfcheck", "render")
 """Folders whose `tell` takes ids as well."""
 
+PROVING = ("doubt", "refuse")
+"""What takes an id as the code of a reason against a function, in grader/ir."""
+
 assert checks.__all__  # importing the package registers the checks
 
 
@@ -40,11 +43,14 @@ def said() -> dict[str, set[Path]]:
     """Return every id that the code says, with the folders that it may belong to."""
     found: defaultdict[str, set[Path]] = defaultdict(set)
     for path in sorted((ROOT / "grader").rglob("*.py")):
-        shows = path.relative_to(ROOT / "grader").parts[0] in SHOWING
+        room = path.relative_to(ROOT / "grader").parts[0]
+        names = {"say"} | ({"tell"} if room in SHOWING else set())
+        methods = PROVING if room == "ir" else ()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            if isinstance(node, ast.Call) and node.args:
                 id = node.args[0]
-                named = node.func.id == "say" or (shows and node.func.id == "tell")
+                named = getattr(node.func, "id", "") in names
+                named |= getattr(node.func, "attr", "") in methods
                 if named and isinstance(id, ast.Constant) and isinstance(id.value, str):
                     found[id.value].add(home(path))
     found.pop("", None)

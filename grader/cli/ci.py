@@ -48,7 +48,7 @@ AssignmentOption = Annotated[
 ThresholdOption = Annotated[
     float | None,
     typer.Option(
-        min=0, metavar="POINTS", help="Fail if a submission has fewer of the points shown."
+        min=0, metavar="POINTS", help="Fail if the points shown for a submission are below POINTS."
     ),
 ]
 SubmissionsOption = Annotated[

@@ -157,7 +157,7 @@ def mark(
             min=0,
             max=100,
             metavar="PERCENT",
-            help="Answers that two mark, with --share (default: as course.toml says, or none).",
+            help="With --share: percentage of answers that two mark (default: as in course.toml).",
         ),
     ] = None,
     who: Annotated[
@@ -207,7 +207,7 @@ def export(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="CSV", help="File that the system has exported."),
+        typer.Option(metavar="CSV", help="File that the system exported; grades are filled in."),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the assignment.")
@@ -373,7 +373,7 @@ def leaderboard(
             metavar="CSV",
             help=(
                 "Students who opted in: columns student and name. An empty name is replaced by an"
-                " invented one, in the file, too."
+                " invented one, also in the file."
             ),
         ),
     ],

@@ -92,7 +92,7 @@ def _tell_objections(console: Console, counts: Iterable[dict[str, int]]) -> None
 def _tell_insights(console: Console, insights: Insights) -> None:
     """Tell what the page of a class has first: checks, mistakes, errors, and who needs a look."""
     checks = plain_table(say("part"), say("check"))
-    for title in (say("passed"), say("mean"), say("of")):
+    for title in (say("passed"), say("mean"), say("maximum")):
         checks.add_column(words(title), justify="right", overflow="fold")
     for part in insights.parts:
         for check in part.checks:

@@ -61,7 +61,7 @@ def local(
     port: Annotated[
         int,
         typer.Option(
-            min=0, max=65535, metavar="N", help="Port of the scheduler; 0 takes a free one."
+            min=0, max=65535, metavar="N", help="Port of the scheduler; 0 chooses a free one."
         ),
     ] = 8786,
     sandbox: LevelOption = None,
@@ -133,7 +133,7 @@ def worker(
     sandbox: LevelOption = None,
     insecure: InsecureOption = False,
 ) -> None:
-    """Let this machine grade for a cluster; end with Ctrl-C, or with the scheduler.
+    """Make this machine a worker of a cluster; it ends with Ctrl-C, or with the scheduler.
 
     It joins only after its sandbox and launchers have started.
     """

@@ -110,7 +110,7 @@ def run(
     preamble: PreambleOption = False,
     audience: AudienceOption = "student",
     fail_under: Annotated[
-        float | None, points_option("Exit with 1 if fewer of the points shown were reached.")
+        float | None, points_option("Exit with 1 if the points shown are below POINTS.")
     ] = None,
 ) -> None:
     """Grade one notebook and print its report."""
@@ -195,10 +195,10 @@ def batch(
     preamble: PreambleOption = False,
     jobs: JobsOption = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Grade again what was graded before.")
+        bool, typer.Option("--again", help="Also grade submissions that have a report.")
     ] = False,
     html: Annotated[
-        bool, typer.Option("--html", help="Write each report as a page for the student, too.")
+        bool, typer.Option("--html", help="Also write each report as a page for the student.")
     ] = False,
     handed_in: HandedInOption = None,
     cluster: Annotated[
@@ -220,7 +220,7 @@ def batch(
     insecure: InsecureOption = False,
     fail_under: Annotated[
         float | None,
-        points_option("Exit with 1 if a submission has fewer of the points shown."),
+        points_option("Exit with 1 if the points shown for a submission are below POINTS."),
     ] = None,
 ) -> None:
     """Grade many notebooks and print a table.
@@ -373,7 +373,7 @@ def migrate(
     ] = None,
     diff: Annotated[bool, typer.Option("--diff", help="Print a diff.")] = False,
 ) -> None:
-    """Rewrite code for an older TVM in today's spelling, cell by cell.
+    """Rewrite code for an older TVM in current spelling, cell by cell.
 
     Exits with 1 if something was left unchanged.
     """

@@ -125,7 +125,7 @@ def list_(
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """List everybody's grades."""
+    """List all students' grades."""
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import list_grades
 
@@ -236,7 +236,9 @@ def extend(
     slug: SlugArgument,
     due: Annotated[
         str | None,
-        typer.Argument(metavar="TIME", help="New due date: 2026-12-05 (its end), or with a time."),
+        typer.Argument(
+            metavar="TIME", help="New due date: 2026-12-05 (end of that day), or a day and time."
+        ),
     ] = None,
     take_back: Annotated[bool, typer.Option("--take-back", help="Withdraw the extension.")] = False,
     reason: ReasonOption = None,

@@ -21,19 +21,19 @@ kernelspec = typer.Typer(
 
 UserOption = Annotated[
     bool,
-    typer.Option("--user", help="For every Jupyter of this user (default: this environment's)."),
+    typer.Option("--user", help="Use every Jupyter of this user (default: this environment's)."),
 ]
 PrefixOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="For the Jupyter in the environment DIR."),
+    typer.Option(metavar="DIR", help="Use the Jupyter in the environment DIR."),
 ]
 NameOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the kernel.")]
 LevelOption = Annotated[
     Literal["strong", "container", "basic"] | None,
     typer.Option(
         metavar="LEVEL",
-        help="Demand a level of isolation: strong, container or basic; otherwise the strongest that"
-        " works when a kernel is started.",
+        help="Require an isolation level: strong, container or basic (default: the strongest that"
+        " works when a kernel starts).",
     ),
 ]
 
@@ -51,7 +51,7 @@ def install(
     name: NameOption = "grader",
     sandbox: LevelOption = None,
 ) -> None:
-    """Install a Jupyter kernel that runs notebooks as a grading does.
+    """Install a Jupyter kernel that runs notebooks as grading does.
 
     It has no network and none of your files.
     """

@@ -44,7 +44,7 @@ def list_(
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """List who asked about which part, and how it stands: open, answered, or points moved."""
+    """List objections: student, part, and state (open, answered, or points moved)."""
     from grader.cli.gradebook import CommandOutput
     from grader.cli.objecting import list_objections
 
@@ -65,7 +65,7 @@ def add(
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Enter an objection. The same one is entered once."""
+    """Enter an objection. An identical one is not entered twice."""
     from grader.cli.gradebook import CommandOutput, whoever
     from grader.cli.objecting import add_objection
 
@@ -117,9 +117,7 @@ def answer(
         int | None,
         typer.Option(min=1, metavar="N", help="Attempt (default: the one that counts)."),
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Answer one that has been answered.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Answer an objection again.")] = False,
     who: WhoOption = None,
     course: CourseOption = None,
     json: JsonOption = None,

@@ -129,7 +129,7 @@ DataOption = Annotated[
     typer.Option(
         metavar="DIR",
         rich_help_panel=HOW,
-        help='Folder of images and parameters, or "builtin" for the small set.',
+        help='Folder of images and parameters, or "builtin" for the small built-in set.',
     ),
 ]
 SeedOption = Annotated[

@@ -47,7 +47,10 @@ UrlArgument = Annotated[
     str, typer.Argument(metavar="URL", help="The assignment's page, as the browser shows it.")
 ]
 OutputOption = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Where a folder for each is made.")
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Output folder; each student gets a folder in it."
+    ),
 ]
 RosterOption = Annotated[
     Path | None,
@@ -55,14 +58,12 @@ RosterOption = Annotated[
 ]
 ExtendOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="SLUG", help="Record due dates of single students in the gradebook for SLUG."
-    ),
+    typer.Option(metavar="SLUG", help="Record individual due dates in the gradebook, for SLUG."),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the table, and write nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what somebody else entered there, too.")
+    bool, typer.Option("--overwrite", help="Also replace grades that someone else entered.")
 ]
 CommentLanguageOption = Annotated[
     Language,
@@ -70,7 +71,7 @@ CommentLanguageOption = Annotated[
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="The --output of `fetch`.")]
 SlugOption = Annotated[
-    str, typer.Option("--assignment", metavar="SLUG", help="Assignment of the gradebook.")
+    str, typer.Option("--assignment", metavar="SLUG", help="Assignment in the gradebook.")
 ]
 
 
@@ -121,13 +122,13 @@ def _add(platform: OwnApi) -> None:
         cls=CommandWithExamples,
         epilog=_FETCH[platform],
         help=f"Fetch the latest submissions, due dates and students from {name}."
-        "\n\nThe folder is as `grader collect` makes it.",
+        "\n\nThe output is like that of `grader collect`.",
     )(fetch)
     group.command(
         cls=CommandWithExamples,
         epilog=_push_examples(platform),
         help=f"Push grades and feedback pages from the gradebook to {name}."
-        "\n\nThe table of what changes comes first.",
+        "\n\nIt first prints a table of the changes.",
     )(push)
     sync_app.add_typer(group, name=platform)
 

@@ -133,7 +133,7 @@ def run_verify(options: VerifyOptions, output: Console, messages: Console) -> li
     Raises GraderError when one cannot be verified.
     """
     course = find_course(options.grading.course, (Path.cwd(),))
-    try_place(options.json, say("what-found"))
+    try_place(options.json, say("what-was-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     choices = VerifyChoices(not options.quick, options.jobs, options.everything)
     found = []
@@ -240,7 +240,7 @@ def _verdict(found: Verification) -> Text:
 
 
 def _parts(found: Verification) -> Table:
-    heads = (say("part-2"), say("solved-notebook"), say("template-2"), say("of"))
+    heads = (say("part-2"), say("solved-notebook"), say("template-2"), say("maximum"))
     table = Table(*map(words, heads), box=None, pad_edge=False)
     for reference, template in zip(found.reference, found.template, strict=True):
         table.add_row(

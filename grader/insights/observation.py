@@ -26,7 +26,10 @@ ConcernKind = Literal[
     "fell",
     "regraded",
 ]
-"""Why somebody should look at a student's report."""
+"""Why somebody should look at a student's report.
+
+The JSON has these codes; their labels are also those of other tables, so they are no ids.
+"""
 
 _WIDE = 0.05
 """An interval that is worth so much of all points is a reason to look."""

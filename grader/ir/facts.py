@@ -190,7 +190,8 @@ class Block(Facts, frozen=True):
 class Finding(Facts, frozen=True):
     """Something that the allow-list refuses, or that may be refused elsewhere.
 
-    `subject` is what was found, `where` the function it is in.
+    `subject` is what was found, `where` the function it is in. `code` is the id of the sentence
+    where it is a reason against a proof; a code of the allow-list may have several sentences.
     """
 
     code: str
@@ -268,32 +269,6 @@ class ModuleFacts(Facts, frozen=True):
 # Why a function is not proven to stay inside its buffers, in words.
 
 
-_UNPROVEN = {
-    "conversion": say("in-function-index-comes-from-that-may"),
-    "division": say("function-divides-numbers-in-way-that-tvm"),
-    "index": say("in-function-index-buffer-may-out-bounds"),
-    "iterator": say("in-function-blocks-iterator-may-out-range"),
-    "loop": say("function-has-loop-whose-bounds-tvm-may"),
-    "nesting": say("function-nested-too-deeply-analysed"),
-    "overflow": say("in-function-index-may-overflow-type"),
-    "part": say("in-function-region-buffer-may-out-bounds"),
-    "pipeline": say("function-has-loop-that-software-pipeline"),
-    "size": say("in-function-size-buffer-unknown"),
-    "stack": say("function-allocates-too-much-on-stack"),
-}
-_UNGUARDED = {
-    "annotation": say("in-function-annotation-gives-tvm-wrong-information"),
-    "call": say("function-calls-another-function-module"),
-    "layout": say("in-function-buffer-has-strides-offset"),
-    "large": say("in-function-buffer-takes-more"),
-    "length": say("function-too-long-analysed"),
-    "pointer": say("function-uses-addresses-buffers"),
-    "scope": say("function-uses-where-not-defined"),
-    "types": say("function-has-expression-whose-type-not-declared"),
-    "undefined": say("result-function-depends-on-undefined-value"),
-}
-
-
 class Reasons:
     """The first reason why a function is not proven, and the first why a guard does not help.
 
@@ -306,19 +281,22 @@ class Reasons:
         self._name = name
 
     def doubt(self, code: str, subject: str, place: int = 0) -> None:
-        """Take down that something is not certain. A guard sees it when it happens."""
+        """Take down that something is not certain. A guard sees it when it happens.
+
+        The code of a reason is the id of its sentence.
+        """
         if self.unproven is None:
-            self.unproven = self._finding(_UNPROVEN[code], code, subject, place)
+            self.unproven = self._finding(code, subject, place)
 
     def refuse(self, code: str, subject: str) -> None:
         """Take down that the function does, or may do, what no guard sees."""
         if self.unguarded is None:
-            self.unguarded = self._finding(_UNGUARDED[code], code, subject)
+            self.unguarded = self._finding(code, subject)
         if self.unproven is None:
             self.unproven = self.unguarded
 
-    def _finding(self, sentence: Text, code: str, subject: str, place: int = 0) -> Finding:
-        text = say(sentence, name=shown(self._name), subject=shown(subject), place=place)
+    def _finding(self, code: str, subject: str, place: int = 0) -> Finding:
+        text = say(code, name=shown(self._name), subject=shown(subject), place=place)
         return Finding(code=code, subject=subject, where=self._name, message=text)
 
 

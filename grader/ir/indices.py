@@ -109,7 +109,7 @@ class Indices(ABC):
             return known
         self.budget.spend()
         if self.depth > NESTING_LIMIT:
-            self.doubts.doubt("nesting", "")
+            self.doubts.doubt("unproven-nesting", "")
             return self.anything(index)
         # `if place[0] < 16`, then `place[0] = 99`, then `A[place[0]]`: the second load is another
         # number (test_safety: stale_load).
@@ -150,7 +150,7 @@ class Indices(ABC):
             and (numbers.low < 0 or know.lowest(form, 0) >= 0)
         ):
             return form
-        self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+        self.doubts.doubt("unproven-overflow", type_of(self.graph, index).scalar)
         return self.anything(index)
 
     def operands(self, index: int) -> tuple[LinearForm, LinearForm]:
@@ -165,7 +165,7 @@ class Indices(ABC):
         known = self.values.get(index)
         if known is None:
             # A variable outside of its scope is whatever LLVM left in its place, if it compiles.
-            self.doubts.refuse("scope", self.graph.name(index))
+            self.doubts.refuse("unguarded-scope", self.graph.name(index))
             return self.anything(index)
         return known
 
@@ -200,7 +200,7 @@ class Indices(ABC):
         One that is in scope already is refused: which of both a use means is TVM's choice.
         """
         if variable in self.values:
-            self.doubts.refuse("scope", self.graph.name(variable))
+            self.doubts.refuse("unguarded-scope", self.graph.name(variable))
         self.knowledge.put(self.values, variable, form)
 
     def holds_load(self, index: int) -> bool:
@@ -240,12 +240,12 @@ class Indices(ABC):
         # of 27 items (cases of `DIVIDED` in tests/ir/test_compiled.py). A divisor of 0 LLVM takes
         # for impossible, and what leads there with it (cheat wild_division).
         if know.lowest(right, 1) < 1:
-            self.doubts.doubt("division", type_of(self.graph, index).scalar)
+            self.doubts.doubt("unproven-division", type_of(self.graph, index).scalar)
             return Quotient(self.anything(index), self.anything(index))
         # Of `(j % 2 + 1) % 2` TVM makes `(j + 1) % 2`, and takes that for `j % 2` beside it.
         shift = left.constant % right.constant if right.is_constant else left.constant
         if shift and any(unknown in know.divided for unknown, _ in left.terms):
-            self.doubts.doubt("division", type_of(self.graph, index).scalar)
+            self.doubts.doubt("unproven-division", type_of(self.graph, index).scalar)
         # What is left over has the sign of the dividend where it is rounded towards zero: as an
         # index it was negative (cheat wild_modulo).
         floor = self.graph.type_of(index) in ("prim.FloorDiv", "prim.FloorMod")
@@ -264,14 +264,14 @@ class Indices(ABC):
         amount = self.evaluate(self.graph.field(index, "b"))
         bits = type_of(self.graph, index).bits
         if self.knowledge.lowest(amount, 0) < 0 or self.knowledge.highest(amount, bits - 1) >= bits:
-            self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+            self.doubts.doubt("unproven-overflow", type_of(self.graph, index).scalar)
             return None
         return amount.constant if amount.is_constant else None
 
     def _left_shift(self, index: int) -> LinearForm:
         value, amount = self.evaluate(self.graph.field(index, "a")), self._shift(index)
         if amount is None:
-            self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+            self.doubts.doubt("unproven-overflow", type_of(self.graph, index).scalar)
             return self.anything(index)
         return self._checked(index, times(value, 2**amount))
 
@@ -309,7 +309,7 @@ class Indices(ABC):
         if source.numbers is None:
             self.visit(value)
             # 1e20 as an int32 is poison: each use of it may be another number.
-            self.doubts.doubt("conversion", source.scalar)
+            self.doubts.doubt("unproven-conversion", source.scalar)
             return self.anything(index)
         form = self.evaluate(value)
         know = self.knowledge
@@ -320,7 +320,7 @@ class Indices(ABC):
         ):
             return form
         if type_of(self.graph, index).kind != "bool":
-            self.doubts.doubt("overflow", type_of(self.graph, index).scalar)
+            self.doubts.doubt("unproven-overflow", type_of(self.graph, index).scalar)
         return self.anything(index)
 
     def _ramp(self, index: int) -> LinearForm:
@@ -363,5 +363,5 @@ class Indices(ABC):
         # index made of them was anything, whatever it was clamped to (cheats wild_zeros,
         # wild_shift, wild_fma).
         if data_type.kind in ("int", "uint") and name not in CERTAIN_CALLS:
-            self.doubts.doubt("conversion", name)
+            self.doubts.doubt("unproven-conversion", name)
         return self.anything(index)

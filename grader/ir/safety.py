@@ -71,7 +71,7 @@ def find_safety(graph: Graph, name: str, function: int, budget: Budget) -> Reaso
         reader.read(function)
     except IRError:
         # What was not reached may hold what no guard sees.
-        reader.reasons.refuse("length", "")
+        reader.reasons.refuse("unguarded-length", "")
     return reader.reasons
 
 
@@ -125,7 +125,7 @@ class _Function:
             for buffer, copies in self.allocated.items()
         )
         if sum(sizes) > STACK_LIMIT:
-            self.reasons.doubt("stack", "")
+            self.reasons.doubt("unproven-stack", "")
 
     def _nodes(self, function: int) -> list[int]:
         """Return all nodes that the function's body and parameters refer to."""
@@ -149,7 +149,7 @@ class _Function:
         graph = self.graph
         if not is_buffer(graph, parameter):
             if type_of(graph, parameter).numbers is None:
-                self.reasons.refuse("pointer", graph.name(parameter))
+                self.reasons.refuse("unguarded-pointer", graph.name(parameter))
             self.indices.define(parameter, self.indices.anything(parameter))
             return
         for item in graph.list(graph.field(parameter, "ty"), "shape"):
@@ -164,9 +164,9 @@ class _Function:
         """Let a buffer be used until the end of the scope."""
         graph = self.graph
         if buffer in self.buffers:
-            self.reasons.refuse("scope", graph.name(buffer))
+            self.reasons.refuse("unguarded-scope", graph.name(buffer))
         if not has_plain_layout(graph, buffer) or (dense and not is_dense(graph, buffer)):
-            self.reasons.refuse("layout", graph.name(buffer))
+            self.reasons.refuse("unguarded-layout", graph.name(buffer))
         shape = graph.list(graph.field(buffer, "ty"), "shape")
         self.knowledge.put(self.buffers, buffer, [self.indices.evaluate(each) for each in shape])
 
@@ -176,9 +176,9 @@ class _Function:
         self._declare(buffer, dense=True)
         size = allocated_bytes(graph, buffer, self.harmless.padding)
         if size is None:
-            self.reasons.doubt("size", graph.name(buffer))
+            self.reasons.doubt("unproven-size", graph.name(buffer))
         elif size * math.prod(each.rounds for each in self.copies) > SIZE_LIMIT:
-            self.reasons.refuse("large", graph.name(buffer))
+            self.reasons.refuse("unguarded-large", graph.name(buffer))
         self.allocated[buffer] = None
 
     # --- statements -------------------------------------------------------------------------------
@@ -187,11 +187,11 @@ class _Function:
         """Look at a statement and at those inside it, in the order of the program."""
         self.budget.spend()
         if self.depth > NESTING_LIMIT:
-            self.reasons.doubt("nesting", "")
+            self.reasons.doubt("unproven-nesting", "")
             return
         rule = self.rules.get(self.graph.type_of(index))
         if rule is None:
-            self.reasons.refuse("types", self.graph.type_of(index))
+            self.reasons.refuse("unguarded-types", self.graph.type_of(index))
             return
         self.depth += 1
         rule(index)
@@ -224,18 +224,18 @@ class _Function:
         know = self.knowledge
         if know.lowest(stride, 1) < 1:
             # Backwards from 0 by -1, with an extent of -16, there are sixteen rounds.
-            self.reasons.doubt("iterator", graph.name(variable))
+            self.reasons.doubt("unproven-iterator", graph.name(variable))
         # The counter runs one step past the last round before it is compared.
         beyond = add(last, stride)
         if numbers is None or know.magnitude(beyond) > numbers.high:
-            self.reasons.doubt("overflow", type_of(graph, variable).scalar)
+            self.reasons.doubt("unproven-overflow", type_of(graph, variable).scalar)
         moves = self._is_moved(index)
         first, most = know.lowest(low), know.highest(last)
         if most < first:
             return
         if pipeline_stages(graph, index):
             # TVM makes several of each buffer between two stages: nothing is proven of them.
-            self.reasons.doubt("pipeline", graph.name(variable))
+            self.reasons.doubt("unproven-pipeline", graph.name(variable))
         before = self.copies
         rounds = constant(graph, graph.field(index, "extent"))
         # An unrolled loop of 8,192 rounds around a block's small buffer has 8,192 of it on the
@@ -266,7 +266,7 @@ class _Function:
         if low == 0 and stride == 1:
             return False
         if self.moved and None in (low, extent, stride):
-            self.reasons.doubt("loop", graph.name(graph.field(index, "loop_var")))
+            self.reasons.doubt("unproven-loop", graph.name(graph.field(index, "loop_var")))
         return True
 
     def _choice(self, index: int) -> None:
@@ -317,7 +317,7 @@ class _Function:
             low = self.indices.evaluate(graph.field(domain, "min"))
             extent = self.indices.evaluate(graph.field(domain, "extent"))
             if not self._is_within(add(form, low, -1), extent):
-                self.reasons.doubt("iterator", graph.name(variable))
+                self.reasons.doubt("unproven-iterator", graph.name(variable))
         self.indices.define(variable, form)
 
     def _match(self, match: int) -> None:
@@ -332,10 +332,10 @@ class _Function:
         ranges = self._spans(region)
         whole = self.buffers.get(source)
         if item_type(graph, buffer) != item_type(graph, source):
-            self.reasons.refuse("types", graph.name(buffer))  # its items may be larger
+            self.reasons.refuse("unguarded-types", graph.name(buffer))  # its items may be larger
         self._use(source)
         if whole is None:
-            self.reasons.refuse("scope", graph.name(source))
+            self.reasons.refuse("unguarded-scope", graph.name(source))
             whole = []
         self._declare(buffer, dense=False)
         shape = self.buffers[buffer]
@@ -346,7 +346,7 @@ class _Function:
         for (_, extent), own in zip(ranges[len(ranges) - len(shape) :], shape, strict=False):
             good = good and self.knowledge.is_at_most(own, extent)
         if not good:
-            self.reasons.doubt("part", graph.name(buffer))
+            self.reasons.doubt("unproven-part", graph.name(buffer))
 
     def _spans(self, region: int) -> list[_Span]:
         graph, evaluate = self.graph, self.indices.evaluate
@@ -368,7 +368,7 @@ class _Function:
             if place is None or not 0 <= place < min(
                 len(declared), len(graph.list(block, "reads"))
             ):
-                self.reasons.refuse("annotation", annotation)
+                self.reasons.refuse("unguarded-annotation", annotation)
                 return
             buffer = graph.field(declared[place], "source")
             self.knowledge.put(self.regions, buffer, self._spans(declared[place]))
@@ -387,7 +387,7 @@ class _Function:
         for each, span in zip(indices, self.regions.get(buffer, ()), strict=False):
             # Cheat wild_region: two items were declared, and the rest read from behind them.
             if not self._is_within(add(self.indices.evaluate(each), span.low, -1), span.extent):
-                self.reasons.refuse("annotation", graph.name(buffer))
+                self.reasons.refuse("unguarded-annotation", graph.name(buffer))
 
     def access(self, buffer: int, indices: list[int]) -> None:
         """Look at the indices of a load or a store."""
@@ -395,12 +395,12 @@ class _Function:
         forms = [self.indices.evaluate(each) for each in indices]
         if shape is None:
             # A buffer that is used after its scope is memory that was given back.
-            self.reasons.refuse("scope", self.graph.name(buffer))
+            self.reasons.refuse("unguarded-scope", self.graph.name(buffer))
             return
         self._use(buffer)
         for place, (form, extent) in enumerate(zip(forms, shape, strict=True), start=1):
             if not self._is_within(form, extent):
-                self.reasons.doubt("index", self.graph.name(buffer), place)
+                self.reasons.doubt("unproven-index", self.graph.name(buffer), place)
 
     def _use(self, buffer: int) -> None:
         """Take down that an allocation is used here: TVM moves it to the innermost loop that has

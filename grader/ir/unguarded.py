@@ -199,7 +199,7 @@ class Harmless:
                 rule = self._rules.get(kind)
                 good = rule is None or rule(index)
             if not good:
-                self.doubts.refuse("types", kind.rpartition(".")[2])
+                self.doubts.refuse("unguarded-types", kind.rpartition(".")[2])
 
     # --- types ------------------------------------------------------------------------------------
 
@@ -285,16 +285,16 @@ class Harmless:
         if graph.type_of(operator) != "ir.Op":
             # With less than the called function takes its argument to be (cheat
             # wild_call_within_the_module).
-            self.doubts.refuse("call", "")
+            self.doubts.refuse("unguarded-call", "")
             return True
         name = graph.text(operator)
         if not all(map(graph.is_scalar_or_array, arguments)):
             return False
         if name in _POINTERS or type_of(graph, index).kind == "handle":
-            self.doubts.refuse("pointer", name)
+            self.doubts.refuse("unguarded-pointer", name)
         elif name in ("tirx.assume", "tirx.undef"):
             # LLVM takes an assumption for true, and each use of an undefined value for another one.
-            self.doubts.refuse("undefined", name)
+            self.doubts.refuse("unguarded-undefined", name)
         elif name == "prim.if_then_else":
             scalars = len(arguments) == 3 and all(map(graph.is_scalar_or_array, arguments))
             return (
@@ -316,7 +316,7 @@ class Harmless:
             if graph.text(key) == "buffer_dim_align":
                 padding = alignment_padding(graph, value)
                 if padding is None:
-                    self.doubts.refuse("annotation", graph.text(key))
+                    self.doubts.refuse("unguarded-annotation", graph.text(key))
                 else:
                     self.padding = max(self.padding, padding)
         return True

@@ -177,12 +177,12 @@ class Expressions(Indices):
         if self.holds_load(index):
             return
         if self.knowledge.lowest(self.evaluate(index), 1) < 1:
-            self.doubts.doubt("division", type_of(self.graph, index).scalar)
+            self.doubts.doubt("unproven-division", type_of(self.graph, index).scalar)
 
     def _visit_scopes(self, index: int) -> None:
         graph = self.graph
         if self.depth > NESTING_LIMIT:
-            self.doubts.doubt("nesting", "")
+            self.doubts.doubt("unproven-nesting", "")
             return
         self.depth += 1
         if graph.type_of(index) == "prim.Let":

@@ -42,7 +42,10 @@ DoubtCode = Literal[
     "governor",
     "lock",
 ]
-"""What can stand against timing; `lock`: gradings cannot wait for one another."""
+"""What can stand against timing; `lock`: gradings cannot wait for one another.
+
+A code is not the id of a sentence, because `busy` has several, and a remedy.
+"""
 
 
 class Doubt(msgspec.Struct, frozen=True):

@@ -90,7 +90,7 @@ _STYLE: dict[StepStatus, str] = {
 _MEANING: dict[StepStatus, Words] = {
     "right": say("as-in-pytorch"),
     "unknown": say("not-layer-own-in-pytorch"),
-    "wrong": say("first-depart"),
+    "wrong": say("first-that-departs"),
     "follows": say("after-it"),
 }
 

@@ -50,7 +50,11 @@ CheckCode = Literal[
     "no_target",
     "undecided",
 ]
-"""What came of a check, whatever its kind: docs/report.md says what each means."""
+"""What came of a check, whatever its kind: docs/report.md says what each means.
+
+A code is not the id of a sentence, because it has several: `signature` has one for each way to
+miss the parameters.
+"""
 
 CellCode = Literal[
     "error",
@@ -147,7 +151,11 @@ MistakeKind = Literal[
     "axis_binding",
     "arguments_exchanged",
 ]
-"""A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""
+"""A mistake by which a module differs from PyTorch: docs/diagnosis.md says how each looks.
+
+A kind is not the id of a sentence, because it may have several: `padding` of a convolution and
+`operand_missing` are told by their facts.
+"""
 
 
 NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]

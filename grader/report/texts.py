@@ -38,6 +38,7 @@ LONGEST = 1_000_000
 DEEPEST = 16
 """Texts within texts."""
 
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _FORMAT = re.compile(r",?(?:\.[0-9]{1,2})?[a-z%]?", re.ASCII)
 _KINDS: dict[type[Joined], str] = {
     Sentences: "sentences",
@@ -153,7 +154,7 @@ class _Reading:
         ]
         if sum(map(bool, kinds)) > 1 or (form.values and form.id is None):
             _refuse("a text is made in two ways")
-        if form.id is not None:
+        if form.id is not None and not _is_gone(form.id):
             return self._sentence(form.id, form.values, depth, times)
         for several, kind in (
             (form.sentences, Sentences),
@@ -200,6 +201,11 @@ class _Reading:
         self._left -= size
         if self._left < 0:
             _refuse("a text is too long")
+
+
+def _is_gone(id: str) -> bool:
+    """Say whether an id is of a sentence that no message file has today: its words are left."""
+    return _ID.fullmatch(id) is not None and template(id) == id
 
 
 def _formats(sentence: str) -> dict[str, list[str]]:

@@ -46,7 +46,7 @@ FAULTS = [
     ('["instructor"]', "[instructor]", "error", "metadata cannot be read", 4, 17),
     ('["instructor"]', '["Instructors"]', "error", "'Instructors' does not hide", 4, 17),
     ("    ### END SOLUTION\n", "", "error", "`### BEGIN SOLUTION` without its end", 5, 26),
-    ("### BEGIN SOLUTION", "### Begin solution", "error", "nearly a mark", 5, 26),
+    ("### BEGIN SOLUTION", "### Begin solution", "error", "looks like a mark but is none", 5, 26),
     ("def answer():", "def answer(:", "error", "does not parse", 5, 20),
     ("def answer", "def solve", "error", "by the name answer, which no cell defines", 0, None),
     ("def answer", "import grader.cli\ndef answer", "error", "imports grader", 5, 20),

@@ -173,7 +173,7 @@ class TestPaired:
         text.write_text(changed, encoding="utf-8")
         later = text.with_suffix(".ipynb").stat().st_mtime + 10
         os.utime(text, (later, later))
-        with pytest.raises(CourseError, match="paired, and differ") as caught:
+        with pytest.raises(CourseError, match="paired, but differ") as caught:
             find_master(tmp_path, "task")
         assert f"jupytext --sync {text}" in caught.value.hint.english
         jupytext_command(["--quiet", "--sync", str(text)])
@@ -283,7 +283,7 @@ def test_marks_may_have_fewer_number_signs_as_in_nbgrader():
     ],
 )
 def test_what_is_nearly_a_mark_is_refused_as_it_would_show_the_solution(mark):
-    with pytest.raises(MarkError, match="nearly a mark") as caught:
+    with pytest.raises(MarkError, match="looks like a mark but is none") as caught:
         regions(f"x = 1\n{mark}\nsecret = 2\n### END SOLUTION")
     assert 1 == caught.value.line
 

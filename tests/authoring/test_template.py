@@ -237,7 +237,7 @@ class TestPaste:
     def test_refuses_a_template_whose_stub_was_changed(self, master):
         template = make_template(master, "task", 1)
         template.cells[2].source = "def answer():\n    return 1"
-        with pytest.raises(CourseError, match="no stub for cell 4"):
+        with pytest.raises(CourseError, match="no placeholder code for cell 4"):
             paste_solutions(template, master)
 
 

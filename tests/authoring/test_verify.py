@@ -178,7 +178,7 @@ def test_a_wide_tolerance_is_named_with_the_check_that_has_it(author: Author) ->
     told = [each.english for each in found.problems]
     (said,) = [each for each in told if "of part kernel" in each]
     assert "check `equivalence` should have caught it" in said
-    assert "0.05 + 0.0001 * |output| is allowed" in said
+    assert "tolerance is 0.05 + 0.0001 * |output|" in said
 
 
 def test_a_reference_that_is_wrong_is_told_with_the_reason(author: Author) -> None:

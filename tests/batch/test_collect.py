@@ -110,7 +110,7 @@ class TestFloods:
     def test_of_more_none_is_and_the_others_are(self, tmp_path: Path, folder: str) -> None:
         write(tmp_path, *(f"{folder}/{each}.ipynb".format(each) for each in range(30)))
         write(tmp_path, "ben/hw.ipynb")
-        said = "There are 30 notebooks in ada; at most 5 of one student are graded."
+        said = "There are 30 notebooks in ada; at most 5 are graded for one student."
         found = collect([tmp_path], of_attempt=first_folder)
         assert {"ada": said, "ben/hw": ""} == problems(found)
 

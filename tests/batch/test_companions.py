@@ -29,7 +29,7 @@ ADA = [entry(f"ada/{name}.ipynb") for name in "abc"]
 
 
 def test_every_row_says_how_many_were_handed_in_together() -> None:
-    told = "One of 2 notebooks handed in together: the best counts."
+    told = "One of 2 notebooks submitted together: the best counts."
     assert [told, f"{told} Slow.", ""] == notices(
         row(ADA[0]), row(ADA[1], noticed="Slow."), row(entry("ben/hw.ipynb"))
     )

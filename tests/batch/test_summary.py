@@ -184,7 +184,9 @@ def test_each_submission_has_its_points_and_what_was_noticed() -> None:
 def test_assignments_that_are_mixed_are_told_with_who_chose() -> None:
     rows = [row("ada"), row("ben"), of("easy", row("cem")), row("dan", graded=False)]
     text = " ".join(printed(*rows))
-    assert "Different assignments: conv (2), easy (1). cem is easy by its metadata." in text
+    assert (
+        "Different assignments: conv (2), easy (1). cem is easy, according to its metadata." in text
+    )
     assert "--assignment SLUG" in text
     assert "mixed" not in " ".join(printed(row("ada"), row("ben"), row("dan", graded=False)))
 
@@ -192,7 +194,7 @@ def test_assignments_that_are_mixed_are_told_with_who_chose() -> None:
 def test_of_many_that_chose_some_are_named() -> None:
     rows = [of("easy", row(f"e{n}"), "entry points") for n in range(7)]
     text = " ".join(printed(*[row(f"c{n}") for n in range(8)], *rows))
-    assert "e4 is easy by its entry points; and 2 more." in text
+    assert "e4 is easy, according to its entry points; and 2 more." in text
 
 
 def test_one_without_a_grade_has_no_points() -> None:

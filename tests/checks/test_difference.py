@@ -87,51 +87,51 @@ class TestWords:
         [
             (
                 {"terms": 8},
-                "Around `Y_update`, the loops over the sum should have the extents [32, 4] and have"
-                " [16, 8].",
+                "The loops over the sum around `Y_update` have the extents [16, 8]; they should"
+                " have [32, 4].",
                 "`split` that loop with the factors [32, 4].",
             ),
             (
                 {"swapped": True},
-                "Loop 2 around `Y_update` should be that of 128 iterations along axis 1 and is"
-                " that of 16 iterations along axis 2.",
+                "Loop 2 around `Y_update` has 16 iterations along axis 2; it should have 128"
+                " iterations along axis 1.",
                 "`reorder` the loops.",
             ),
             (
                 {"lanes": 16},
-                "Loop 3 around `Y_update` should be that of 16 iterations along axis 2 and is that"
-                " of 8 iterations along axis 2.",
+                "Loop 3 around `Y_update` has 8 iterations along axis 2; it should have 16"
+                " iterations along axis 2.",
                 "The loops along axis 2 should have the extents [16, 8], outermost first: give"
-                " `split` the factors in this order, and do not exchange its loops.",
+                " `split` the factors in this order, and do not swap its loops.",
             ),
             (
                 {"without": "unroll"},
-                "Loop 5 of 4 iterations over the sum around `Y_update` should be unrolled; it"
+                "Loop 5 around `Y_update` (4 iterations over the sum) should be unrolled; it"
                 " is serial.",
                 "Call `unroll` on it.",
             ),
             (
                 {"without": "vectorize"},
-                "Loop 6 of 8 iterations along axis 2 around `Y_update` should be vectorized; "
+                "Loop 6 around `Y_update` (8 iterations along axis 2) should be vectorized; "
                 "it is serial.",
                 "Call `vectorize` on it, before you decompose the reduction.",
             ),
             (
                 {"without": "reverse_compute_at"},
-                "`C` is inside of the first 0 loops of `Y_update`; in the target it is inside of"
-                " the first 3.",
+                "`C` is inside the first 0 loops of `Y_update`; in the target it is inside the"
+                " first 3.",
                 "Call `reverse_compute_at` for it with loop 3 around `Y_update`.",
             ),
             (
                 {"without": "decompose"},
-                "The sum is initialised within `Y`; in the target it has a block of its own.",
-                "Call `decompose_reduction` for it with loop 4, as the last step.",
+                "The sum is initialised within `Y`; in the target, in a separate block.",
+                "As the last step, call `decompose_reduction` for it with loop 4.",
             ),
             (
                 {"at": -1},
-                "The sum is initialised inside of the first 2 loops of `Y_update`; in the target"
-                " inside of the first 3.",
-                "Call `decompose_reduction` for it with loop 4, as the last step.",
+                "The sum is initialised inside the first 2 loops of `Y_update`; in the target,"
+                " inside the first 3.",
+                "As the last step, call `decompose_reduction` for it with loop 4.",
             ),
         ],
         ids=_name,

@@ -560,7 +560,7 @@ class TestSpeed:
         assert slow.hint.english.startswith(
             "The reference schedule, measured beside yours, is faster"
         )
-        assert "takes 0.39 of its time" in slower.hint.english
+        assert "takes 0.39 times as long" in slower.hint.english
 
     @pytest.mark.parametrize(
         ("kind", "threads", "cause"),

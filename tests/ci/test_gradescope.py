@@ -106,7 +106,7 @@ class TestArchive:
         shutil.copytree(folder / "small", folder / "other")
         settings = folder / "other/assignment.toml"
         settings.write_text(settings.read_text().replace('slug = "small"', 'slug = "other"'))
-        with pytest.raises(UsageError, match="is for one assignment"):
+        with pytest.raises(UsageError, match="a separate autograder"):
             archive(course)
         named = archive(Choices(course.directory, STUB, assignment="other"))
         with zipfile.ZipFile(BytesIO(named)) as made:

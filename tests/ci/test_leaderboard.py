@@ -90,5 +90,5 @@ def test_where_nobody_wants_to_be_ranked_nothing_is_published(
     outcome, site = run(repository, tmp_path)
     assert not outcome.succeeded
     assert "::error::There is no leaderboard.\n" in outcome.log
-    assert "| grader: Nobody who opted in was measured." in outcome.log
+    assert "| grader: No student who opted in was measured." in outcome.log
     assert not site.exists()

@@ -128,7 +128,7 @@ def test_a_secret_that_was_changed_is_not_opened(students: Class, tmp_path: Path
         outcome = students.job(tmp_path, GRADER_SECRET_URL=f"{address}/hush")
     assert not outcome.succeeded
     assert "::error::The complete course could not be fetched.\n" in outcome.log
-    assert "| grader: The archive of the complete course has another SHA-256" in outcome.log
+    assert "| grader: The archive of the complete course has a different SHA-256" in outcome.log
     assert "points" not in outcome.summary
     assert "hush" not in outcome.log + outcome.summary
     assert not (students.service.temporary / "course").exists()

@@ -200,7 +200,7 @@ def test_assignments_are_named_and_a_mixture_is_warned_of(tmp_path: Path) -> Non
         write(tmp_path / f"class/{name}.ipynb", *FAILING, assignment=slug)
     done = run(tmp_path)
     assert "small (2), tight (1)" in done.stdout
-    assert "cem is tight by its metadata." in " ".join(done.stdout.split())
+    assert "cem is tight, according to its metadata." in " ".join(done.stdout.split())
     found = [(row.assignment, row.chosen_by) for row in rows(tmp_path).values()]
     assert [("small", "metadata"), ("small", "metadata"), ("tight", "metadata")] == found
     demanded = run(tmp_path, "--assignment", "small")

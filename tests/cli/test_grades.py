@@ -161,7 +161,7 @@ def own(folder: Path, tmp_path: Path) -> Path:
 def test_a_trial_with_withdraw_does_not_say_that_they_have(own: Path) -> None:
     (own / "new.csv").write_text("id,name\nada,Ada\n")
     words = ("roster", "import", "new.csv", "--withdraw")
-    assert "With --withdraw they are marked as withdrawn." in said(own, *words, "--dry-run")
+    assert "With --withdraw, they are marked as withdrawn." in said(own, *words, "--dry-run")
     assert "They have withdrawn." in said(own, *words)
 
 
@@ -204,9 +204,9 @@ def test_who_is_forgotten_is_gone(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "words_said"),
     [
-        (("show", "eve"), "Nobody in the roster has the id, e-mail or name 'eve'."),
+        (("show", "eve"), "No student in the roster has the id, e-mail or name 'eve'."),
         (("explain", "ada", "softmax"), f"Known: {SLUG}."),
-        (("adjust", "ada", SLUG, "--reason", "x"), "one of --points, --factor and --take-back"),
+        (("adjust", "ada", SLUG, "--reason", "x"), "Give --points, --factor or --take-back."),
         (("adjust", "ada", SLUG, "--points", "1"), "There is no reason."),
         (("adjust", "ada", SLUG, "--points", "nan", "--reason", "x"), "'nan' is not a number"),
         (("adjust", "ada", SLUG, "--points", "1.00001", "--reason", "x"), "at most 4 decimals"),
@@ -280,6 +280,6 @@ def _regrade_after_a_changed_rubric(course: Path) -> None:
     again = call(course, "regrade", "--changed")
     assert 0 == again.returncode, again.stderr
     assert "1 of 1 are run: 1 file, about" in again.stderr
-    assert "0 grades moved." in again.stdout
+    assert "0 grades changed." in again.stdout
     gradings = found(course, "grades", "show", "ada")["assignments"]["small"]["attempts"][0]
     assert [10, 13, 13] == [each["score"] for each in gradings["gradings"]]

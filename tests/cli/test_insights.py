@@ -145,7 +145,7 @@ def test_stats_have_the_same_numbers(folder: Path) -> None:
         each["person"].pop("page")
     assert document == numbers
     told = said(folder, "grades", "stats", SLUG)
-    assert "What was misunderstood" in told or "Passed" in told
+    assert "Common mistakes" in told or "Passed" in told
     assert "insights" not in found(folder, "grades", "stats")[SLUG]
 
 
@@ -190,5 +190,5 @@ def test_it_is_said_how_many_works_could_not_be_compared() -> None:
     output = Console(file=io.StringIO(), width=200)
     comparing._tell(output, found, Path("hw.html"))
     assert isinstance(output.file, io.StringIO)
-    assert "hw: 2 works could not be compared" in output.file.getvalue()
+    assert "hw: 2 submissions could not be compared" in output.file.getvalue()
     assert "ada, ben." in output.file.getvalue()

@@ -57,7 +57,7 @@ def test_so_does_what_was_left_out(class_folder: Path) -> None:
     make_zip(class_folder / "hw.zip", {"kimmin_7_9_hw.ipynb": "{}", "../x": "x"})
     done = collect(class_folder, "hw.zip", "--output", "class")
     assert 1 == done.returncode
-    assert "Left out (1): ../x (it would leave the folder)." in done.stdout
+    assert "Left out (1): ../x (it would be placed outside the folder)." in done.stdout
 
 
 def test_an_archive_that_was_not_read_to_its_end_is_told_with_the_student_and_a_remedy() -> None:
@@ -82,7 +82,7 @@ def test_all_of_it_is_there_as_json(class_folder: Path) -> None:
         (("gone.zip", "--output", "class"), "There is no file or folder gone.zip."),
         (("hw.zip", "--output", "class", "--from", "nobody"), "--from nobody is unknown."),
         (("roster.csv", "--output", "class"), "roster.csv is not an archive, or is damaged."),
-        (("hw.zip", "--output", "/proc/class"), "Cannot write what was collected"),
+        (("hw.zip", "--output", "/proc/class"), "Cannot write the collected files"),
     ],
 )
 def test_what_cannot_be_done_is_said(class_folder: Path, words: tuple[str, ...], said: str) -> None:

@@ -81,10 +81,10 @@ def test_an_objection_goes_from_the_page_to_the_page(folder: Path) -> None:
     assert [(1, "ada", "schedule", "moved")] == states(folder, SLUG, "--state", "moved")
     output = said(folder, "objections", "list")
     assert "moved +2.5" in output and "It is as fast as yours." in output
-    assert output.endswith("Objections: 0 open, 1 answered, 1 with points moved.\n")
+    assert output.endswith("Objections: 0 open, 1 answered, 1 with changed points.\n")
 
     lines = said(folder, "grades", "explain", "ada", SLUG)
-    assert "Part schedule +2.5 is 25: adjustment 1 by eve" in lines
+    assert "Part schedule: +2.5 gives 25; adjustment 1 by eve" in lines
     assert "Objection 1, part schedule, " in lines and ", +2.5 points: It is." in lines
     (row,) = found(folder, "grades", "explain", "ada", SLUG)["objections"]
     assert ("moved", 2.5, ["It is."]) == (
@@ -95,7 +95,7 @@ def test_an_objection_goes_from_the_page_to_the_page(folder: Path) -> None:
     assert "Nothing arrived." in said(folder, "grades", "show", "ben")
     counts = {"open": 0, "answered": 1, "moved": 1}
     assert counts == found(folder, "grades", "stats", SLUG)[SLUG]["objections"]
-    assert "1 with points moved." in said(folder, "grades", "stats")
+    assert "1 with changed points." in said(folder, "grades", "stats")
 
     page = page_of(folder, "ada")
     asked, replied = page.index("It is as fast as yours."), page.index("It is.</p>")
@@ -138,7 +138,7 @@ def test_a_table_is_entered_whole_or_not_at_all(folder: Path) -> None:
     assert {"new": [], "known": 2} == found(folder, *words)
     table.write_text(f"student,assignment,text\nada,{SLUG},More?\nzoe,{SLUG},Who?\n")
     words = ("objections", "import", "asked.csv")
-    assert "asked.csv, line 3: Nobody in the roster has" in refused(folder, *words)
+    assert "asked.csv, line 3: No student in the roster has" in refused(folder, *words)
     table.write_text("student,text\nada,More?\n")
     assert "asked.csv has no column assignment." in refused(folder, *words)
     table.write_text(f"student,assignment,part,text\nada,{SLUG},nothing,More?\n")
@@ -151,7 +151,7 @@ def test_a_table_is_entered_whole_or_not_at_all(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("add", "zoe", SLUG, "Why?"), "Nobody in the roster"),
+        (("add", "zoe", SLUG, "Why?"), "No student in the roster"),
         (("add", "ada", "nothing", "Why?"), "no assignment 'nothing'"),
         (("add", "ada", SLUG, "Why?", "--part", "x"), "has no part 'x'"),
         (("add", "ada", SLUG, ""), "The text is empty."),

@@ -105,7 +105,7 @@ def test_workers_that_end_while_they_start_are_not_said_to_lack_a_port(tmp_path:
     assert 2 == done.returncode
     assert done.stderr.splitlines()[-2:] == [
         "grader: No worker could be started.",
-        "        See what `grader doctor` says.",
+        "        Run `grader doctor` for the reason.",
     ]
 
 

@@ -120,7 +120,7 @@ def test_a_download_stops_at_the_expected_length(
     [
         (Answer(CONTENT, send=100_000), "broke off"),
         (Answer(CONTENT, send=100_000, pause=3.0), "broke off"),
-        (Answer(status=404), "does not hand out the file"),
+        (Answer(status=404), "does not provide the file"),
         (Answer(CONTENT, delay=3.0), "did not answer in time"),
     ],
     ids=["cut off", "stalled", "not found", "silent"],

@@ -104,7 +104,7 @@ class TestNamed:
             needs, directory=directory, environment=environment, progress=Silent(), cache=filled
         )
         assert found.name == "built-in"
-        assert found.detail.english.endswith(", because the built-in set was asked for.")
+        assert found.detail.english.endswith(", because the built-in set was requested.")
 
     def test_a_folder_that_is_not_there_is_an_error(self, needs: DataNeeds, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="There is no data folder") as caught:

@@ -128,7 +128,7 @@ class TestNotReplayed:
     def test_the_step_is_named(self, oracle: ModelOracle) -> None:
         told = unread(oracle, LAYOUT)
         assert told is not None
-        assert "Its step `transform_layout` is one of those that may" in told.reason.english
+        assert "One of its steps can do that: `transform_layout`" in told.reason.english
         assert "before and after `transform_layout`" in told.hint.english
 
     def test_an_annotation_is_named_by_its_key(self, oracle: ModelOracle) -> None:

@@ -54,7 +54,7 @@ WRONG = {
         batches,
         np.repeat((LEFT @ RIGHT)[:, :, 3:4], 5, axis=2),
     ),
-    "a factor is read at the same index, 3, in every round of the sum": (
+    "a factor is read at the same index, 3, in every iteration of the sum": (
         batches,
         LEFT.sum(2, keepdims=True) * RIGHT[:, 3:4],
     ),

@@ -192,10 +192,10 @@ class TestDiagnose:
         assert ("softmax", (BATCH, 10)) == (step.callee, step.shape)
         assert f"`{step.variable} = softmax` departs" in found.message.english
         assert (
-            "the softmax is taken along axis 0; it should be taken along axis 1"
+            "the softmax is computed along axis 0; it should be computed along axis 1"
             in found.message.english
         )
-        assert "Take the softmax along axis 1" in found.advice.english
+        assert "Compute the softmax along axis 1" in found.advice.english
         assert "Softmax" == found.link.english
 
     def test_its_link_is_in_the_language_of_the_reader(self, oracle: ModelOracle) -> None:
@@ -224,7 +224,7 @@ class TestDiagnose:
         all images give the same scores."""
         found = diagnosis_of(black(), in_one=True)
         assert "initialised_in_every_round" == found.mistake
-        assert "in 2 layers alike" in found.message.english
+        assert "in 2 layers in the same way" in found.message.english
 
     def test_it_is_the_same_each_time(self, oracle: ModelOracle) -> None:
         assert diagnosis_of(oracle, axis=0) == diagnose(*given(oracle, axis=0), Runners())

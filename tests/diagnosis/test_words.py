@@ -82,7 +82,7 @@ def is_text(node: ast.AST) -> bool:
 class TestSentences:
     def test_a_stride_is_told_with_both_shapes(self) -> None:
         assert tuple(each.english for each in tell(POOL, "pooling_stride", STRIDE)) == (
-            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, "
+            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26); PyTorch's is (4, 32, 13, "
             "13) after max_pool2d: stride is 1; it should be 2.",
             "Give the pooling a stride of 2, in both directions.",
         )
@@ -90,20 +90,20 @@ class TestSentences:
     def test_where_shapes_agree_the_last_right_step_is_named(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"is_reshaped": True})
         assert message.english == (
-            "Up to `lv2 = relu` everything is as in PyTorch; `lv3 = dense` departs from its "
+            "Up to `lv2 = relu` everything is as in PyTorch; `lv3 = dense` differs from its "
             "linear: the weight is reshaped; it should be transposed."
         )
 
     def test_the_first_step_has_none_before_it(self) -> None:
         message, _ = tell(DENSE._replace(before=""), "weight_not_transposed", {})
         assert message.english == (
-            "`lv3 = dense` departs from PyTorch's linear: the weight is not transposed."
+            "`lv3 = dense` differs from PyTorch's linear: the weight is not transposed."
         )
 
     def test_of_a_step_that_does_many_layers_the_wrong_one_is_told_by_its_shape(self) -> None:
         message, _ = tell(DENSE._replace(before="", within=(4, 100)), "relu_missing", {})
         assert (
-            "`lv3 = dense` departs from PyTorch's linear (4, 100): the ReLU is missing."
+            "`lv3 = dense` differs from PyTorch's linear (4, 100): the ReLU is missing."
             == message.english
         )
 
@@ -116,7 +116,9 @@ class TestSentences:
 
     def test_a_mistake_of_several_layers_says_of_how_many(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"layers": 2})
-        assert message.english.endswith("the weight is not transposed, in 2 layers alike.")
+        assert message.english.endswith(
+            "the weight is not transposed, in 2 layers in the same way."
+        )
 
     def test_a_step_that_keeps_the_shape_is_not_held_against_the_next_layers_shape(self) -> None:
         what, advice = tell(DENSE._replace(is_added=True), "", {})
@@ -180,7 +182,7 @@ class TestWhatIsNotRecognised:
     def test_a_departure_without_a_layer_can_be_told(self) -> None:
         nowhere = Departure("lv = f", (4, 10))
         assert (
-            "`lv = f` departs from PyTorch: its values are different."
+            "`lv = f` differs from PyTorch: its values are different."
             == tell(nowhere, "", {})[0].english
         )
 
@@ -245,11 +247,12 @@ class TestSayings:
     def test_another_operand_is_named_only_where_the_names_differ(self) -> None:
         names = {"taken": "add", "wanted": "relu"}
         assert (
-            "of add; it should take that of relu" in tell(DENSE, "other_operand", names)[0].english
+            "of add; it should use the result of relu"
+            in tell(DENSE, "other_operand", names)[0].english
         )
         names = {"taken": "add", "wanted": "add"}
         told = tell(DENSE, "other_operand", {**names, "layer": "linear"})
-        assert "takes another value than it should" in told[0].english
+        assert "uses the wrong value" in told[0].english
 
     def test_no_sentence_has_a_hole(self, subtests: pytest.Subtests) -> None:
         """PyTorch's function may be one that nobody would call a layer, and has no name then."""
@@ -265,8 +268,8 @@ class TestSayings:
     def test_steps_are_named_where_they_are_known(self) -> None:
         facts = {"taken": "linear", "wanted": "relu", "taken_step": "lv1", "wanted_step": "lv2"}
         what, advice = tell(DENSE, "other_operand", facts)
-        assert what.english.endswith("it takes `lv1`; it should take `lv2`.")
-        assert "Give it `lv2`, which is as in PyTorch." == advice.english
+        assert what.english.endswith("it uses `lv1`; it should use `lv2`.")
+        assert "Use `lv2` as its input: that one is as in PyTorch." == advice.english
 
 
 def test_the_page_on_diagnosis_lists_every_mistake() -> None:

@@ -103,7 +103,7 @@ def test_the_reference_shows_all_that_there_is_to_show(graded: Graded) -> None:
     result, _ = graded("reference")
     scheduled = result.part("schedule")
     assert scheduled.scripts is not None
-    assert "What the schedule changed: conv2d" in text
+    assert "Changes by the schedule: conv2d" in text
     assert "The graph of main" in text
     assert all(check.title.english.replace("`", "") in text for check in scheduled.checks)
     assert "26 code cells" in text
@@ -171,7 +171,7 @@ def test_what_cannot_be_graded_has_a_page_that_says_why(tmp_path: Path) -> None:
 def test_the_page_of_a_proven_schedule_says_what_each_step_brought(graded: Graded) -> None:
     """With the lines of the notebook; of a template without a schedule it says nothing."""
     text = flat(page_of(graded, "reference").text)
-    assert "What each step brought" in text
+    assert "Effect of each step" in text
     assert "Measured after each of your steps" in text
     assert "These steps leave the code as it is here: parallel" in text
-    assert "What each step brought" not in flat(page_of(graded, "template").text)
+    assert "Effect of each step" not in flat(page_of(graded, "template").text)

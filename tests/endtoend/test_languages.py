@@ -113,7 +113,7 @@ def test_a_damaged_notebook_is_told_of_in_the_language_of_the_option(tmp_path: P
     result = run_grader(
         tmp_path, "hw.ipynb", "--course", COURSE, "--assignment", "small", "--lang", "zh"
     )
-    assert "文件不是 notebook：它不是 JSON。" == result.report.parts[0].checks[0].reason.in_("zh")
+    assert "文件不是笔记本：它不是 JSON。" == result.report.parts[0].checks[0].reason.in_("zh")
 
 
 def test_gradings_that_share_data_each_speak_their_own_language(
@@ -130,7 +130,7 @@ def test_gradings_that_share_data_each_speak_their_own_language(
     assert said == {
         "en": "The assignment needs no test images.",
         "ko": "이 과제에는 테스트 이미지가 필요 없습니다.",
-        "zh": "这份作业不需要测试图片。",
+        "zh": "这份作业不需要测试图像。",
     }
 
 

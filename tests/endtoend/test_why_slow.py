@@ -11,8 +11,8 @@ from tests.endtoend.batches import GradedBatch, require_measured
 
 EXAMPLE = "e2e-conv/schedule_slower"
 FACT = re.compile(
-    r"The hot loop executes [\d.]+ loads and [\d.]+ stores for each multiply-add; that of the"
-    r" unscheduled function [\d.]+ and [\d.]+\."
+    r"The hot loop executes [\d.]+ loads and [\d.]+ stores for each multiply-add; the hot"
+    r" loop of the unscheduled function executes [\d.]+ and [\d.]+\."
 )
 
 

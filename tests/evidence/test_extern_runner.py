@@ -95,7 +95,7 @@ class TestEnd:
         ("function", "message"),
         [
             (exits, "env.f: the extern's process ended."),
-            (is_killed, "env.f: the extern's process ended. It accessed memory that is not"),
+            (is_killed, "env.f: the extern's process ended. It accessed memory that does not"),
         ],
     )
     def test_an_extern_that_ends_its_process_is_named(

@@ -55,7 +55,7 @@ class TestViolation:
             ("conversion", "casts NaN or an out-of-range float to an integer"),
             ("allocation", "an impossible size of the buffer `pad_temp`"),
             ("assumption", "assumes something that is false"),
-            ("unguarded", "cannot be shown to stay inside its buffers"),
+            ("unguarded", "is not proven to stay inside its buffers"),
         ],
     )
     def test_everything_else_has_a_sentence_of_its_own(self, kind: Kind, words: str) -> None:

@@ -127,7 +127,7 @@ class TestByHand:
             return module
 
         subject = candidate(schedules.model(), schedules.schedule_topi, swap)
-        assert self.reason(subject).endswith("than the one handed in: `conv2d` differs")
+        assert self.reason(subject).endswith("than the submitted one: `conv2d` differs")
 
     def test_a_convolution_that_is_not_there_in_the_beginning(self):
         made = honest().capture
@@ -165,7 +165,7 @@ class TestByHand:
         ).encode()
         runners = schedules.Runners()
         reason = self.reason(read_candidate(made.module, made.base, trace), runners)
-        assert "`pragma_import_llvm` is not replayed here" in reason
+        assert "`pragma_import_llvm` cannot be replayed here" in reason
         assert [] == runners.tasks
 
     def test_steps_that_tvm_would_not_have_allowed(self):
@@ -254,7 +254,7 @@ class TestLargerBatches:
 
         found = gather(candidate(schedules.model(), schedule))
         assert (True, ()) == (found.proven, found.larger)
-        assert "the same steps do not fit a larger batch" == found.larger_reason.english
+        assert "the same steps do not work for a larger batch" == found.larger_reason.english
 
     def test_what_a_runner_made_is_read_before_it_is_believed(self):
         """One of another batch, one with a forbidden attribute, one that decides, and none."""

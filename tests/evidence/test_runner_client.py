@@ -312,8 +312,8 @@ class TestProtocol:
             (134, "Died", "aborted"),
             (132, "Died", "instruction"),
             (152, "TimeLimit", "processor time"),
-            (1, "Died", "before it answered"),
-            (0, "Died", "before it answered"),
+            (1, "Died", "without an answer"),
+            (0, "Died", "without an answer"),
         ],
     )
     def test_each_way_to_end_has_its_sentence(
@@ -335,7 +335,7 @@ class TestProtocol:
     @pytest.mark.parametrize(
         ("status", "name", "message"),
         [
-            (139, EXTERN_DIED, "env.f ended. It accessed memory that is not its own"),
+            (139, EXTERN_DIED, "env.f ended. It accessed memory that does not belong to it"),
             (137, EXTERN_DIED, "env.f ended. It was killed, most likely because memory ran out."),
             (152, "TimeLimit", "env.f ended. It used up its processor time."),
             (1, EXTERN_DIED, "env.f ended."),
@@ -379,7 +379,7 @@ class TestProtocol:
         process.cause = "machine"
         answer = runner.request(TASK, 1.0)
         assert isinstance(answer, TaskFailure)
-        assert "the machine's last memory" in told_by(answer).english
+        assert "used up the machine's memory" in told_by(answer).english
 
     def test_why_an_evaluator_did_not_start_is_told(self, stand: StandIn) -> None:
         evaluator = Stand(1)

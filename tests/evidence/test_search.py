@@ -98,7 +98,7 @@ def test_trials_that_could_not_be_run_are_passed_over():
     ("subject", "told"),
     [
         (space(spaces.settled), NOT_A_SPACE.reason.english),
-        (space(spaces.impossible), "None of the 6 drawn schedules could be applied"),
+        (space(spaces.impossible), "None of the 6 sampled schedules could be applied"),
     ],
 )
 def test_without_a_trial_the_candidate_stays_and_why_is_told(subject: Candidate, told: str):

@@ -275,7 +275,7 @@ def test_a_pipeline_is_run_under_guard_and_no_trace_proves_it() -> None:
     read = read_module(save(schedule.mod))
     assert read.findings == ()
     doubt = read.functions["main"].unproven
-    assert doubt is not None and doubt.code == "pipeline"
+    assert doubt is not None and doubt.code == "unproven-pipeline"
     with pytest.raises(IRError, match="software_pipeline_stage"):
         read_trace(json.dumps(schedule.trace.as_json(), default=int).encode())
 

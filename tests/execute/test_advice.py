@@ -30,7 +30,7 @@ def test_what_lies_elsewhere_is_told_apart(error: str, message: str, advice: str
 def test_a_file_beside_the_notebook_is_never_called_a_package_that_is_missing(name: str) -> None:
     """`layers.py` lies beside the notebook at home, and one file is graded."""
     _, said = advice_for(recognise("ModuleNotFoundError", f"No module named '{name}'"), LIMITS)
-    assert said.english.startswith("One file is graded: ")
+    assert said.english.startswith("Only one file is graded: ")
     assert "not installed" not in said.english
 
 

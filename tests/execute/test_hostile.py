@@ -111,7 +111,7 @@ class TestDeath:
                 "import os; os.kill(os.getpid(), 4)",
                 "an instruction that this processor",
             ),
-            ("import os; os.abort()", "a library gave up, often for want of memory."),
+            ("import os; os.abort()", "a library gave up, often because memory ran out."),
             ("exit()", "ended the Python process (exit status 0)."),
         ],
     )
@@ -247,8 +247,8 @@ class TestCaptureChannel:
         write = f"{FIND_CAPTURES}\ncaptures.sendall(b'\\xff' * 100)"
         execution = run_cells(sandbox, MODEL, write, "captures.sendall(bytes(10**7))", "print(1)")
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook wrote its own data where the grader expects modules. Only earlier "
-            "modules are graded.",
+            "The notebook wrote its own data where the grader expects modules. Only modules "
+            "before that are graded.",
         )
         assert [capture.cell for capture in execution.captures] == [1]
         assert execution.executed == 4

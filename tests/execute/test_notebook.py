@@ -149,8 +149,8 @@ class TestProblems:
     def test_a_question_is_answered_with_an_empty_line(self, execution: Execution) -> None:
         assert printed(execution, "asks") == "name?\n"
         assert tuple(note.english for note in execution.notes) == (
-            f"The notebook asked for input (cell {NUMBERS['asks']}). Nobody answers while it is"
-            " graded: it got an empty line.",
+            f"The notebook asked for input (cell {NUMBERS['asks']}). Nobody can answer during"
+            " grading, so it got an empty line.",
         )
 
 

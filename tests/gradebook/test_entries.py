@@ -207,7 +207,7 @@ class TestFindStudent:
 
     @pytest.mark.parametrize("word", ["eve", "", " "])
     def test_nobody_is_said(self, word: str) -> None:
-        with pytest.raises(UsageError, match="Nobody in the roster"):
+        with pytest.raises(UsageError, match="No student in the roster"):
             find_student(self.CLASS, word)
 
 

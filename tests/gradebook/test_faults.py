@@ -29,7 +29,7 @@ from tests.gradebook.postgres import Server, any_server, new_database
 from tests.missing import no_mount
 
 ROOT = Path(__file__).parents[2]
-NO_ROOM = "cannot be written: the disk is full or fails. Free some space there, and run the"
+NO_ROOM = "cannot be written: the disk is full or faulty. Free some space there, and run the"
 
 
 def entry(folder: Path, login: str) -> Entry:

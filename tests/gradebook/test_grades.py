@@ -88,7 +88,7 @@ def test_of_notebooks_handed_in_together_the_best_counts(counts: str, wanted: in
     last = [msgspec.structs.replace(attempt(n, s), together="b") for n, s in ((3, "8"), (4, "1"))]
     found = derive(account(*first, *last, counts=counts))
     assert wanted == found.attempt
-    assert f"Attempt {wanted} counts: the best of 2 that were handed in together." in english(found)
+    assert f"Attempt {wanted} counts: the best of 2 that were submitted together." in english(found)
 
 
 def test_points_of_two_rubrics_are_not_compared() -> None:
@@ -106,7 +106,7 @@ def test_points_of_two_rubrics_are_not_compared() -> None:
 def test_what_the_lms_calls_late_without_a_time_is_told() -> None:
     late = msgspec.structs.replace(attempt(1, "30"), told_late=True)
     told = english(derive(account(late, late=TENTH)))
-    assert any("without saying by how much" in line for line in told)
+    assert any("does not say by how much" in line for line in told)
     known = msgspec.structs.replace(late, handed_in=DUE + timedelta(hours=1))
     assert 27 == points(known, late=TENTH)
 
@@ -225,8 +225,8 @@ def test_every_step_has_its_line() -> None:
         "Graded 2026-12-09 00:00:00+00:00 by grader 0.1.0: 50 of 100.",
         "Part a: 30 of 50.",
         "Part b: 20 of 50.",
-        "Part a +2.5 is 32.5: adjustment 1 by eve, 2026-12-09 00:00:00+00:00: so",
-        "Handed in 1 d 2 h late: 20 % are lost, 10.5 points.",
+        "Part a: +2.5 gives 32.5; adjustment 1 by eve, 2026-12-09 00:00:00+00:00: so",
+        "Submitted 1 d 2 h late: 20 % is deducted, 10.5 points.",
         "Grade: 42 of 100.",
     ] == english(found)
 

@@ -111,7 +111,7 @@ def test_an_unknown_assignment_enters_none(book: Gradebook, ada: Student) -> Non
 def test_two_who_answer_do_not_both_give_points(book: Gradebook, ada: Student) -> None:
     number = ask(book, ada)
     answer(book, ada, number, "+2.5")
-    with pytest.raises(UsageError, match="Somebody else has answered"):
+    with pytest.raises(UsageError, match="Another person has answered"):
         answer(book, ada, number, "+2.5")
     assert derive(account(book, ada)).points == Decimal("80")
     answer(book, ada, number, "-1", seen=1)

@@ -48,7 +48,7 @@ class TestJudgeCase:
         assert 0 == judged.score
         assert ("not_graded", True) == (
             judged.checks[1].verdict,
-            "Counts only once" in judged.checks[1].reason.english,
+            "Counts only when" in judged.checks[1].reason.english,
         )
 
     def test_the_part_says_where_the_module_came_from(self):

@@ -128,7 +128,7 @@ def test_of_steps_that_lead_to_what_is_given_and_prove_nothing_the_reason_is_tol
     problem = given_problem([Refused(DRAFT.capture, why)], SCHEDULE)
     assert problem is not None
     assert problem.reason.english.endswith(
-        "not proven to lead there: the annotation is not replayed."
+        "no proof that your schedule produces it: the annotation is not replayed."
     )
     assert "given" == problem.code
 

@@ -53,7 +53,7 @@ class TestLoops:
     @pytest.mark.parametrize("kind", [-1, 5, 99])
     def test_a_loop_of_an_unknown_kind_is_refused(self, kind: int) -> None:
         error = refusal(PRODUCT, lambda document: document.first("tirx.For").update(kind=kind))
-        assert "a loop is of no known kind" in error.message.english
+        assert "a loop has an unknown kind" in error.message.english
 
     def test_a_loop_that_is_bound_to_no_thread_is_refused(self) -> None:
         refusal(PRODUCT, lambda document: document.first("tirx.For").update(kind=4))
@@ -108,7 +108,7 @@ class TestBuffers:
             load = document.first("ir.TensorLoad")
             load["indices"] = document.first("tirx.BufferType")["strides"]
 
-        assert "2 dimensions and is used with 0 indices" in refusal(PRODUCT, edit).message.english
+        assert "2 dimensions, but is used with 0 indices" in refusal(PRODUCT, edit).message.english
 
     def test_an_access_to_something_that_is_no_buffer_is_refused(self) -> None:
         def edit(document: Document) -> None:

@@ -45,7 +45,7 @@ def reason(function: Any) -> str:
     """Return why a function is not proven, empty where it is; it can be guarded."""
     found = facts(function)
     assert found.unguarded is None, found.unguarded
-    return "" if found.unproven is None else found.unproven.code
+    return "" if found.unproven is None else found.unproven.code.removeprefix("unproven-")
 
 
 def refusal(function: Any) -> str:
@@ -53,7 +53,7 @@ def refusal(function: Any) -> str:
     found = facts(function)
     assert found.unguarded is not None
     assert found.unproven is not None
-    return found.unguarded.code
+    return found.unguarded.code.removeprefix("unguarded-")
 
 
 def index(value: Callable[[Any, Any], Any], size: int = 16, extent: int = 16) -> str:
@@ -70,7 +70,7 @@ class TestHonestModules:
             for function in read_module(document, ("env.*",)).functions.values():
                 assert function.unguarded is None, function.unguarded
                 if function.unproven is not None:
-                    found[name] = function.unproven.code
+                    found[name] = function.unproven.code.removeprefix("unproven-")
         assert NOT_PROVEN == found
 
 
@@ -266,7 +266,7 @@ class TestParts:
         document.nodes[shape]["data"] = whole["data"]
         found = read_module(document.encode()).functions["f"]
         assert found.unproven is not None
-        assert "part" == found.unproven.code
+        assert "unproven-part" == found.unproven.code
 
 
 # --- what a guard might not see ------------------------------------------------------------------
@@ -392,7 +392,7 @@ class TestRefused:
         load["data"] = [document.nodes.index(scalar)]
         found = read_module(document.encode()).functions["f"]
         assert found.unguarded is not None
-        assert ("types", "TensorLoad") == (found.unguarded.code, found.unguarded.subject)
+        assert ("unguarded-types", "TensorLoad") == (found.unguarded.code, found.unguarded.subject)
 
     def test_a_buffer_that_is_used_after_its_scope(self) -> None:
         @T.prim_func(s_tir=True)
@@ -411,7 +411,7 @@ class TestRefused:
         document.nodes[second]["data"]["buffer"] = document.nodes[first]["data"]["buffer"]
         found = read_module(document.encode()).functions["f"]
         assert found.unguarded is not None
-        assert ("scope", "B") == (found.unguarded.code, found.unguarded.subject)
+        assert ("unguarded-scope", "B") == (found.unguarded.code, found.unguarded.subject)
 
     def test_a_function_that_is_too_long_to_be_looked_through(self, product: bytes) -> None:
         graph = decode_graph(product)
@@ -419,14 +419,12 @@ class TestRefused:
         found = find_safety(graph, "f", function, Budget(100))
         assert found.unproven is not None
         assert found.unguarded is not None
-        assert "length" == found.unguarded.code
+        assert "unguarded-length" == found.unguarded.code
 
     def test_the_message_names_function_and_buffer(self) -> None:
         found = facts(strides).unguarded
         assert found is not None
-        expected = (
-            "In the function `f`, the buffer `B` has strides, an offset or a layout of its own."
-        )
+        expected = "In the function `f`, the buffer `B` has custom strides, an offset or a layout."
         assert expected == found.message.english
 
 
@@ -693,4 +691,4 @@ class TestAttacks:
         document.nodes[match["source"]]["data"]["source"] = parameters[1]
         found = read_module(document.encode()).functions["f"]
         assert found.unguarded is not None
-        assert "types" == found.unguarded.code
+        assert "unguarded-types" == found.unguarded.code

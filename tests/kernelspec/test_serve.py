@@ -62,7 +62,7 @@ def test_whoever_was_asked_to_shut_down_has_done_well(relay: Relay) -> None:
 @pytest.mark.parametrize(
     ("ended", "said"),
     [
-        (Ended(137, "memory"), "used more than 4096 MB of memory, and its kernel was ended"),
+        (Ended(137, "memory"), "used more than 4096 MB of memory, and its kernel was stopped"),
         (Ended(137, "processes"), "more than 256 processes"),
         (Ended(137, "files"), "more than 20000 files"),
         (Ended(137, "disk"), "wrote more than 256 MB"),

@@ -227,7 +227,7 @@ def test_a_level_that_leaves_a_program_its_system_calls_is_refused(
     require(sandbox, "minimal")
     with (
         SteppingSandbox(Spoilt(sandbox._boxes)) as spoilt,
-        pytest.raises(SandboxError, match="has what it must not have: all system calls"),
+        pytest.raises(SandboxError, match="has access that it must not have: all system calls"),
     ):
         try_out(spoilt)
 

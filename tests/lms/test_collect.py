@@ -254,7 +254,7 @@ def test_a_manifest_of_somebody_else_is_not_written_over(tmp_path: Path) -> None
 
 def test_it_does_not_collect_itself(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "given", {"ada/hw.ipynb": "{}"})
-    with pytest.raises(UsageError, match="lies in what is to be collected"):
+    with pytest.raises(UsageError, match="is inside the folder that is to be collected"):
         collect_class(CollectRequest((folder,), folder / "class"))
 
 

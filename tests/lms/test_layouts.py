@@ -213,7 +213,7 @@ def test_a_file_of_gradescopes_with_too_much_in_it_is_told_with_a_remedy(
 )
 def test_a_file_that_gradescope_has_not_written_is_refused(tmp_path: Path, content: str) -> None:
     folder = make_folder(tmp_path, {"submission_metadata.yml": content, "submission_1/hw": "x"})
-    with pytest.raises(UsageError, match="not what Gradescope writes"):
+    with pytest.raises(UsageError, match="does not have Gradescope's format"):
         read_layout(folder)
 
 

@@ -109,4 +109,4 @@ def test_the_doctor_tries_what_a_grading_needs(tmp_path: Path) -> None:
     assert 0 == done.returncode, done.stdout
     words = " ".join(done.stdout.split())
     assert "none: a notebook that exports a library" in words
-    assert "a small notebook was run, and runners started" in words
+    assert "a small notebook was run, and runners were started" in words

@@ -242,8 +242,10 @@ def feedback(folder: Path, report: Report) -> str:
 
 def test_of_reports_it_is_said_that_markings_are_elsewhere(tmp_path: Path) -> None:
     said = feedback(tmp_path, report_of(b"a notebook", "Because."))
-    assert "Not marked by hand yet, as their pages say (1): ada." in said
-    assert "only in the gradebook. Pages with them: grader feedback --assignment SLUG" in said
+    assert "Not marked by hand yet, and shown so on the page (1): ada." in said
+    assert (
+        "only in the gradebook. To write pages with them: grader feedback --assignment SLUG" in said
+    )
 
 
 def test_nothing_is_said_of_markings_where_nothing_is_to_be_marked(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class TestReports:
 
     def test_a_part_without_an_answer_says_that(self) -> None:
         lacking = replace(REPORT, parts=(replace(REPORT.parts[1], answer=()),))
-        assert "is marked as its answer" in rendered("markdown", lacking)
+        assert "is marked as the answer" in rendered("markdown", lacking)
 
     def test_no_grade_is_handed_to_a_system_before_they_are_given(self) -> None:
         works = Works((GradedWork("ada", lambda: REPORT, None),))

@@ -261,7 +261,7 @@ class TestTask:
 
     def test_fewer_processors_than_threads_are_noted(self) -> None:
         (note,) = timed(Machine(), choose_cpus=lambda count: (3,)).timing.notes
-        assert "Measured with 1 of 2 threads: this machine has no more." == note.english
+        assert "Measured with 1 instead of 2 threads: this machine has no more." == note.english
         assert () == timed(Machine()).timing.notes
 
     def test_processors_are_those_of_this_process(self) -> None:
@@ -276,7 +276,7 @@ class TestGuards:
         refused = problem(
             machine, candidate=case(module(CALL, functions={"conv2d": function})).candidate
         )
-        assert refused.reason.english.startswith("It has strides. It cannot be shown")
+        assert refused.reason.english.startswith("It has strides. It is not proven")
         assert "leave strides, offsets and alignment to TVM" in refused.hint.english
         assert [] == machine.asked
 
@@ -604,7 +604,7 @@ class TestComputation:
     def test_a_module_without_it_is_not_timed(self) -> None:
         evidence, asked = self.gather(CANDIDATE)
         assert isinstance(evidence, Problem)
-        assert "the arguments that are asked for" in evidence.reason.english
+        assert "the required arguments" in evidence.reason.english
         assert [] == asked
 
 

@@ -209,7 +209,7 @@ class TestBounds:
             "too complicated to be read: that takes more than 5 seconds or 20 MB"
             in read.problem.english
         )
-        assert "hand it in again" in read.hint.english
+        assert "submit it again" in read.hint.english
         assert read_submission(path).sha256 == read.sha256
 
     def test_the_process_has_limits_and_no_powers(self, reader: SubmissionReader) -> None:

@@ -105,9 +105,9 @@ class TestOtherKinds:
             (b"\x1f\x8b\x08\0", "an archive (gzip)"),
             (b"%PDF-1.7\n", "a PDF"),
             (b"\xff\xd8\xff\xe0", "a picture"),
-            (POINTER, "a pointer of Git LFS"),
-            (PAGE, "a page of the web"),
-            (b"\xef\xbb\xbf\n " + PAGE.lower(), "a page of the web"),
+            (POINTER, "a Git LFS pointer"),
+            (PAGE, "a web page"),
+            (b"\xef\xbb\xbf\n " + PAGE.lower(), "a web page"),
         ],
     )
     def test_each_is_told_as_what_it_is(self, content, sentence, suffix):
@@ -120,7 +120,7 @@ class TestOtherKinds:
 
     def test_a_conflict_is_told_with_its_line(self):
         line = CONFLICT[: CONFLICT.index(b"<<<")].count(b"\n") + 1
-        with pytest.raises(SubmissionError, match=f"conflict of Git .*line {line}\\."):
+        with pytest.raises(SubmissionError, match=f"Git conflict .*line {line}\\."):
             parse_notebook(CONFLICT)
 
     def test_a_conflict_in_a_script_is_told_too(self):

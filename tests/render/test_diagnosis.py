@@ -59,12 +59,12 @@ class TestSteps:
 
     def test_the_marks_that_occur_are_explained(self) -> None:
         assert (
-            "✓ as in PyTorch, ~ not a separate layer in PyTorch, ✗ the first to depart,"
+            "✓ as in PyTorch, ~ not a separate layer in PyTorch, ✗ first difference,"
             " – after it" in flat(page(with_diagnosis()))
         )
         one = msgspec.structs.replace(DIAGNOSIS, steps=STEPS[2:3], wrong=0)
         text = page(with_diagnosis(one))
-        assert "✗ the first to depart" in text and "after it" not in text
+        assert "✗ first difference" in text and "after it" not in text
 
     def test_a_console_that_knows_only_ascii_gets_ascii(self) -> None:
         text = page(with_diagnosis(), encoding="ascii")

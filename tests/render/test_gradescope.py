@@ -157,7 +157,7 @@ class TestContent:
     def test_a_diagnosis_has_its_steps_as_a_table(self) -> None:
         checks = (kept("visible", "equivalence"),)
         (test,) = decoded(with_checks(*checks)).tests
-        steps = "<td>✗ <strong><code>lv = f</code></strong>, the first that departs</td>"
+        steps = "<td>✗ <strong><code>lv = f</code></strong>, first difference</td>"
         assert f"<tr>{steps}<td><code>(1,)</code></td><td>f</td></tr>" in test.output
 
     def test_measured_times_are_a_table_where_they_explain_a_check(self) -> None:

@@ -20,13 +20,13 @@ class TestView:
         rows = steps_view(sample_reports.STEPS).rows
         assert ["vectorize (2)", "parallel", "decompose_reduction"] == [each.name for each in rows]
         assert ["1.30×", "0.87×", "1.03×"] == [each.factor for each in rows]
-        assert ["", "it costs you", ""] == [each.verdict for each in rows]
+        assert ["", "this slows it down", ""] == [each.verdict for each in rows]
 
     def test_a_loss_that_is_made_up_for_is_no_reproach(self) -> None:
         first, *others = sample_reports.STEPS.steps
         made_up_for = msgspec.structs.replace(first, change="regained", factor=0.25)
         steps = msgspec.structs.replace(sample_reports.STEPS, steps=(made_up_for, *others))
-        assert "later steps make up for it" == steps_view(steps).rows[0].verdict
+        assert "later steps make up for this" == steps_view(steps).rows[0].verdict
 
     def test_a_row_has_the_students_line(self) -> None:
         row = steps_view(sample_reports.STEPS).rows[1]
@@ -40,8 +40,8 @@ class TestView:
         notes = " ".join(steps_view(sample_reports.STEPS).notes)
         assert "contains 1: split, reorder (cell 7, line 3)" in notes
         assert "leave the code as it is here: storage_align" in notes
-        assert "After compute_at the values are not PyTorch's" in notes
-        assert "After cache_write the function cannot be run" in notes
+        assert "After compute_at the values differ from PyTorch's" in notes
+        assert "After cache_write the function cannot run" in notes
 
     def test_what_was_not_measured_says_why_and_has_no_row(self) -> None:
         view = steps_view(StepSpeeds((), reason=say("trace-could-not-replayed")))
@@ -55,7 +55,7 @@ class TestTerminal:
         line = next(each for each in text.splitlines() if "sch.parallel(n)" in each)
         assert "0.87×" in line
         assert "━" in line
-        assert "it costs you" in line
+        assert "this slows it down" in line
 
     @pytest.mark.parametrize("width", [40, 60, 80, 120])
     def test_it_fits(self, width: int) -> None:
@@ -68,5 +68,6 @@ class TestTerminal:
 def test_markdown_has_an_item_for_each_change() -> None:
     text = render_markdown(REPORT).decode()
     assert (
-        "- `parallel`: 0.87× (0.85 to 0.90) it costs you cell 7, line 8: `sch.parallel(n)`" in text
+        "- `parallel`: 0.87× (0.85 to 0.90) this slows it down cell 7, line 8: `sch.parallel(n)`"
+        in text
     )

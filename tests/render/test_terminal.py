@@ -132,7 +132,7 @@ class TestContent:
     def test_an_earlier_dialect_has_a_line_and_todays_has_none(self) -> None:
         report = msgspec.structs.replace(sample_reports.typical(), dialect="2023-24")
         text = flat(page(report))
-        assert "Dialect" in text and "TVM as it was in 2023-24" in text
+        assert "Dialect" in text and "TVM as of 2023-24" in text
         assert "Dialect" not in page(sample_reports.typical())
 
     def test_what_was_a_script_is_told_by_lines_of_the_file(self) -> None:

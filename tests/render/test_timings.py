@@ -108,9 +108,9 @@ class TestMeasured:
         text = flat(section(sample_reports.typical()))
         assert (
             "Measured with 2 threads on processors 2, 3 for the target llvm -mcpu=skylake-avx512, "
-            "in 28 rounds of short blocks, of which the quickest count. The unscheduled function "
+            "in 28 rounds of short blocks; the quickest blocks count. The unscheduled function "
             "and its copy differed by 0.04 %. The limit is 15 GFLOP/s and 22 GB/s, measured at the "
-            "same time; here it is multiplying and adding." in text
+            "same time; here, multiplying and adding is the limit." in text
         )
 
     def test_one_of_each_is_singular(self) -> None:
@@ -120,10 +120,10 @@ class TestMeasured:
 
     def test_a_function_that_moves_more_than_it_computes_is_bound_by_that(self) -> None:
         text = flat(section(with_timing(shapes=(shape(flops=10, bytes=10_000_000),))))
-        assert "here it is moving the arrays." in text
+        assert "here, moving the arrays is the limit." in text
 
     def test_notes_are_shown(self) -> None:
-        note = "Measured with 1 of 2 threads: this machine has no more."
+        note = "Measured with 1 instead of 2 threads: this machine has no more."
         assert note in flat(section(with_timing(notes=(note,))))
 
 

@@ -166,7 +166,7 @@ def test_a_holder_without_a_filter_is_refused(monkeypatch: pytest.MonkeyPatch) -
     boxes = strong()
     options = boxes._holder_options
     monkeypatch.setattr(boxes, "_holder_options", lambda add: _without_filter(options(add)))
-    assert "Process 1 (cat) in a sandbox has what it must not have: all system calls" in (
+    assert "Process 1 (cat) in a sandbox has access that it must not have: all system calls" in (
         refusal(boxes).message.english
     )
 
@@ -182,7 +182,7 @@ def test_a_holder_that_the_program_can_read_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(bubblewrap, "HOLDER_PERMISSIONS", 0o555)
     error = refusal(strong())
     assert "Process 1 (cat)" in error.message.english
-    assert "its memory open to others" in error.message.english
+    assert "its memory, open to others" in error.message.english
     assert "fs.suid_dumpable=0" in error.hint.english
 
 

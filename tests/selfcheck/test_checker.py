@@ -136,7 +136,7 @@ def test_modules_are_run_on_inputs_of_this_check(tmp_path: Path) -> None:
     assert [4, 6] == [each.score for each in right.parts[0].checks]
     assert [4, 0] == [each.score for each in wrong.parts[0].checks]
     assert 0 == right.undecided
-    assert "the grading's hidden inputs" in right.left_out[0].english
+    assert "the hidden inputs of the grading" in right.left_out[0].english
     assert any(sentence.english.startswith("Isolation: ") for sentence in right.compared)
 
 

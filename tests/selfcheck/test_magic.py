@@ -158,7 +158,7 @@ class TestWords:
     def test_of_a_stub(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader check model extern")
         assert "create_model (cell 23) is not solved yet." in text
-        assert "Replace the stub" in text
+        assert "Replace the placeholder code" in text
 
 
 class TestTheLine:

@@ -51,7 +51,7 @@ class OperatorOptions(Table, frozen=True):
 
 @check("operators", options=OperatorOptions)
 def operators(case: Case, options: OperatorOptions) -> Outcome:
-    """What should be rewritten is rewritten, and nothing else.
+    """The pass rewrites what it should, and nothing else.
 
     Calls of each operator in `main` are counted. Those whose results are not used count as well: a
     pass leaves none behind.
@@ -126,7 +126,7 @@ class FusedOptions(Table, frozen=True):
 
 @check("fused", options=FusedOptions)
 def fused(case: Case, options: FusedOptions) -> Outcome:
-    """Operators that belong together are in one function, and no others are.
+    """Functions group the operators that belong together, and no others.
 
     Points are in proportion to the groups that are right, of those that are asked for or there.
     """

@@ -188,7 +188,7 @@ _PARTS: dict[Paid, dict[Step, Text]] = {
 
 @check("schedule_steps", needs=("replay",), options=StepOptions)
 def schedule_steps(case: Case, options: StepOptions) -> Outcome:
-    """The required steps of the schedule are done."""
+    """The schedule takes the required steps."""
     subject = Subject(options.weight, case.comparison)
     functions = _functions(case, subject)
     if not functions:
@@ -274,7 +274,7 @@ class SpaceOptions(Table, frozen=True):
 
 @check("search_space", needs=("search",), options=SpaceOptions)
 def search_space(case: Case, options: SpaceOptions) -> Outcome:
-    """The space leaves a choice between schedules.
+    """The schedule space offers more than one schedule.
 
     The other checks of the part are about the fastest of those that were drawn.
     """
@@ -319,7 +319,7 @@ class TargetOptions(Table, frozen=True):
 
 @check("target", needs=("target", "replay"), options=TargetOptions)
 def target(case: Case, options: TargetOptions) -> Outcome:
-    """The scheduled function is the target.
+    """The scheduled function equals the target.
 
     A third of the points is for the loops of the sum, one for their annotations, and one for the
     places of the initialisation and of other blocks; names count for nothing.

@@ -179,7 +179,7 @@ def _without_start(block: Block, function: FunctionFacts) -> Outcome | None:
 
 @check("one_function", options=NoOptions)
 def one_function(case: Case, _options: NoOptions) -> Outcome:
-    """It is one TensorIR function, with the parameters that are asked for.
+    """The module is one TensorIR function with the required parameters.
 
     Inputs come first, then outputs. What else is computed on the way is no parameter.
     """

@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["strides, an offset or a layout of its own"]
+# reason_contains = ["custom strides, an offset or a layout"]
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

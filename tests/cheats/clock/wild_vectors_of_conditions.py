@@ -12,7 +12,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["Yours is slower than the unscheduled function"]
+# reason_contains = ["Your schedule is slower than the unscheduled function"]
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

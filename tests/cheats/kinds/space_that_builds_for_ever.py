@@ -11,7 +11,7 @@
 # score = 10
 #
 # [expect.part.space]
-# reason_contains = ["Schedules drawn from the space: 16."]
+# reason_contains = ["Schedules sampled from the space: 16."]
 # ///
 # It gains nothing by it, and holds up nobody: those are not tried, and one of the others is graded.
 # Of sixteen that are drawn there are others all but once in 65,536 times; of six, once in 64 not.

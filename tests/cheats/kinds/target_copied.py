@@ -12,7 +12,7 @@
 #
 # [expect.part.transform]
 # score = 0
-# reason_contains = ["It is the target", "graded only on its result"]
+# reason_contains = ["It equals the target", "graded only on its result"]
 # ///
 # The function of the earlier part can be read off the target too: its points are had, and due.
 # %%

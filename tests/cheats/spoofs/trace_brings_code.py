@@ -13,7 +13,7 @@
 # [expect.part.schedule]
 # reason_contains = [
 #     "Done: the padding is inlined, a loop is vectorized, parallel or unrolled (parallel).",
-#     "graded only on its result: the annotation `pragma_import_llvm` is not replayed here",
+#     "graded only on its result: the annotation `pragma_import_llvm` cannot be replayed here",
 # ]
 #
 # [expect.part.schedule.check]

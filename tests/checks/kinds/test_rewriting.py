@@ -57,7 +57,7 @@ class TestOperators:
         hint = self.judge(facts, exp=1).hint.english
         assert hint.startswith("`fused` calls `relax.exp`")
         elsewhere = self.judge(chain(call("operator", ADD)), exp=1).hint.english
-        assert "which calls stand where `relax.exp` should?" in elsewhere
+        assert "which calls are there instead of `relax.exp`?" in elsewhere
 
     @pytest.mark.parametrize(
         ("counts", "count"), [({"add": 1}, 2), ({"add": 3}, 2), ({"exp": 1}, 0)]
@@ -145,7 +145,7 @@ class TestSymbolic:
 
     def test_a_number_fails_and_is_told(self):
         outcome = self.judge(8, "m")
-        assert "Axis 0 of `x` has one size" in outcome.reason.english
+        assert "Axis 0 of `x` has a fixed size" in outcome.reason.english
 
     @pytest.mark.parametrize("axes", [((0, 2),), ((1, 0),)])
     def test_what_there_is_not_fails(self, axes: tuple[tuple[int, int], ...]):

@@ -216,9 +216,9 @@ class TestWrong:
             (without_start, "`C` adds to `C`, which was never initialised"),
             (start_on_nothing, "`C` adds to `C`, which was never initialised"),
             (start_too_late, "`C` adds to `C`, which was never initialised"),
-            (loop_within, "The loop `k` is inside of the block `C`"),
+            (loop_within, "The loop `k` is inside the block `C`"),
             (no_block, "`rows` has no block."),
-            (no_sum, "No block sums up."),
+            (no_sum, "No block computes a sum."),
         ],
     )
     def test_a_mistake_fails_with_its_reason_and_a_hint(self, function, reason):

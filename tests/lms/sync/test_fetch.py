@@ -127,7 +127,7 @@ class TestCanvas:
         found = msgspec.json.decode((tmp_path / "class" / "lms.json").read_bytes())
         assert {"101": "2026-12-08T22:59:00Z"} == found["extended"]
         assert [103] == found["excused"]
-        assert "Another due date there (1): ada." in ran.text
+        assert "Different due date in the LMS (1): ada." in ran.text
         assert "--extend SLUG" in ran.text
 
     def test_extend_records_them_in_the_gradebook_once(self, taught: Canvas, small: Class) -> None:
@@ -147,7 +147,7 @@ class TestCanvas:
         self, taught: Canvas, moodle: Moodle, tmp_path: Path
     ) -> None:
         fetch(taught, tmp_path)
-        with pytest.raises(UsageError, match="has the class of"):
+        with pytest.raises(UsageError, match="contains the class of"):
             fetch(moodle, tmp_path)
 
     def test_whoever_has_left_the_course_is_not_fetched(
@@ -172,7 +172,7 @@ class TestHostileFiles:
         ran = fetch(taught, tmp_path)
         assert {} == content(tmp_path, "eve")
         assert not [*tmp_path.rglob("evil*")]
-        assert "it would leave the folder" in ran.text
+        assert "it would be placed outside the folder" in ran.text
 
     def test_a_bomb_stays_packed(self, taught: Canvas, tmp_path: Path) -> None:
         buffer = io.BytesIO()
@@ -244,7 +244,7 @@ class TestHostileFiles:
         self, taught: Canvas, tmp_path: Path, body: bytes
     ) -> None:
         taught.faults.append(lambda e: (200, {}, body) if e.path.endswith("/users") else None)
-        with pytest.raises(LmsError, match="not as its API describes it"):
+        with pytest.raises(LmsError, match="does not match its API"):
             fetch(taught, tmp_path)
 
 
@@ -267,7 +267,7 @@ class TestMoodle:
         assert {"hw.ipynb": notebook("second")} == content(tmp_path, "ada")
         assert "2026-12-01T20:00:00+00:00" == students(tmp_path)["ada"].attempts[-1].at
         assert "11" == students(tmp_path)["ada"].keys["moodle_user"]
-        assert "Another due date there (1): eve." in ran.text
+        assert "Different due date in the LMS (1): eve." in ran.text
 
     def test_what_a_group_handed_in_is_each_members(self, moodle: Moodle, tmp_path: Path) -> None:
         moodle.enrol(11, "ada", groups=(4,))

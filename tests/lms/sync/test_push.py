@@ -121,7 +121,9 @@ class TestBoth:
     def test_a_dry_run_shows_the_table_and_writes_nothing(self, site: Site, small: Class) -> None:
         site.enter(USERS["eve"], 9)
         ran = push(site, small.folder, dry_run=True)
-        assert re.search(r"ada – 10 ben – 7 eve 9 – another grade was entered there", ran.text)
+        assert re.search(
+            r"ada – 10 ben – 7 eve 9 – a different grade was entered in the LMS", ran.text
+        )
         assert not site.writes
         assert not ran.complete
 
@@ -136,7 +138,7 @@ class TestBoth:
         site.enter(USERS["ada"], 3)
         ran = push(site, small.folder)
         assert {**POINTS, "ada": 3.0} == standing(site)
-        assert "ada 3 – another grade was entered there" in ran.text
+        assert "ada 3 – a different grade was entered in the LMS" in ran.text
         assert "--overwrite" in ran.text
         assert not ran.complete
 
@@ -167,19 +169,19 @@ class TestBoth:
 
         ran = push(site, small.folder, ask=meanwhile)
         assert {**POINTS, "eve": 9.0} == standing(site)
-        assert "Changed there meanwhile, and skipped (1): eve." in ran.text
+        assert "Changed in the LMS in the meantime, and skipped (1): eve." in ran.text
         assert not ran.complete
 
     def test_who_is_not_matched_is_told(self, site: Site, small: Class) -> None:
         enrol(small.book, "zoe")
         small.grade_all({"zoe": 1.0})
         ran = push(site, small.folder)
-        assert "zoe – – not matched to a user there" in ran.text
+        assert "zoe – – not matched to a user in the LMS" in ran.text
         assert not ran.complete
 
     def test_who_has_left_the_course_gets_nothing(self, site: Site, small: Class) -> None:
         site.users = [each for each in site.users if each["id"] != USERS["eve"]]
-        assert "eve – – not in the course there" in push(site, small.folder).text
+        assert "eve – – not in the LMS's course" in push(site, small.folder).text
         assert None is standing(site)["eve"]
 
     def test_points_are_scaled_to_the_maximum_there(self, site: Site, small: Class) -> None:
@@ -253,7 +255,7 @@ class TestCanvas:
     def test_who_is_excused_stays_so(self, taught: Canvas, small: Class) -> None:
         taught.submissions[USERS["eve"]]["excused"] = True
         ran = push(taught, small.folder, overwrite=True)
-        assert "eve EX – excused there" in ran.text
+        assert "eve EX – excused in the LMS" in ran.text
         assert None is standing(taught)["eve"]
         assert ran.complete
 
@@ -262,7 +264,7 @@ class TestCanvas:
     ) -> None:
         push(taught, small.folder)
         taught.enter(USERS["ada"], None)
-        assert "the grade was removed there" in push(taught, small.folder).text
+        assert "the grade was removed in the LMS" in push(taught, small.folder).text
         assert None is standing(taught)["ada"]
 
     def test_a_comment_says_that_there_is_a_page_and_no_points(
@@ -319,7 +321,7 @@ class TestCanvas:
         self.rubric(taught, self.part(small))
         mine = {"_7": {"points": 1.0}}
         taught.submissions[USERS["ben"]]["rubric_assessment"] = dict(mine)
-        assert "somebody used the rubric there" in push(taught, small.folder).text
+        assert "someone used the rubric in the LMS" in push(taught, small.folder).text
         assert mine == taught.submissions[USERS["ben"]]["rubric_assessment"]
         assert None is standing(taught)["ben"]
 
@@ -329,7 +331,7 @@ class TestCanvas:
         push(taught, small.folder)
         taught.submissions[USERS["ada"]] |= {"score": 8.0, "points_deducted": 2.0}
         ran = push(taught, small.folder)
-        assert "takes points for lateness besides (1): ada." in ran.text
+        assert "also deducts points for lateness (1): ada." in ran.text
         assert "Unchanged: 3." in ran.text
 
     def test_an_assignment_without_points_is_refused(self, taught: Canvas, small: Class) -> None:
@@ -344,7 +346,7 @@ class TestMoodle:
     def test_a_comment_of_somebody_stays(self, school: Moodle, small: Class) -> None:
         school.enter(USERS["ada"], 10, "<p>Well done, see me.</p>")
         ran = push(school, small.folder)
-        assert "somebody wrote a comment or attached a file there" in ran.text
+        assert "someone wrote a comment or attached a file in the LMS" in ran.text
         assert "<p>Well done, see me.</p>" == school.grades[USERS["ada"]]["text"]
 
     def test_a_grade_that_is_not_released_yet_stays_too(self, school: Moodle, small: Class) -> None:

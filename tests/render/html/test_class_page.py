@@ -111,7 +111,7 @@ def test_two_of_one_name_are_told_apart_by_their_ids() -> None:
 def test_it_is_in_the_language_that_is_asked_for(language: str) -> None:
     found = page(PLANTED.insights, language).decode()
     assert f'<html lang="{language}"' in found
-    assert ("What was misunderstood" in found) == (language == "en")
+    assert ("Common mistakes" in found) == (language == "en")
     assert (">parts<" in found) == (language == "en")
 
 

@@ -199,7 +199,7 @@ class TestContent:
 
     def test_a_diagnosis_names_the_step_and_what_pytorch_has(self) -> None:
         text = page(everything())
-        assert "the first that departs: lv2 = pool2d" in text
+        assert "first difference: lv2 = pool2d" in text
         assert "(4, 32, 25, 25) max_pool2d (4, 32, 13, 13)" in text
         assert "a stride of 2" in text
         assert "https://example.org/pooling" in read(render_html(everything())).values("href")
