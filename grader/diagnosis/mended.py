@@ -19,7 +19,7 @@ from grader.diagnosis.align import Alignment
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits
-from grader.diagnosis.statements import Statements, UnknownValueError
+from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
 from grader.ir.facts import Argument, BufferFacts, FunctionFacts, ModuleFacts
@@ -31,17 +31,19 @@ VAGUE = frozenset(
     {
         *("partly_right", "other_operand", "scaled", "bias_differs", "bias_extra"),
         *("operand_missing", "input_returned", "zeros", "sum_not_initialised", "partly_written"),
+        *("wrong_terms", "largest_for_sum"),
     }
 )
 """Mistakes that say less than the statement which is wrong."""
 
 _PLACES = 48
 _MORE_PLACES = 256
-_MOST_EDITS = 1500
+_MOST_EDITS = 2500
 _WORK = 20_000_000
 """Terms of sums that are computed at most for one layer that a value may be: a few seconds."""
 
 _WORK_OF_ONE = 100_000
+_WORK_OF_ALL = 4_000_000
 _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
@@ -52,25 +54,72 @@ def with_mended_statement(
     traced: Traced,
     layers: Sequence[Layer],
     tolerance: float = TOLERANCE,
+    unscheduled: ModuleFacts | None = None,
 ) -> Alignment:
-    """Return an alignment that names the edit which makes the wrong step right, if one is found."""
+    """Return an alignment that names the edit which makes the wrong step right, if one is found.
+
+    `unscheduled` is what a schedule was made of: where its statement gives the same wrong numbers,
+    it is named as it was written, and not as the schedule left it.
+    """
     mistake, wrong = alignment.mistake, alignment.wrong
     if wrong is None or (mistake is not None and not _is_vague(mistake, layers)):
         return alignment
+    for each in (facts, unscheduled):
+        found = None if each is None else _named(alignment, each, traced, layers, tolerance)
+        if found is not None:
+            return found
+    return alignment
+
+
+def _named(
+    alignment: Alignment,
+    facts: ModuleFacts,
+    traced: Traced,
+    layers: Sequence[Layer],
+    tolerance: float,
+) -> Alignment | None:
+    """Return an alignment that names the edit of one of a module's statements, None without any."""
+    mistake, wrong = alignment.mistake, alignment.wrong
+    assert wrong is not None
     step = traced.steps[wrong]
     function = facts.functions.get(step.callee)
     buffer = _buffer(function, step.variable, has_main=facts.has_main)
     if function is None or not buffer or step.value is None or not step.value.size:
-        return alignment
+        return None
     for place in _places(alignment, layers, step.value):
         wanted = known(layers[place].value)
+        folded = _folded(function, buffer, layers[place], wanted)
+        if folded is not None:
+            named = LikelyMistake("clamp_range", layers[place].name, folded, place)
+            return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
             found = _mended(function, buffer, given, step.value, wanted, tolerance)
             if found is not None and not _is_other(found, mistake):
                 told = {"block": found.block, "found": found.found, "wanted": found.wanted}
                 named = LikelyMistake(found.kind, layers[place].name, told, place)
                 return alignment._replace(mistake=named, expected=place)
-    return alignment
+    return None
+
+
+_CLAMPS = frozenset({"clamp", "clip"})
+
+
+def _folded(
+    function: FunctionFacts, buffer: str, layer: Layer, wanted: KnownValue
+) -> dict[str, Any] | None:
+    """Return the facts of a clamp of which TVM made a number, None where it is another statement.
+
+    `max(min(x, -128), 127)` is 127 whatever `x` is.
+    """
+    stores = [each for each in function.stores if each.buffer == buffer]
+    value = stores[0].value if len(stores) == 1 else None
+    while value is not None and value.name == "cast":
+        value = value.arguments[0]
+    if layer.name not in _CLAMPS or value is None or value.kind != "constant":
+        return None
+    if value.value not in (wanted.numbers.min(), wanted.numbers.max()):
+        return None
+    return {"moved": "folded", "amount": value.value}
 
 
 def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
@@ -121,15 +170,26 @@ def _mended(
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
     tried = edits if trial.gives(function, few, found) else own_edits
+    terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     for edit in islice(tried(function), _MOST_EDITS):
         if trial.computed > _WORK:
             break
-        if all(trial.gives(edit.function, each, wanted.numbers) for each in (few, many)):
+        places = (few, many, *_all_places(value.size, terms))
+        if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
             return edit
     # Where every statement is right, what is not is where its axes go.
     is_right = tried is own_edits and trial.gives(function, few, wanted.numbers)
     return _binding(function, buffer) if is_right else None
+
+
+def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Yield all places of a value, as many at a time as may be; none where that takes too long.
+
+    `terms` are those of the sum at one place.
+    """
+    if size * terms <= _WORK_OF_ALL:
+        yield from np.array_split(np.arange(size), 1 + size * terms // MOST_NUMBERS)
 
 
 def _binding(function: FunctionFacts, buffer: str) -> Edit | None:

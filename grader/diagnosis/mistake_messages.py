@@ -28,6 +28,7 @@ DECIDES: Mapping[str, str] = {
     "bias_extra": "form",
     "flatten_order": "found",
     "index_fixed": "operand",
+    "largest_for_sum": "found",
     "multiplied": "of",
     "negated": "of",
     "not_written": "written_in",
@@ -53,6 +54,7 @@ _OVER_ALL = say("sum-over-all-loop-range-and-blocks")
 _ADD_BIAS = say("add-bias-product-once-one-number")
 _COMPARE_OPERANDS = say("compare-both-operands-that-sum-with-pytorchs")
 _AMOUNT = say("every-number-off-by-same-amount")
+_ADD_TERMS = say("add-up-all-terms-sum-begins-with-0")
 _BEGIN_WITH_ZERO = say("check-that-sum-begins")
 
 MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
@@ -101,6 +103,15 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "sum_not_initialised": MistakeMessage(
         say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
+    ),
+    "wrong_terms": MistakeMessage(
+        say("each-term-of-sum-is-should"), say("multiply-both-factors-of-each-term")
+    ),
+    "largest_for_sum:largest": MistakeMessage(
+        say("takes-largest-term-should-take-sum"), _ADD_TERMS
+    ),
+    "largest_for_sum:smallest": MistakeMessage(
+        say("takes-smallest-term-should-take-sum"), _ADD_TERMS
     ),
     # --- bias and sums of two ---
     "bias_missing": MistakeMessage(say("bias-layer-missing"), _ADD_BIAS),
@@ -205,6 +216,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "clamp_range:moved": MistakeMessage(
         say("what-clamp-range-gives-with-added"), say("clamp-range-that-assignment-gives-and-add")
+    ),
+    "clamp_range:folded": MistakeMessage(
+        say("every-number-is-same-clamp-exchanged"),
+        say("take-minimum-with-larger-end-then-maximum"),
     ),
     "other_activation": MistakeMessage(say("computes-should"), say("compute-in-place")),
     # --- activations ---

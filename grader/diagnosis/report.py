@@ -115,7 +115,9 @@ def _look(
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
         alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
         alignment = with_unwritten_buffer(alignment, candidate.facts, step.callee)
-        alignment = with_mended_statement(alignment, candidate.facts, traced, layers, tolerance)
+        alignment = with_mended_statement(
+            alignment, candidate.facts, traced, layers, tolerance, candidate.base
+        )
     return Look(traced, layers, alignment)
 
 

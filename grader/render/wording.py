@@ -266,6 +266,8 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "arguments_exchanged": say("two-arguments-function-exchanged"),
     "axis_binding": say("axis-block-bound-wrong-loop"),
     "sum_start": say("sum-does-not-begin"),
+    "wrong_terms": say("terms-of-sum-are-wrong"),
+    "largest_for_sum": say("largest-or-smallest-term-taken-for-sum"),
     "schedule_step": say("step-schedule-changes-what-computed"),
 }
 """By the names of `MistakeKind`, and one for where a module departs in no way that is known."""

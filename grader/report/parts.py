@@ -145,6 +145,8 @@ MistakeKind = Literal[
     "sum_start",
     "axis_binding",
     "arguments_exchanged",
+    "wrong_terms",
+    "largest_for_sum",
 ]
 """A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""
 

@@ -3,7 +3,8 @@
 Each edit is a cell at the end of the notebook, which does once more what the part needs. Those that
 change the result are explained as submissions are, and what is said is held against the notebook
 without the edit: the first step that gives another value than there is the wrong one. An advice
-that names a change is applied to PyTorch: with the mistake, PyTorch gives the submission's outputs.
+that names a change is applied: to PyTorch, which gives the submission's outputs with the mistake,
+or to the statement that it names, with which the submission's outputs are right.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake, last_output
 from grader.diagnosis.report import Diagnosed, Look, choose_rows, look
 from grader.diagnosis.tracing import gather_trace
-from grader.evidence.candidates import gather_outputs
+from grader.evidence.candidates import gather_outputs, inspect
 from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.operations import one_thread
 from grader.evidence.problems import wrong_samples
@@ -40,6 +41,7 @@ from grader.progress import Silent
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox
 from tests.accuracy.accuracy import ROOT, SAMPLES, SEED, Runners, _of
+from tests.accuracy.applied import STATEMENTS, applied
 from tests.accuracy.edits import Edit, edits
 from tests.diagnosis.test_advice import AT_SIGHT, changes, is_same, is_told, values_of
 
@@ -184,7 +186,8 @@ class FreshTrial:
             return Said(fresh, told, None, None)
         rows = choose_rows(outputs, diagnosed)
         right = diagnosed._replace(candidate=fresh.right.taking(oracle.shapes(part)))
-        return _judged(fresh, told, found, _values(right, found.traced.rows or rows, runners))
+        values = _values(right, found.traced.rows or rows, runners)
+        return _judged(diagnosed, fresh, told, found, values, runners)
 
 
 def _values(diagnosed: Diagnosed, rows: Sequence[int], runners: Any) -> dict[str, Any]:
@@ -195,14 +198,28 @@ def _values(diagnosed: Diagnosed, rows: Sequence[int], runners: Any) -> dict[str
     return {each.variable: each.value for each in traced.steps if each.value is not None}
 
 
-def _judged(fresh: Fresh, told: Diagnosis, found: Look, right: dict[str, Any]) -> Said:
+def _judged(
+    diagnosed: Diagnosed,
+    fresh: Fresh,
+    told: Diagnosis,
+    found: Look,
+    right: dict[str, Any],
+    runners: Any,
+) -> Said:
     steps, alignment = found.traced.steps, found.alignment
-    wrong = _first_wrong(found, right)
+    wrong, mistake = _first_wrong(found, right), alignment.mistake
     first = None
     if wrong is not None:
         is_beside = told.mistake in _BESIDE and told.wrong < wrong
-        first = told.wrong == wrong or is_beside
-    advice = None if alignment.mistake is None else _leads(alignment.mistake, found)
+        is_read = mistake is not None and mistake.facts.get("buffer") == steps[wrong].variable
+        first = told.wrong == wrong or is_beside or is_read
+    advice = None
+    if mistake is not None:
+        is_statement = mistake.kind in STATEMENTS
+        callee = steps[told.wrong].callee
+        advice = (
+            _mends(mistake, callee, diagnosed, runners) if is_statement else _leads(mistake, found)
+        )
     said, message = [], told.message.english
     if "the shape is" in message and _has_right_shape(steps[told.wrong], right):
         said.append("the shape is right")
@@ -243,6 +260,33 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
             return None
         outputs = [values_of(each, program).get(last) for each in alike]
     return any(each is not None and is_same(each, actual) for each in outputs)
+
+
+def _mends(mistake: LikelyMistake, callee: str, diagnosed: Diagnosed, runners: Any) -> bool | None:
+    """Say whether the candidate's outputs are right with a statement changed as is advised.
+
+    Where a schedule has left no such statement, it is changed in what was scheduled; None where it
+    stands in neither.
+    """
+    capture = diagnosed.candidate.capture
+    for module in (capture.module, capture.base):
+        changed = None if module is None else applied(module, callee, mistake)
+        if changed is not None:
+            mended = msgspec.structs.replace(capture, module=changed, base=None, trace=None)
+            return _is_right(mended, diagnosed, runners)
+    return None
+
+
+def _is_right(capture: Capture, diagnosed: Diagnosed, runners: Any) -> bool:
+    part, oracle = diagnosed.part, diagnosed.oracle
+    candidate = inspect(part, capture)
+    if isinstance(candidate, Problem):
+        return False
+    comparison = diagnosed.assignment.comparison(part)
+    outputs = gather_outputs(
+        candidate.taking(oracle.shapes(part)), part, oracle, runners, comparison
+    )
+    return not isinstance(outputs, Problem) and not wrong_samples(outputs, comparison).any()
 
 
 def _names(source: str) -> set[str]:
