@@ -32,6 +32,7 @@ from grader.diagnosis.layers import (
 from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.mistakes_layers import (
     convolution_mistakes,
+    delayed,
     extra_mistakes,
     moved_behind,
     order_mistakes,
@@ -252,7 +253,7 @@ def swaps(
         # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
-        for one in chain(swapped(program, at), moved_behind(program, at)):
+        for one in chain(swapped(program, at), delayed(program, at), moved_behind(program, at)):
             for place, other in program.changed(one, value.size):
                 stored = known(_as_stored(other, following.value.dtype))
                 if place >= max(one.computes) and is_equal(value, stored, tolerance):

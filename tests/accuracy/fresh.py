@@ -25,7 +25,7 @@ from grader.authoring.subject import Notebooks, bound_names
 from grader.course import load_course
 from grader.diagnosis.align import _LEFT_OUT
 from grader.diagnosis.explain import explain_case
-from grader.diagnosis.layers import Program, is_equal, known, numbers
+from grader.diagnosis.layers import Change, Program, is_equal, known, numbers
 from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake, last_output
 from grader.diagnosis.report import Diagnosed, Look, choose_rows, look
@@ -49,6 +49,9 @@ SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch", "quantized", "graph-pa
 
 VAGUE = frozenset({"", "partly_right", "other_operand"})
 """Mistakes that say where to look, and not what is wrong."""
+
+_AT_ONCE = 4
+"""Edits of each part in one run of the notebook."""
 
 _BESIDE = frozenset({*_LEFT_OUT, "order_swapped", "other_step_returned", "outputs_swapped"})
 """Mistakes of which the step before the first wrong value may be named: it lacks what follows."""
@@ -129,7 +132,7 @@ class FreshTrial:
         endless = {part.id: edits(written[part.id], self._generator) for part, _ in right}
         while endless:
             drawn = []
-            for part, one in right:
+            for part, one in right * _AT_ONCE:
                 edit = next(endless.get(part.id, iter(())), None)
                 if edit is None:
                     endless.pop(part.id, None)
@@ -234,11 +237,15 @@ def _has_right_shape(step: Observed, right: dict[str, Any]) -> bool:
 
 
 def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
-    """Return the first step whose value no step of the right module has; None without any."""
+    """Return the first step whose value no step of the right module has, and no layer of PyTorch's.
+
+    None without any. A pass that rewrites too little leaves what PyTorch computes.
+    """
+    layers = [each.value for each in found.layers if each.name]
     for place, step in enumerate(found.traced.steps):
         if step.value is None:
             return place
-        if not any(_is_same(step.value, each) for each in right.values()):
+        if not any(_is_same(step.value, each) for each in (*right.values(), *layers)):
             return place
     return None
 
@@ -255,11 +262,25 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
     with one_thread():
         program = Program(found.layers)
         last = last_output(program)
-        alike = [each for each in changes(program) if is_told(each, mistake, program)]
+        every = changes(program)
+        alike = [each for each in every if is_told(each, mistake, program)]
         if not alike or last is None or actual is None:
             return None
-        outputs = [values_of(each, program).get(last) for each in alike]
+        outputs = [
+            values_of(one, program).get(last)
+            for each in alike
+            for one in (each, _everywhere(each, every))
+        ]
     return any(each is not None and is_same(each, actual) for each in outputs)
+
+
+def _everywhere(one: Change, every: Sequence[Change]) -> Change:
+    """Return a change made in later layers as well, as by a pass or a function for all of them."""
+    computes = dict(one.computes)
+    for each in every:
+        if (each.kind, each.facts) == (one.kind, one.facts) and min(each.computes) > max(computes):
+            computes |= each.computes
+    return one._replace(computes=computes)
 
 
 def _mends(mistake: LikelyMistake, callee: str, diagnosed: Diagnosed, runners: Any) -> bool | None:
