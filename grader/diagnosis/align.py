@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from grader.diagnosis.computed_twice import computed_twice
 from grader.diagnosis.layers import TOLERANCE, Program, is_equal, known, numbers
 from grader.diagnosis.matching import Matching, Observed
 from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
@@ -93,6 +94,9 @@ class _Search:
             passed_by = self._passed_by(wrong, mistake)
             if passed_by is not None:
                 return self._alignment(wrong, passed_by)
+            twice = computed_twice(self.matching, wrong, mistake)
+            if twice is not None:
+                return self._alignment(*twice)._replace(expected=twice[1].place)
             exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)
             if exchanged is not None:
                 return self._alignment(*exchanged)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,8 @@ def _named(
             return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
             found = _mended(function, buffer, given, step.value, wanted, tolerance)
+            if found is not None and found.kind == "axis_binding" and not given.is_certain:
+                continue
             if found is not None and not _is_other(found, mistake):
                 told = {"block": found.block, "found": found.found, "wanted": found.wanted}
                 named = LikelyMistake(found.kind, layers[place].name, told, place)
@@ -159,7 +161,7 @@ def _places(alignment: Alignment, layers: Sequence[Layer], value: Values) -> lis
 def _mended(
     function: FunctionFacts,
     buffer: str,
-    given: Mapping[str, Values],
+    given: _Given,
     value: Values,
     wanted: KnownValue,
     tolerance: float,
@@ -168,7 +170,7 @@ def _mended(
     found, off = numbers(value), tolerance * wanted.scale
     few = _chosen(np.abs(found - wanted.numbers) > off)
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
-    trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
+    trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
     tried = edits if trial.gives(function, few, found) else own_edits
     terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
@@ -249,13 +251,20 @@ class _Trial:
 # --- what a function is given ---------------------------------------------------------------------
 
 
+class _Given(NamedTuple):
+    """What buffers may hold. `is_certain`: it is what they hold, and not what may stand for it."""
+
+    values: dict[str, Values]
+    is_certain: bool
+
+
 def _given(
     function: FunctionFacts,
     facts: ModuleFacts,
     traced: Traced,
     wrong: int,
     layers: Sequence[Layer],
-) -> Iterator[dict[str, Values]]:
+) -> Iterator[_Given]:
     """Yield what the buffers may hold that a function is given, the likeliest first.
 
     The referee does not see a module's constants: a parameter of PyTorch's of the same shape stands
@@ -269,13 +278,16 @@ def _given(
         if not facts.has_main and step.value is not None and step.variable in stored
     }
     read = [each for each in function.parameters if each.name not in stored]
-    choices = []
+    choices, is_certain = [], True
     for at, buffer in enumerate(read):
         argument = taken[at] if at < len(taken) else None
         choices.append(list(_values(buffer, at, argument, facts, traced, layers)))
-    for chosen in product(*choices):
+        is_guessed = argument is not None and argument.kind not in ("input", "value")
+        is_certain = is_certain and not (is_guessed and len(choices[-1]) > 1)
+    for number, chosen in enumerate(product(*choices)):
         names = (each.name for each in read)
-        yield {**before, **dict(zip(names, chosen, strict=True))}
+        values = {**before, **dict(zip(names, chosen, strict=True))}
+        yield _Given(values, is_certain and number == 0)
 
 
 def _arguments(facts: ModuleFacts, traced: Traced, wrong: int) -> tuple[Argument, ...]:

@@ -290,6 +290,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "other_operand:steps": MistakeMessage(
         say("takes-should-take"), say("give-which-as-in-pytorch")
     ),
+    "other_operand:repeated": MistakeMessage(
+        say("gives-same-numbers-as-step"), say("compute-layer-of-its-own-operands")
+    ),
     "outputs_swapped": MistakeMessage(say("outputs-in-wrong-order"), say("exchange-outputs")),
     "other_step_returned": MistakeMessage(say("returned-should"), say("return")),
     "constant_swapped": MistakeMessage(

@@ -71,7 +71,8 @@ class Said(NamedTuple):
 
     `first` is whether the first wrong step is named, `advice` whether the change that is advised
     leads to the right outputs; each is None where that cannot be judged, or none is advised.
-    `wrong` are sentences that do not hold, and why.
+    `wrong` are sentences that do not hold, and why. `says_which`: of a step that takes another
+    value, both are named.
     """
 
     fresh: Fresh
@@ -79,11 +80,14 @@ class Said(NamedTuple):
     first: bool | None
     advice: bool | None
     wrong: tuple[str, ...] = ()
+    says_which: bool = False
 
     @property
     def is_named(self) -> bool:
         """Say whether it is told what is wrong, and not only where."""
-        return self.diagnosis is not None and self.diagnosis.mistake not in VAGUE
+        return self.diagnosis is not None and (
+            self.says_which or self.diagnosis.mistake not in VAGUE
+        )
 
     @property
     def is_bad(self) -> bool:
@@ -228,7 +232,9 @@ def _judged(
         said.append("the shape is right")
     if wrong is not None and told.wrong > wrong and "Up to" in message:
         said.append("what comes before is not right")
-    return Said(fresh, told, first, advice, tuple(said))
+    names = set() if mistake is None else {"wanted_step", "wanted"} & {*mistake.facts}
+    says_which = mistake is not None and any(mistake.facts[each] for each in names)
+    return Said(fresh, told, first, advice, tuple(said), says_which)
 
 
 def _has_right_shape(step: Observed, right: dict[str, Any]) -> bool:
@@ -239,8 +245,15 @@ def _has_right_shape(step: Observed, right: dict[str, Any]) -> bool:
 def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
     """Return the first step whose value no step of the right module has, and no layer of PyTorch's.
 
-    None without any. A pass that rewrites too little leaves what PyTorch computes.
+    None without any. A pass that rewrites too little leaves what PyTorch computes. Where both have
+    the same steps, each is held against its own: one that is computed twice is a wrong one.
     """
+    if [each.variable for each in found.traced.steps] == [*right]:
+        pairs = [(step.value, right[step.variable]) for step in found.traced.steps]
+        differs = (
+            at for at, (one, own) in enumerate(pairs) if one is None or not _is_same(one, own)
+        )
+        return next(differs, None)
     layers = [each.value for each in found.layers if each.name]
     for place, step in enumerate(found.traced.steps):
         if step.value is None:
