@@ -64,10 +64,12 @@ def with_mended_statement(
     mistake, wrong = alignment.mistake, alignment.wrong
     if wrong is None or (mistake is not None and not _is_vague(mistake, layers)):
         return alignment
-    for each in (facts, unscheduled):
-        found = None if each is None else _named(alignment, each, traced, layers, tolerance)
-        if found is not None:
-            return found
+    for each in (unscheduled, facts):
+        if each is not None:
+            is_own = each is facts
+            found = _named(alignment, each, traced, layers, tolerance, is_own=is_own)
+            if found is not None:
+                return found
     return alignment
 
 
@@ -77,8 +79,13 @@ def _named(
     traced: Traced,
     layers: Sequence[Layer],
     tolerance: float,
+    *,
+    is_own: bool,
 ) -> Alignment | None:
-    """Return an alignment that names the edit of one of a module's statements, None without any."""
+    """Return an alignment that names the edit of one of a module's statements, None without any.
+
+    `is_own`: the steps are the module's own, also where what it computes depends on the memory.
+    """
     mistake, wrong = alignment.mistake, alignment.wrong
     assert wrong is not None
     step = traced.steps[wrong]
@@ -93,7 +100,7 @@ def _named(
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
-            found = _mended(function, buffer, given, step.value, wanted, tolerance)
+            found = _mended(function, buffer, given, step.value, wanted, tolerance, is_own=is_own)
             if found is not None and found.kind == "axis_binding" and not given.is_certain:
                 continue
             if found is not None and not _is_other(found, mistake):
@@ -165,13 +172,18 @@ def _mended(
     value: Values,
     wanted: KnownValue,
     tolerance: float,
+    *,
+    is_own: bool,
 ) -> Edit | None:
     """Return the first edit with which the function gives what is wanted."""
     found, off = numbers(value), tolerance * wanted.scale
     few = _chosen(np.abs(found - wanted.numbers) > off)
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
-    tried = edits if trial.gives(function, few, found) else own_edits
+    is_computed = trial.gives(function, few, found)
+    if not (is_computed or is_own):
+        return None
+    tried = edits if is_computed else own_edits
     terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     for edit in islice(tried(function), _MOST_EDITS):

@@ -147,9 +147,10 @@ class _Replacing(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """Return what stands in place of a node."""
         holes: list[ast.AST] = []
-        if isinstance(node, ast.expr) and _is(self._found, node, holes):
+        is_target = isinstance(getattr(node, "ctx", None), ast.Store)
+        may_stand = not is_target or isinstance(self._wanted, ast.Subscript)
+        if isinstance(node, ast.expr) and may_stand and _is(self._found, node, holes):
             self.is_done = True
-            is_target = isinstance(getattr(node, "ctx", None), ast.Store)
             new = ast.unparse(self._wanted)
             written = _Written({} if is_target else self._casts, holes)
             made = written.visit(ast.parse(new, mode="eval").body)

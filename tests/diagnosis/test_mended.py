@@ -276,11 +276,11 @@ def clamped(a: Any, _b: Any, v: Any) -> Any:
     ("old", "new", "kind", "found", "wanted"),
     [
         (
-            "T.float32(127)), T.float32(-128)",
-            "T.float32(-128)), T.float32(127)",
+            "T.float32(300), T.float32(127)",
+            "T.float32(127), T.float32(300)",
             "wrong_operator",
-            "max(min(..., -128.0), 127.0)",
-            "max(min(..., 127.0), -128.0)",
+            "min(V[vj] + V[vj] * A[vi, vj] * 127.0, 300.0)",
+            "min(V[vj] + V[vj] * A[vi, vj] * 300.0, 127.0)",
         ),
         (
             CLAMPED,
@@ -300,8 +300,8 @@ def clamped(a: Any, _b: Any, v: Any) -> Any:
             "V[vj] * A[vi, vj] *",
             "A[vi, vj] *",
             "wrong_operator",
-            "A[vi, vj]",
-            "A[vi, vj] * V[vj]",
+            "A[vi, vj] * 300.0",
+            "A[vi, vj] * 300.0 * V[vj]",
         ),
         (
             "V[vj] + V[vj] * A",
