@@ -313,7 +313,7 @@ def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]
 
 
 def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
-    """Compute something else of the same two operands, exchange them, or leave one out."""
+    """Compute something else of the same two operands, or exchange them."""
     for spot in _parts(store):
         one = spot.one
         if one.kind != "operation" or len(one.arguments) != 2:
@@ -321,7 +321,7 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
         others = [replace(one, name=name) for name in _OTHERS.get(one.name, ())]
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
-        others += [*_grouped(one), *one.arguments]
+        others += _grouped(one)
         yield from (Made("wrong_operator", spot, other) for other in others)
 
 
@@ -432,6 +432,13 @@ def _cuts(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Mad
                     yield Made("wrong_operator", spot, other)
 
 
+def _less(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Do one operation less: leave out one of two operands."""
+    for spot in _parts(store):
+        if spot.one.kind == "operation" and len(spot.one.arguments) == 2:
+            yield from (Made("wrong_operator", spot, each) for each in spot.one.arguments)
+
+
 def _outer(function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
     """Do one operation more, with what the function computes with elsewhere: `1 << x` for `x`."""
     for spot in _parts(store):
@@ -489,7 +496,8 @@ def _factors(function: FunctionFacts, block: Block, store: Store) -> Iterator[Ma
 
 
 _MAKERS = (
-    *(_indices, _operators, _starts, _operands, _swaps, _constants, _cuts, _factors, _outer),
+    *(_indices, _operators, _starts, _operands, _swaps, _constants, _cuts, _less, _factors),
+    _outer,
 )
 """What makes the edits, the smallest first."""
 

@@ -196,6 +196,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
     if variant == "steps":
         facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
+    if variant == "repeated":
+        facts["repeats"] = "lv1"
     return kind, facts
 
 
