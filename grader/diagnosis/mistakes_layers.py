@@ -172,7 +172,10 @@ def pooling_mistakes(place: int, layer: Layer) -> Iterator[Change]:
 
 
 def _along_one_axis(place: int, layer: Layer) -> Iterator[Change]:
-    """Give a pooling another setting along one axis, or padding on one side alone."""
+    """Give a pooling another setting along one axis, or padding on one side alone.
+
+    Sides are told in the order of TVM: above, left, below, right.
+    """
     options, compute = layer.operation.options, layer.operation.compute
     settings: tuple[tuple[MistakeKind, str, str, Sequence[int]], ...] = (
         ("pooling_size", "size", "kernel_size", _POOL_SIZES),
@@ -194,7 +197,9 @@ def _along_one_axis(place: int, layer: Layer) -> Iterator[Change]:
         yield change(
             "pooling_padding",
             place,
-            lambda x, p=pads: compute(functional.pad(x, (*p[2:], *p[:2]), value=float("-inf"))),
+            lambda x, p=pads: compute(
+                functional.pad(x, (p[1], p[3], p[0], p[2]), value=float("-inf"))
+            ),
             **told,
             **wanted,
         )
