@@ -87,6 +87,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("padding-padding-found-should-padding-wanted"),
         say("give-pooling-padding-on-every-side"),
     ),
+    "pooling_dilation": MistakeMessage(
+        say("dilation-dilation-found-should-dilation-wanted"), say("give-pooling-dilation")
+    ),
     "pooling_size": MistakeMessage(
         say("window-stride-and-padding-and-they-should"),
         say("give-pooling-window-by-stride-and-padding"),

@@ -180,8 +180,10 @@ def _along_one_axis(place: int, layer: Layer) -> Iterator[Change]:
     settings: tuple[tuple[MistakeKind, str, str, Sequence[int]], ...] = (
         ("pooling_size", "size", "kernel_size", _POOL_SIZES),
         ("pooling_stride", "stride", "stride", _POOL_STRIDES),
+        ("pooling_dilation", "dilation", "dilation", _POOL_STRIDES),
     )
     right = {"size": options["kernel_size"], "stride": options["stride"], "padding": (0, 0)}
+    right["dilation"] = options.get("dilation", (1, 1))
     wanted = {f"{name}_wanted": pair for name, pair in right.items()}
     for kind, name, option, choices in settings if not any(options["padding"]) else ():
         for axis, number in product((0, 1), choices):

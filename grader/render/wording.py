@@ -198,6 +198,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "pooling_kind": say("pooling-takes-another-number-each-window"),
     "pooling_stride": say("pooling-has-another-stride"),
     "pooling_padding": say("pooling-has-another-padding"),
+    "pooling_dilation": say("pooling-has-another-dilation"),
     "pooling_size": say("pooling-has-other-windows"),
     "weight_not_transposed": say("weight-not-transposed"),
     "transposed": say("matrix-transposed-and-should"),

@@ -77,6 +77,7 @@ MistakeKind = Literal[
     "pooling_stride",
     "pooling_padding",
     "pooling_size",
+    "pooling_dilation",
     "weight_not_transposed",
     "transposed",
     "result_transposed",

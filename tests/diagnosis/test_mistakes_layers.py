@@ -43,6 +43,7 @@ class TestPoolingAlongOneAxis:
         [
             ("pooling_padding", "padding", (1, 0, 0, 0), lambda x: pool(shifted(x, 2))[:, :, :4]),
             ("pooling_padding", "padding", (0, 1, 0, 0), lambda x: pool(shifted(x, 3))[..., :4]),
+            ("pooling_dilation", "dilation", (2, 1), lambda x: np.maximum(first(x), third(x))),
             ("pooling_size", "size", (3, 2), lambda x: np.maximum(pool(x)[:, :, :3], third(x))),
         ],
     )
@@ -59,6 +60,11 @@ def shifted(x: Any, axis: int) -> Any:
     """Return images moved by one along an axis, with what is less than all numbers in front."""
     pads = [(int(at == axis), int(at == axis)) for at in range(4)]
     return np.pad(x, pads, constant_values=-np.inf)
+
+
+def first(x: Any) -> Any:
+    """Return the larger number of the first row of each window that has a third one."""
+    return third(np.roll(x, 2, 2))
 
 
 def third(x: Any) -> Any:

@@ -26,6 +26,8 @@ STRIDE = {
     "stride_wanted": 2,
     "padding_found": (0, 0),
     "padding_wanted": (0, 0),
+    "dilation_found": (2, 1),
+    "dilation_wanted": (1, 1),
 }
 FACTS: dict[str, Any] = {
     **STRIDE,
