@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.diagnosis.align import Alignment
+from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits
@@ -100,16 +101,20 @@ def _named(
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
-            found = _mended(function, buffer, given, step.value, wanted, tolerance, is_own=is_own)
-            if found is not None and found.kind == "axis_binding" and not given.is_certain:
+            found = _mended(
+                *(function, buffer, given, step.value, wanted, tolerance),
+                is_own=is_own,
+                has_main=facts.has_main,
+            )
+            if found is not None and found.kind in _AXES and not given.is_certain:
                 continue
             if found is not None and not _is_other(found, mistake):
-                told = {"block": found.block, "found": found.found, "wanted": found.wanted}
-                named = LikelyMistake(found.kind, layers[place].name, told, place)
+                named = LikelyMistake(found.kind, layers[place].name, found.told, place)
                 return alignment._replace(mistake=named, expected=place)
     return None
 
 
+_AXES = frozenset({"axis_binding", "short_axis"})
 _CLAMPS = frozenset({"clamp", "clip"})
 
 
@@ -174,6 +179,7 @@ def _mended(
     tolerance: float,
     *,
     is_own: bool,
+    has_main: bool,
 ) -> Edit | None:
     """Return the first edit with which the function gives what is wanted."""
     found, off = numbers(value), tolerance * wanted.scale
@@ -194,7 +200,7 @@ def _mended(
             return edit
     # Where every statement is right, what is not is where its axes go.
     is_right = tried is own_edits and trial.gives(function, few, wanted.numbers)
-    return _binding(function, buffer) if is_right else None
+    return _binding(function, buffer, has_main=has_main) if is_right else None
 
 
 def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
@@ -206,11 +212,20 @@ def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
         yield from np.array_split(np.arange(size), 1 + size * terms // MOST_NUMBERS)
 
 
-def _binding(function: FunctionFacts, buffer: str) -> Edit | None:
-    blocks = [block for block in function.blocks if buffer in block.stores]
-    if not blocks or not is_name(blocks[-1].name):
+def _binding(function: FunctionFacts, buffer: str, *, has_main: bool) -> Edit | None:
+    """Return what is wrong with the axes of a function whose statements are right.
+
+    Of a function that `main` calls it is not seen which of its buffers is the first wrong one.
+    """
+    own = [block for block in function.blocks if buffer in block.stores]
+    blocks = function.blocks if has_main else own
+    short = short_axis(function, blocks)
+    if short is not None:
+        extents = str(short.found), str(short.wanted)
+        return Edit(function, "short_axis", short.block, *extents, short.iterator)
+    if not own or not is_name(own[-1].name) or len(blocks) > len(own):
         return None
-    return Edit(function, "axis_binding", blocks[-1].name, "", "")
+    return Edit(function, "axis_binding", own[-1].name, "", "")
 
 
 def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:

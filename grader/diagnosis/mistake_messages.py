@@ -339,6 +339,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "axis_binding": MistakeMessage(
         say("statement-block-right-loops-or-axes"), say("bind-each-axis-block-loop-own")
     ),
+    "short_axis": MistakeMessage(
+        say("axis-of-block-goes-over-too-few"), say("let-axis-and-its-loop-go-over-all")
+    ),
     "arguments_exchanged": MistakeMessage(
         say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")
     ),

@@ -79,13 +79,23 @@ _CUTS = frozenset({"max", "min", "cast"})
 
 
 class Edit(NamedTuple):
-    """A function with one expression replaced: what it is called, and how both are spelled."""
+    """A function with one expression replaced: what it is called, and how both are spelled.
+
+    `iterator` is the axis that it is about, where no expression is.
+    """
 
     function: FunctionFacts
     kind: MistakeKind
     block: str
     found: str
     wanted: str
+    iterator: str = ""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The facts of the mistake that it is."""
+        facts = {"block": self.block, "found": self.found, "wanted": self.wanted}
+        return facts | ({"iterator": self.iterator} if self.iterator else {})
 
 
 class Spot(NamedTuple):

@@ -266,6 +266,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "operand_left_out": say("argument-function-never-read"),
     "arguments_exchanged": say("two-arguments-function-exchanged"),
     "axis_binding": say("axis-block-bound-wrong-loop"),
+    "short_axis": say("axis-of-block-too-short"),
     "sum_start": say("sum-does-not-begin"),
     "wrong_terms": say("terms-of-sum-are-wrong"),
     "largest_for_sum": say("largest-or-smallest-term-taken-for-sum"),

@@ -145,6 +145,7 @@ MistakeKind = Literal[
     "operand_left_out",
     "sum_start",
     "axis_binding",
+    "short_axis",
     "arguments_exchanged",
     "wrong_terms",
     "largest_for_sum",

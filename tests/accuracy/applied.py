@@ -19,7 +19,7 @@ from grader.diagnosis.mistakes import LikelyMistake
 STATEMENTS = frozenset(
     {
         *("wrong_index", "wrong_operator", "wrong_operand", "operand_left_out"),
-        *("arguments_exchanged", "sum_start", "axis_binding"),
+        *("arguments_exchanged", "sum_start", "axis_binding", "short_axis"),
     }
 )
 """Mistakes of which the advice changes a statement."""
@@ -87,12 +87,24 @@ class _Advised:
         match self._kind:
             case "axis_binding":
                 return _bound(block, loops)
+            case "short_axis":
+                return self._lengthened(block, loops)
             case "arguments_exchanged":
                 return self._exchanged(block)
             case "sum_start":
                 begins = [self._put(each) for each in block.body if isinstance(each, ast.With)]
                 return any(begins)
         return self._put(block)
+
+    def _lengthened(self, block: ast.With, loops: Sequence[ast.For]) -> bool:
+        """Let an axis and the loop that it is bound to go over as many items as it should."""
+        bound = dict(_axes(block))
+        loop = bound.get(self._facts["iterator"])
+        longer = [e for each in loops for e in _extents(each, loop)]
+        longer += _declared(block, self._facts["iterator"])
+        for each in longer:
+            each.value = int(self._facts["wanted"])
+        return bool(longer)
 
     def _exchanged(self, block: ast.With) -> bool:
         names = {self._facts["found"]: self._facts["wanted"]}
@@ -269,3 +281,37 @@ def _bound(block: ast.With, loops: Sequence[ast.For]) -> bool:
     bound = ast.parse(f"{', '.join(axes)} = {remapped if len(axes) > 1 else f'{remapped}[0]'}")
     block.body[0:0] = bound.body
     return True
+
+
+def _axes(block: ast.With) -> Iterator[tuple[str, str]]:
+    """Yield the axes of a block, each with the loop's variable that it is bound to."""
+    for target, call in _declarations(block):
+        last = call.args[-1]
+        own = target.elts if isinstance(target, ast.Tuple) else [target]
+        loops = last.elts if isinstance(last, ast.List) else [last]
+        yield from zip(map(ast.unparse, own), map(ast.unparse, loops), strict=False)
+
+
+def _declarations(block: ast.With) -> Iterator[tuple[ast.expr, ast.Call]]:
+    for each in block.body:
+        if isinstance(each, ast.Assign) and ast.unparse(each.value).startswith("T.axis."):
+            value = each.value.value if isinstance(each.value, ast.Subscript) else each.value
+            assert isinstance(value, ast.Call)
+            yield each.targets[0], value
+
+
+def _declared(block: ast.With, iterator: str) -> Iterator[ast.Constant]:
+    """Yield the extent of an axis that is declared alone: `T.axis.spatial(16, i)`."""
+    for target, call in _declarations(block):
+        first = call.args[0]
+        if ast.unparse(target) == iterator and isinstance(first, ast.Constant):
+            yield from [first] if isinstance(first.value, int) else []
+
+
+def _extents(loop: ast.For, variable: str | None) -> Iterator[ast.Constant]:
+    """Yield the extent of the loop of a variable: of `T.grid(4, 5)`, of `range(4)`."""
+    names = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    assert isinstance(loop.iter, ast.Call)
+    for name, extent in zip(names, loop.iter.args, strict=False):
+        if ast.unparse(name) == variable and isinstance(extent, ast.Constant):
+            yield extent

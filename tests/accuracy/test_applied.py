@@ -61,6 +61,7 @@ def read(source: str) -> Any:
         ),
         (" * V[vj]", "", "operand_left_out", "D", "V", "C[vi, vj] * V[vj]"),
         ("[i, j, k]", "[i, j, j]", "axis_binding", "C", "", ""),
+        ("T.grid(4, 4, 4)", "T.grid(4, 3, 4)", "short_axis", "C", "3", "4"),
     ],
 )
 def test_what_is_advised_makes_the_function_what_it_was(
@@ -68,7 +69,7 @@ def test_what_is_advised_makes_the_function_what_it_was(
 ) -> None:
     assert old in MATMUL
     wrong = save(read(MATMUL.replace(old, new)))
-    facts = {"block": block, "found": found, "wanted": wanted}
+    facts = {"block": block, "found": found, "wanted": wanted, "iterator": "vj"}
     made = applied(wrong, "f", LikelyMistake(kind, "", facts))
     assert made is not None
     right = save(read(MATMUL))

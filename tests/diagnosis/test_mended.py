@@ -422,6 +422,29 @@ def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
 
 
+APART_AXES = """T.grid(5, 4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(5, i)
+                vj = T.axis.spatial(6, j)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("T.grid(5, 6)", "T.grid(5, 4)"),
+        (PAIR[PAIR.index("T.grid") : PAIR.index("                C[vi")], APART_AXES),
+    ],
+)
+def test_an_axis_that_is_too_short_is_named(old: str, new: str) -> None:
+    mistake = told(old, new, source=PAIR, compute=scaled)
+    assert mistake is not None
+    assert ("short_axis", "C", "vj", "4", "6") == (
+        mistake.kind,
+        *(mistake.facts[name] for name in ("block", "iterator", "found", "wanted")),
+    )
+
+
 def test_a_mistake_that_is_named_already_stays() -> None:
     mistake = told("V[vj]", "V[vi]", kind="bias_missing")
     assert mistake is not None

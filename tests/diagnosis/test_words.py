@@ -32,6 +32,7 @@ STRIDE = {
 FACTS: dict[str, Any] = {
     **STRIDE,
     "block": "Y",
+    "iterator": "vi",
     "buffer": "Y",
     "callee": "env.conv2d",
     "layer": "linear",
