@@ -277,6 +277,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "flatten_order:NCWH": MistakeMessage(
         say("rows-and-columns-exchanged-before"), say("flatten-in-order-nchw-channel-row-column")
     ),
+    "other_extent": MistakeMessage(
+        say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
+    ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
     "layer_left_out:several": MistakeMessage(
         say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")

@@ -267,6 +267,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "arguments_exchanged": say("two-arguments-function-exchanged"),
     "axis_binding": say("axis-block-bound-wrong-loop"),
     "short_axis": say("axis-of-block-too-short"),
+    "other_extent": say("result-has-another-extent"),
     "sum_start": say("sum-does-not-begin"),
     "wrong_terms": say("terms-of-sum-are-wrong"),
     "largest_for_sum": say("largest-or-smallest-term-taken-for-sum"),

@@ -146,6 +146,7 @@ MistakeKind = Literal[
     "sum_start",
     "axis_binding",
     "short_axis",
+    "other_extent",
     "arguments_exchanged",
     "wrong_terms",
     "largest_for_sum",
