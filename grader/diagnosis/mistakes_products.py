@@ -30,7 +30,6 @@ def linear_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     )
     yield from _short(place, lambda x, w: x @ w.T, columns)
     yield from fixed(place, layer)
-    yield from _terms(place, layer, lambda w: w.T)
 
 
 def matmul_mistakes(place: int, layer: Layer) -> Iterator[Change]:
@@ -66,10 +65,18 @@ def matmul_mistakes(place: int, layer: Layer) -> Iterator[Change]:
                 "index_fixed", place, lambda x, y, a=axis: x.narrow(a, 0, 1) @ y, operand="first"
             )
     yield from fixed(place, layer)
-    yield from _terms(place, layer, lambda w: w)
 
 
 _MOST_TERMS = 1024
+
+
+def term_mistakes(place: int, layer: Layer) -> Iterator[Change]:
+    """Return what may have been summed up in place of products.
+
+    They come last: a sum of `x` alone is the same for all columns, and nothing behind a softmax.
+    """
+    is_linear = layer.operation.kind == "linear"
+    yield from _terms(place, layer, (lambda w: w.T) if is_linear else (lambda w: w))
 
 
 def _terms(place: int, layer: Layer, turned: Callable[[Tensor], Tensor]) -> Iterator[Change]:
