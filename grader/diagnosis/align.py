@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from grader.diagnosis.computed_twice import computed_twice
 from grader.diagnosis.layers import TOLERANCE, Program, is_equal, known, numbers
 from grader.diagnosis.matching import Matching, Observed
 from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
@@ -93,6 +94,9 @@ class _Search:
             passed_by = self._passed_by(wrong, mistake)
             if passed_by is not None:
                 return self._alignment(wrong, passed_by)
+            twice = computed_twice(self.matching, wrong, mistake)
+            if twice is not None:
+                return self._alignment(*twice)._replace(expected=twice[1].place)
             exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)
             if exchanged is not None:
                 return self._alignment(*exchanged)
@@ -335,7 +339,7 @@ class _Search:
         return Alignment(statuses, tuple(self.matched), wrong, last_right, expected, mistake)
 
     def _expected(self, wrong: int, last_right: int | None) -> int | None:
-        """Return the next layer of the wrong value's shape, or the next one."""
+        """Return the next layer of the wrong value's shape, or of one like it, or the next one."""
         done = self.program.needed_for(self.matching.right_before(wrong))
         ahead = [
             place
@@ -343,9 +347,9 @@ class _Search:
             if place not in done and layer.name and not layer.is_partial
         ]
         value = self.steps[wrong].value
-        alike = [
-            each for each in ahead if value is not None and self.known[each].shape == value.shape
-        ]
+        shape = () if value is None else value.shape
+        alike = [e for e in ahead if value is not None and self.known[e].shape == shape]
+        alike = alike or [e for e in ahead if _is_near(self.known[e].shape, shape)]
         # A single function does all layers: what it returns is held against the output, and not
         # against the first layer of that shape.
         if not self.matching.has_followers(wrong):
@@ -364,3 +368,8 @@ class _Search:
         if wrong is not None and (step > wrong or wrong in self.ancestors[step]):
             return "follows"
         return "unknown"
+
+
+def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Say whether two shapes differ along one axis alone."""
+    return len(one) == len(other) and sum(n != m for n, m in zip(one, other, strict=True)) == 1

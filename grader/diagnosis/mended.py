@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.diagnosis.align import Alignment
+from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits
-from grader.diagnosis.statements import Statements, UnknownValueError
+from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
 from grader.ir.facts import Argument, BufferFacts, FunctionFacts, ModuleFacts
@@ -31,17 +32,19 @@ VAGUE = frozenset(
     {
         *("partly_right", "other_operand", "scaled", "bias_differs", "bias_extra"),
         *("operand_missing", "input_returned", "zeros", "sum_not_initialised", "partly_written"),
+        *("wrong_terms", "largest_for_sum"),
     }
 )
 """Mistakes that say less than the statement which is wrong."""
 
 _PLACES = 48
 _MORE_PLACES = 256
-_MOST_EDITS = 1500
+_MOST_EDITS = 2500
 _WORK = 20_000_000
 """Terms of sums that are computed at most for one layer that a value may be: a few seconds."""
 
 _WORK_OF_ONE = 100_000
+_WORK_OF_ALL = 4_000_000
 _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
@@ -52,25 +55,85 @@ def with_mended_statement(
     traced: Traced,
     layers: Sequence[Layer],
     tolerance: float = TOLERANCE,
+    unscheduled: ModuleFacts | None = None,
 ) -> Alignment:
-    """Return an alignment that names the edit which makes the wrong step right, if one is found."""
+    """Return an alignment that names the edit which makes the wrong step right, if one is found.
+
+    `unscheduled` is what a schedule was made of: where its statement gives the same wrong numbers,
+    it is named as it was written, and not as the schedule left it.
+    """
     mistake, wrong = alignment.mistake, alignment.wrong
     if wrong is None or (mistake is not None and not _is_vague(mistake, layers)):
         return alignment
+    for each in (unscheduled, facts):
+        if each is not None:
+            is_own = each is facts
+            found = _named(alignment, each, traced, layers, tolerance, is_own=is_own)
+            if found is not None:
+                return found
+    return alignment
+
+
+def _named(
+    alignment: Alignment,
+    facts: ModuleFacts,
+    traced: Traced,
+    layers: Sequence[Layer],
+    tolerance: float,
+    *,
+    is_own: bool,
+) -> Alignment | None:
+    """Return an alignment that names the edit of one of a module's statements, None without any.
+
+    `is_own`: the steps are the module's own, also where what it computes depends on the memory.
+    """
+    mistake, wrong = alignment.mistake, alignment.wrong
+    assert wrong is not None
     step = traced.steps[wrong]
     function = facts.functions.get(step.callee)
     buffer = _buffer(function, step.variable, has_main=facts.has_main)
     if function is None or not buffer or step.value is None or not step.value.size:
-        return alignment
+        return None
     for place in _places(alignment, layers, step.value):
         wanted = known(layers[place].value)
+        folded = _folded(function, buffer, layers[place], wanted)
+        if folded is not None:
+            named = LikelyMistake("clamp_range", layers[place].name, folded, place)
+            return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
-            found = _mended(function, buffer, given, step.value, wanted, tolerance)
+            found = _mended(
+                *(function, buffer, given, step.value, wanted, tolerance),
+                is_own=is_own,
+                has_main=facts.has_main,
+            )
+            if found is not None and found.kind in _AXES and not given.is_certain:
+                continue
             if found is not None and not _is_other(found, mistake):
-                told = {"block": found.block, "found": found.found, "wanted": found.wanted}
-                named = LikelyMistake(found.kind, layers[place].name, told, place)
+                named = LikelyMistake(found.kind, layers[place].name, found.told, place)
                 return alignment._replace(mistake=named, expected=place)
-    return alignment
+    return None
+
+
+_AXES = frozenset({"axis_binding", "short_axis"})
+_CLAMPS = frozenset({"clamp", "clip"})
+
+
+def _folded(
+    function: FunctionFacts, buffer: str, layer: Layer, wanted: KnownValue
+) -> dict[str, Any] | None:
+    """Return the facts of a clamp of which TVM made a number, None where it is another statement.
+
+    `max(min(x, -128), 127)` is 127 whatever `x` is.
+    """
+    stores = [each for each in function.stores if each.buffer == buffer]
+    value = stores[0].value if len(stores) == 1 else None
+    while value is not None and value.name == "cast":
+        value = value.arguments[0]
+    if layer.name not in _CLAMPS or value is None or value.kind != "constant":
+        return None
+    if value.value not in (wanted.numbers.min(), wanted.numbers.max()):
+        return None
+    return {"moved": "folded", "amount": value.value}
 
 
 def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
@@ -110,33 +173,59 @@ def _places(alignment: Alignment, layers: Sequence[Layer], value: Values) -> lis
 def _mended(
     function: FunctionFacts,
     buffer: str,
-    given: Mapping[str, Values],
+    given: _Given,
     value: Values,
     wanted: KnownValue,
     tolerance: float,
+    *,
+    is_own: bool,
+    has_main: bool,
 ) -> Edit | None:
     """Return the first edit with which the function gives what is wanted."""
     found, off = numbers(value), tolerance * wanted.scale
     few = _chosen(np.abs(found - wanted.numbers) > off)
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
-    trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
-    tried = edits if trial.gives(function, few, found) else own_edits
+    trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
+    is_computed = trial.gives(function, few, found)
+    if not (is_computed or is_own):
+        return None
+    tried = edits if is_computed else own_edits
+    terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     for edit in islice(tried(function), _MOST_EDITS):
         if trial.computed > _WORK:
             break
-        if all(trial.gives(edit.function, each, wanted.numbers) for each in (few, many)):
+        places = (few, many, *_all_places(value.size, terms))
+        if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
             return edit
     # Where every statement is right, what is not is where its axes go.
     is_right = tried is own_edits and trial.gives(function, few, wanted.numbers)
-    return _binding(function, buffer) if is_right else None
+    return _binding(function, buffer, has_main=has_main) if is_right else None
 
 
-def _binding(function: FunctionFacts, buffer: str) -> Edit | None:
-    blocks = [block for block in function.blocks if buffer in block.stores]
-    if not blocks or not is_name(blocks[-1].name):
+def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Yield all places of a value, as many at a time as may be; none where that takes too long.
+
+    `terms` are those of the sum at one place.
+    """
+    if size * terms <= _WORK_OF_ALL:
+        yield from np.array_split(np.arange(size), 1 + size * terms // MOST_NUMBERS)
+
+
+def _binding(function: FunctionFacts, buffer: str, *, has_main: bool) -> Edit | None:
+    """Return what is wrong with the axes of a function whose statements are right.
+
+    Of a function that `main` calls it is not seen which of its buffers is the first wrong one.
+    """
+    own = [block for block in function.blocks if buffer in block.stores]
+    blocks = function.blocks if has_main else own
+    short = short_axis(function, blocks)
+    if short is not None:
+        extents = str(short.found), str(short.wanted)
+        return Edit(function, "short_axis", short.block, *extents, short.iterator)
+    if not own or not is_name(own[-1].name) or len(blocks) > len(own):
         return None
-    return Edit(function, "axis_binding", blocks[-1].name, "", "")
+    return Edit(function, "axis_binding", own[-1].name, "", "")
 
 
 def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
@@ -189,13 +278,20 @@ class _Trial:
 # --- what a function is given ---------------------------------------------------------------------
 
 
+class _Given(NamedTuple):
+    """What buffers may hold. `is_certain`: it is what they hold, and not what may stand for it."""
+
+    values: dict[str, Values]
+    is_certain: bool
+
+
 def _given(
     function: FunctionFacts,
     facts: ModuleFacts,
     traced: Traced,
     wrong: int,
     layers: Sequence[Layer],
-) -> Iterator[dict[str, Values]]:
+) -> Iterator[_Given]:
     """Yield what the buffers may hold that a function is given, the likeliest first.
 
     The referee does not see a module's constants: a parameter of PyTorch's of the same shape stands
@@ -209,13 +305,16 @@ def _given(
         if not facts.has_main and step.value is not None and step.variable in stored
     }
     read = [each for each in function.parameters if each.name not in stored]
-    choices = []
+    choices, is_certain = [], True
     for at, buffer in enumerate(read):
         argument = taken[at] if at < len(taken) else None
         choices.append(list(_values(buffer, at, argument, facts, traced, layers)))
-    for chosen in product(*choices):
+        is_guessed = argument is not None and argument.kind not in ("input", "value")
+        is_certain = is_certain and not (is_guessed and len(choices[-1]) > 1)
+    for number, chosen in enumerate(product(*choices)):
         names = (each.name for each in read)
-        yield {**before, **dict(zip(names, chosen, strict=True))}
+        values = {**before, **dict(zip(names, chosen, strict=True))}
+        yield _Given(values, is_certain and number == 0)
 
 
 def _arguments(facts: ModuleFacts, traced: Traced, wrong: int) -> tuple[Argument, ...]:

@@ -28,6 +28,7 @@ DECIDES: Mapping[str, str] = {
     "bias_extra": "form",
     "flatten_order": "found",
     "index_fixed": "operand",
+    "largest_for_sum": "found",
     "multiplied": "of",
     "negated": "of",
     "not_written": "written_in",
@@ -53,6 +54,7 @@ _OVER_ALL = say("sum-over-all-loop-range-and-blocks")
 _ADD_BIAS = say("add-bias-product-once-one-number")
 _COMPARE_OPERANDS = say("compare-both-operands-that-sum-with-pytorchs")
 _AMOUNT = say("every-number-off-by-same-amount")
+_ADD_TERMS = say("add-up-all-terms-sum-begins-with-0")
 _BEGIN_WITH_ZERO = say("check-that-sum-begins")
 
 MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
@@ -85,6 +87,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("padding-padding-found-should-padding-wanted"),
         say("give-pooling-padding-on-every-side"),
     ),
+    "pooling_dilation": MistakeMessage(
+        say("dilation-dilation-found-should-dilation-wanted"), say("give-pooling-dilation")
+    ),
     "pooling_size": MistakeMessage(
         say("window-stride-and-padding-and-they-should"),
         say("give-pooling-window-by-stride-and-padding"),
@@ -101,6 +106,15 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "sum_not_initialised": MistakeMessage(
         say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
+    ),
+    "wrong_terms": MistakeMessage(
+        say("each-term-of-sum-is-should"), say("multiply-both-factors-of-each-term")
+    ),
+    "largest_for_sum:largest": MistakeMessage(
+        say("takes-largest-term-should-take-sum"), _ADD_TERMS
+    ),
+    "largest_for_sum:smallest": MistakeMessage(
+        say("takes-smallest-term-should-take-sum"), _ADD_TERMS
     ),
     # --- bias and sums of two ---
     "bias_missing": MistakeMessage(say("bias-layer-missing"), _ADD_BIAS),
@@ -206,6 +220,10 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "clamp_range:moved": MistakeMessage(
         say("what-clamp-range-gives-with-added"), say("clamp-range-that-assignment-gives-and-add")
     ),
+    "clamp_range:folded": MistakeMessage(
+        say("every-number-is-same-clamp-exchanged"),
+        say("take-minimum-with-larger-end-then-maximum"),
+    ),
     "other_activation": MistakeMessage(say("computes-should"), say("compute-in-place")),
     # --- activations ---
     "relu_missing": MistakeMessage(say("relu-missing"), say("replace-negative-numbers-with-0-max")),
@@ -259,6 +277,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "flatten_order:NCWH": MistakeMessage(
         say("rows-and-columns-exchanged-before"), say("flatten-in-order-nchw-channel-row-column")
     ),
+    "other_extent": MistakeMessage(
+        say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
+    ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
     "layer_left_out:several": MistakeMessage(
         say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")
@@ -274,6 +295,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "other_operand:layers": MistakeMessage(say("takes-result-should-take"), say("give-result")),
     "other_operand:steps": MistakeMessage(
         say("takes-should-take"), say("give-which-as-in-pytorch")
+    ),
+    "other_operand:repeated": MistakeMessage(
+        say("gives-same-numbers-as-step"), say("compute-layer-of-its-own-operands")
     ),
     "outputs_swapped": MistakeMessage(say("outputs-in-wrong-order"), say("exchange-outputs")),
     "other_step_returned": MistakeMessage(say("returned-should"), say("return")),
@@ -317,6 +341,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "operand_left_out": MistakeMessage(say("block-does-not-read"), say("compute-there")),
     "axis_binding": MistakeMessage(
         say("statement-block-right-loops-or-axes"), say("bind-each-axis-block-loop-own")
+    ),
+    "short_axis": MistakeMessage(
+        say("axis-of-block-goes-over-too-few"), say("let-axis-and-its-loop-go-over-all")
     ),
     "arguments_exchanged": MistakeMessage(
         say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")

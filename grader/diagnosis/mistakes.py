@@ -32,6 +32,7 @@ from grader.diagnosis.layers import (
 from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.mistakes_layers import (
     convolution_mistakes,
+    delayed,
     extra_mistakes,
     moved_behind,
     order_mistakes,
@@ -47,6 +48,7 @@ from grader.diagnosis.mistakes_products import (
     matmul_mistakes,
     relu_mistakes,
     softmax_mistakes,
+    term_mistakes,
 )
 from grader.evidence.operations import Layer
 from grader.report import MistakeKind
@@ -64,6 +66,9 @@ _OWN: Mapping[str, Own] = {
     "softmax": softmax_mistakes,
     "flatten": flatten_mistakes,
 }
+
+_LAST: Mapping[str, Own] = {"linear": term_mistakes, "matmul": term_mistakes}
+"""Mistakes that are looked for behind all others of all layers."""
 
 _ENOUGH = 64
 _TELLING = 0.25
@@ -252,7 +257,7 @@ def swaps(
         # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
-        for one in chain(swapped(program, at), moved_behind(program, at)):
+        for one in chain(swapped(program, at), delayed(program, at), moved_behind(program, at)):
             for place, other in program.changed(one, value.size):
                 stored = known(_as_stored(other, following.value.dtype))
                 if place >= max(one.computes) and is_equal(value, stored, tolerance):
@@ -291,7 +296,12 @@ def _changes(program: Program, places: Sequence[int]) -> Iterator[Change]:
         yield from elementwise_mistakes(program, place)
     for place in places:
         yield from order_mistakes(program, place)
-    yield from _everywhere(program, places)
+    yield from _everywhere(program, places, _OWN)
+    for place in places:
+        layer = program.layers[place]
+        last = _LAST.get(layer.operation.kind)
+        yield from () if last is None else last(place, layer)
+    yield from _everywhere(program, places, _LAST)
 
 
 def _additions(program: Program, right: Sequence[int]) -> Iterator[Change]:
@@ -301,9 +311,11 @@ def _additions(program: Program, right: Sequence[int]) -> Iterator[Change]:
         yield from extra_mistakes(program, place)
 
 
-def _everywhere(program: Program, places: Sequence[int]) -> Iterator[Change]:
+def _everywhere(
+    program: Program, places: Sequence[int], mistakes: Mapping[str, Own]
+) -> Iterator[Change]:
     """Make the same mistake in all layers of a kind: they may be one function."""
-    for kind, own in _OWN.items():
+    for kind, own in mistakes.items():
         alike = [each for each in places if program.layers[each].operation.kind == kind]
         by_mistake: dict[tuple[MistakeKind, int], list[Change]] = {}
         for place in alike if len(alike) > 1 else ():

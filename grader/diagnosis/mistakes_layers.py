@@ -168,6 +168,43 @@ def pooling_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     for one in found:
         if one != right and max(one[2]) < one[0]:
             yield _other_window(place, one, right)._replace(size=_pooled_size(layer, one))
+    yield from _along_one_axis(place, layer)
+
+
+def _along_one_axis(place: int, layer: Layer) -> Iterator[Change]:
+    """Give a pooling another setting along one axis, or padding on one side alone.
+
+    Sides are told in the order of TVM: above, left, below, right.
+    """
+    options, compute = layer.operation.options, layer.operation.compute
+    settings: tuple[tuple[MistakeKind, str, str, Sequence[int]], ...] = (
+        ("pooling_size", "size", "kernel_size", _POOL_SIZES),
+        ("pooling_stride", "stride", "stride", _POOL_STRIDES),
+        ("pooling_dilation", "dilation", "dilation", _POOL_STRIDES),
+    )
+    right = {"size": options["kernel_size"], "stride": options["stride"], "padding": (0, 0)}
+    right["dilation"] = options.get("dilation", (1, 1))
+    wanted = {f"{name}_wanted": pair for name, pair in right.items()}
+    for kind, name, option, choices in settings if not any(options["padding"]) else ():
+        for axis, number in product((0, 1), choices):
+            found = tuple(number if at == axis else n for at, n in enumerate(right[name]))
+            if found != right[name]:
+                told = {f"{each}_found": pair for each, pair in {**right, name: found}.items()}
+                yield change(
+                    kind, place, lambda x, o=option, f=found: compute(x, **{o: f}), **told, **wanted
+                )
+    for side in range(4) if not any(options["padding"]) else ():
+        pads = tuple(int(at == side) for at in range(4))
+        told = {f"{each}_found": pair for each, pair in {**right, "padding": pads}.items()}
+        yield change(
+            "pooling_padding",
+            place,
+            lambda x, p=pads: compute(
+                functional.pad(x, (p[1], p[3], p[0], p[2]), value=float("-inf"))
+            ),
+            **told,
+            **wanted,
+        )
 
 
 def _short_windows(place: int, layer: Layer) -> Iterator[Change]:
@@ -355,6 +392,22 @@ def swapped(program: Program, place: int) -> Iterator[Change]:
             first = _in_place_of(other, taken[0], index)
             second = _with_others(one, taken[0], index)
             yield Change("order_swapped", place, {place: first, following: second}, facts)
+
+
+def delayed(program: Program, place: int) -> Iterator[Change]:
+    """Do a layer of one operand behind the next one, which is a product and its bias.
+
+    A ReLU that is done behind the linear layer that follows stands behind two operations.
+    """
+    product = program.next_of(place)
+    if product is None or not program.layers[product].is_partial:
+        return
+    last, layer = program.next_of(product), program.layers[place]
+    if last is None or len(layer.operation.operands) != 1:
+        return
+    behind = after(program.layers[last].operation.compute, layer.operation.compute)
+    computes = {place: same, last: behind}
+    yield Change("order_swapped", place, computes, exchanged(program, place, last))
 
 
 _BEHIND = 8

@@ -7,7 +7,7 @@ was added or multiplied.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ def at_sight(found: WrongValue, program: Program, tolerance: float = TOLERANCE) 
         return _stale_integers(value, program, right)
     flat = numbers(value)
     if np.isnan(flat).any():
-        return _not_numbers(flat, program, right)
+        return _not_numbers(flat, program, right, _of_the_same_size(found, program))
     return None if tolerance > TOLERANCE else _low_precision(found, flat, program)
 
 
@@ -255,19 +255,25 @@ def _take_vector(program: Program, places: Iterable[int], axis: int) -> bool:
     )
 
 
-def _not_numbers(flat: Doubles, program: Program, right: int | None) -> Sight | None:
-    """Return why there is NaN, which every output holds until it is written."""
+def _not_numbers(
+    flat: Doubles, program: Program, right: int | None, others: Sequence[int]
+) -> Sight | None:
+    """Return why there is NaN, which every output holds until it is written.
+
+    `others` are layers of the same size: one function may do several of them.
+    """
     missing = np.isnan(flat)
     if missing.all():
         return Sight("sum_not_initialised", right)
     if right is None:
         return None
-    wanted = known(program.layers[right].value)
-    # Where all that was written is right, the rest was never written; else NaN has come from
-    # somewhere, and which way is not known.
-    rest = wanted._replace(numbers=np.where(missing, 0.0, wanted.numbers))
-    if is_equal(np.where(missing, 0.0, flat), rest):
-        return Sight("partly_written", right, {"share": float(missing.mean())})
+    for place in dict.fromkeys((right, *others)):
+        wanted = known(program.layers[place].value)
+        # Where all that was written is right, the rest was never written; else NaN has come from
+        # somewhere, and which way is not known.
+        rest = wanted._replace(numbers=np.where(missing, 0.0, wanted.numbers))
+        if is_equal(np.where(missing, 0.0, flat), rest):
+            return Sight("partly_written", place, {"share": float(missing.mean())})
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -65,6 +65,71 @@ def matmul_mistakes(place: int, layer: Layer) -> Iterator[Change]:
                 "index_fixed", place, lambda x, y, a=axis: x.narrow(a, 0, 1) @ y, operand="first"
             )
     yield from fixed(place, layer)
+
+
+_MOST_TERMS = 1024
+
+
+def term_mistakes(place: int, layer: Layer) -> Iterator[Change]:
+    """Return what may have been summed up in place of products.
+
+    They come last: a sum of `x` alone is the same for all columns, and nothing behind a softmax.
+    """
+    is_linear = layer.operation.kind == "linear"
+    yield from _terms(place, layer, (lambda w: w.T) if is_linear else (lambda w: w))
+
+
+def _terms(place: int, layer: Layer, turned: Callable[[Tensor], Tensor]) -> Iterator[Change]:
+    """Return a sum of other terms than products, or begun with another number, or no sum.
+
+    `turned` makes the second factor of the second operand, such as its transpose.
+    """
+
+    def products(x: Tensor, w: Tensor) -> Tensor:
+        return x @ turned(w)
+
+    def of_first(x: Tensor, w: Tensor) -> Tensor:
+        return products(x, torch.ones_like(w))
+
+    def of_second(x: Tensor, w: Tensor) -> Tensor:
+        return products(torch.ones_like(x), w)
+
+    others: tuple[tuple[str, Compute], ...] = (
+        ("x + w", lambda x, w: of_first(x, w) + of_second(x, w)),
+        ("x - w", lambda x, w: of_first(x, w) - of_second(x, w)),
+        ("w - x", lambda x, w: of_second(x, w) - of_first(x, w)),
+        ("x / w", lambda x, w: products(x, 1 / w)),
+        ("w / x", lambda x, w: products(1 / x, w)),
+        ("x", of_first),
+        ("w", of_second),
+    )
+    for found, compute in others:
+        yield change("wrong_terms", place, compute, found=found)
+    for amount in (-1, 1):
+        yield change(
+            "bias_extra",
+            place,
+            lambda x, w, a=amount: products(x, w) + a,
+            form="constant",
+            amount=float(amount),
+        )
+    extent = layer.operation.operands[0].value.shape[-1]
+    for found, choose in (("largest", torch.maximum), ("smallest", torch.minimum)):
+        if 1 < extent <= _MOST_TERMS:
+            yield change(
+                "largest_for_sum",
+                place,
+                lambda x, w, f=choose: _chosen_term(x, turned(w), f),
+                found=found,
+            )
+
+
+def _chosen_term(x: Tensor, w: Tensor, choose: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return the largest or smallest term of each sum of a product."""
+    total = x[..., :1] @ w[..., :1, :]
+    for term in range(1, x.shape[-1]):
+        total = choose(total, x[..., term : term + 1] @ w[..., term : term + 1, :])
+    return total
 
 
 def _short(place: int, compute: Compute, extent: int) -> Iterator[Change]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.extents import with_other_extent
 from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import tolerance_of
 from grader.diagnosis.mended import with_mended_statement
@@ -115,7 +116,10 @@ def _look(
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
         alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
         alignment = with_unwritten_buffer(alignment, candidate.facts, step.callee)
-        alignment = with_mended_statement(alignment, candidate.facts, traced, layers, tolerance)
+        alignment = with_mended_statement(
+            alignment, candidate.facts, traced, layers, tolerance, candidate.base
+        )
+        alignment = with_other_extent(alignment, traced.steps, layers)
     return Look(traced, layers, alignment)
 
 

@@ -5,8 +5,9 @@ Every edit is a whole function with one expression replaced, and what is told of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations, islice, product
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice, product, takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -65,24 +66,82 @@ _BINDING: Mapping[str, int] = {"+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, 
 
 _LONGEST = 60
 _LONGEST_PART = 24
+_LEVELS = 2
 _BYTES = (-128, 127, 255)
 """Ends of the types of eight bits."""
 
 _MOST_INDICES = 24
 _MOST_SPOTS = 40
+_MOST_NUMBERS = 6
+"""Numbers, and loads, that are tried as the other operand of an operator that is left out."""
+
+_CUTS = frozenset({"max", "min", "cast"})
 
 
 class Edit(NamedTuple):
-    """A function with one expression replaced: what it is called, and how both are spelled."""
+    """A function with one expression replaced: what it is called, and how both are spelled.
+
+    `iterator` is the axis that it is about, where no expression is.
+    """
 
     function: FunctionFacts
     kind: MistakeKind
     block: str
     found: str
     wanted: str
+    iterator: str = ""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The facts of the mistake that it is."""
+        facts = {"block": self.block, "found": self.found, "wanted": self.wanted}
+        return facts | ({"iterator": self.iterator} if self.iterator else {})
 
 
-Rebuild = Callable[[Expression], Expression]
+class Spot(NamedTuple):
+    """A part of a stored value, no index: the argument at `place` of what is around it."""
+
+    one: Expression
+    outer: Spot | None = None
+    place: int = 0
+
+    def around(self, new: Expression) -> Expression:
+        """Return what is around this part, with another part in its place."""
+        assert self.outer is not None
+        given = self.outer.one.arguments
+        parts = (*given[: self.place], new, *given[self.place + 1 :])
+        return replace(self.outer.one, arguments=parts)
+
+    def holding(self, new: Expression) -> Expression:
+        """Return the whole value with another part in place of this one."""
+        return new if self.outer is None else self.outer.holding(self.around(new))
+
+    @property
+    def path(self) -> tuple[Spot, ...]:
+        """The spots that lead from the whole value to this one, which is the last."""
+        return (*(() if self.outer is None else self.outer.path), self)
+
+
+class Made(NamedTuple):
+    """What should stand at a spot. `names` are what is told where that is something else."""
+
+    kind: MistakeKind
+    spot: Spot
+    other: Expression
+    names: tuple[str, str] | None = None
+
+    def told(self, counts: Mapping[str, int]) -> tuple[str, str]:
+        """Return what stands there and what should, each as it is written.
+
+        What is written in several places of the statement is told with what is around it: of
+        `1 << shift - 1`, "2 in place of 1" does not say which.
+        """
+        if self.names is not None:
+            return self.names
+        spot, other = self.spot, self.other
+        while spot.outer is not None and counts[_spelled(spot.one)] > 1:
+            spot, other = spot.outer, spot.around(other)
+        return spelled(spot.one), spelled(other)
 
 
 def edits(function: FunctionFacts) -> Iterator[Edit]:
@@ -92,21 +151,15 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
     """
     if not all(map(_is_spelled, function.blocks)):
         return
-    for make in (_indices, _operators, _starts, _operands, _swaps, _constants, _factors):
+    for make in _MAKERS:
         for place, block in enumerate(function.blocks):
+            counts = _counts(block)
             for name in ("initial", "statements"):
                 for at, store in enumerate(getattr(block, name)):
-                    if store.value is None:
-                        continue
-                    for kind, found, wanted, value in make(function, block, store):
-                        changed = replace(store, value=value)
-                        yield Edit(
-                            _with(function, place, name, at, changed),
-                            kind,
-                            block.name,
-                            found,
-                            wanted,
-                        )
+                    for made in make(function, block, store) if store.value else ():
+                        changed = replace(store, value=made.spot.holding(made.other))
+                        edited = _with(function, place, name, at, changed)
+                        yield Edit(edited, made.kind, block.name, *made.told(counts))
 
 
 def own_edits(function: FunctionFacts) -> Iterator[Edit]:
@@ -137,11 +190,12 @@ def _too_early(function: FunctionFacts) -> Iterator[Edit]:
     for place, block in enumerate(function.blocks):
         waiting -= {store.buffer for store in (*block.initial, *block.statements)}
         for at, store in enumerate(block.statements):
-            for one, rebuild in _loads(store):
+            for spot in _loads(store):
+                one = spot.one
                 for buffer in function.parameters if one.name in waiting else ():
                     if buffer.name not in waiting | {store.buffer}:
                         other = replace(one, name=buffer.name)
-                        changed = replace(store, value=rebuild(other))
+                        changed = replace(store, value=spot.holding(other))
                         edited = _with(function, place, "statements", at, changed)
                         told = spelled(one), spelled(other)
                         yield Edit(edited, "wrong_operand", block.name, *told)
@@ -153,7 +207,8 @@ def _at_its_own(store: Store, index: tuple[Expression, ...]) -> tuple[Store, str
     changed = replace(store, index=index)
     wanted = _target(changed)
     value = store.value
-    for one, _ in [] if value is None else list(_spots(value)):
+    for spot in [] if value is None else list(_spots(Spot(value))):
+        one = spot.one
         if one.kind == "load" and one.name == store.buffer and one.arguments != index:
             found = found or spelled(one)
             value = (
@@ -183,9 +238,6 @@ def _is_plain(index: tuple[Expression, ...]) -> bool:
     return len(set(names)) == len(names)
 
 
-Made = Iterator[tuple[MistakeKind, str, str, Expression]]
-
-
 def _with(function: FunctionFacts, place: int, name: str, at: int, store: Store) -> FunctionFacts:
     block = function.blocks[place]
     stores = getattr(block, name)
@@ -200,47 +252,51 @@ def _is_spelled(block: Block) -> bool:
     return all(map(is_name, (block.name, *names)))
 
 
-def _spots(
-    value: Expression, rebuild: Rebuild = lambda new: new
-) -> Iterator[tuple[Expression, Rebuild]]:
-    """Yield each part of a value that is no index, with what puts another in its place."""
-    yield value, rebuild
-    if value.kind not in ("operation", "bound"):
-        return
-    for at, each in enumerate(value.arguments):
-
-        def again(new: Expression, at: int = at) -> Expression:
-            given = value.arguments
-            return rebuild(replace(value, arguments=(*given[:at], new, *given[at + 1 :])))
-
-        yield from _spots(each, again)
+def _counts(block: Block) -> Counter[str]:
+    """Return how often each part of what a block stores is written in it, in an index too."""
+    values = (store.value for store in (*block.initial, *block.statements))
+    parts = (part for value in values if value is not None for part in value.walk())
+    return Counter(_spelled(each) for each in parts if each.name != "cast")
 
 
-def _loads(store: Store) -> Iterator[tuple[Expression, Rebuild]]:
-    """Yield what a store reads, but for the number that it writes over."""
+def _spots(spot: Spot) -> Iterator[Spot]:
+    """Yield a part of a value, and each part of it that is no index."""
+    yield spot
+    if spot.one.kind in ("operation", "bound"):
+        for at, each in enumerate(spot.one.arguments):
+            yield from _spots(Spot(each, spot, at))
+
+
+def _parts(store: Store) -> Iterator[Spot]:
+    """Yield what a store computes, but for the number that it writes over."""
     assert store.value is not None
-    for one, rebuild in islice(_spots(store.value), _MOST_SPOTS):
-        if one.kind == "load" and (one.name, one.arguments) != (store.buffer, store.index):
-            yield one, rebuild
+    for spot in islice(_spots(Spot(store.value)), _MOST_SPOTS):
+        if (spot.one.name, spot.one.arguments) != (store.buffer, store.index):
+            yield spot
 
 
-def _indices(_function: FunctionFacts, block: Block, store: Store) -> Made:
+def _loads(store: Store) -> Iterator[Spot]:
+    """Yield what a store reads, but for the number that it writes over."""
+    return (each for each in _parts(store) if each.one.kind == "load")
+
+
+def _indices(_function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
     """Read a buffer at another iterator, or with two indices exchanged."""
-    for one, rebuild in _loads(store):
-        for index in (*_renamed(one.arguments, block), *_exchanged(one.arguments)):
-            other = replace(one, arguments=index)
-            yield "wrong_index", spelled(one), spelled(other), rebuild(other)
+    for spot in _loads(store):
+        given = spot.one.arguments
+        for index in (*_renamed(given, block), *_exchanged(given)):
+            yield Made("wrong_index", spot, replace(spot.one, arguments=index))
 
 
 def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expression, ...]]:
     for at, each in enumerate(index):
-        for variable, rebuild in _spots(each):
-            if variable.kind not in ("variable", "constant"):
+        for spot in _spots(Spot(each)):
+            if spot.one.kind not in ("variable", "constant"):
                 continue
             for name, _ in block.extents:
-                if name != variable.name:
-                    new = Expression("variable", name, dtype=variable.dtype)
-                    yield (*index[:at], rebuild(new), *index[at + 1 :])
+                if name != spot.one.name:
+                    new = Expression("variable", name, dtype=spot.one.dtype)
+                    yield (*index[:at], spot.holding(new), *index[at + 1 :])
         for other in _longer_or_shorter(each, block):
             yield (*index[:at], other, *index[at + 1 :])
 
@@ -266,18 +322,17 @@ def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]
                 yield tuple(new)
 
 
-def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Made:
+def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
     """Compute something else of the same two operands, or exchange them."""
-    assert store.value is not None
-    for one, rebuild in islice(_spots(store.value), _MOST_SPOTS):
+    for spot in _parts(store):
+        one = spot.one
         if one.kind != "operation" or len(one.arguments) != 2:
             continue
         others = [replace(one, name=name) for name in _OTHERS.get(one.name, ())]
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
         others += _grouped(one)
-        for other in others:
-            yield "wrong_operator", spelled(one), spelled(other), rebuild(other)
+        yield from (Made("wrong_operator", spot, other) for other in others)
 
 
 def _grouped(one: Expression) -> list[Expression]:
@@ -293,35 +348,32 @@ def _grouped(one: Expression) -> list[Expression]:
     ]
 
 
-def _starts(_function: FunctionFacts, block: Block, store: Store) -> Made:
+def _starts(_function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
     """Begin a sum with 0."""
     value = store.value
     assert value is not None
     if value.kind == "constant" and value.value and store in block.initial:
         zero = replace(value, value=0.0 if isinstance(value.value, float) else 0)
-        yield "sum_start", spelled(value), spelled(zero), zero
+        yield Made("sum_start", Spot(value), zero)
 
 
-def _operands(function: FunctionFacts, block: Block, store: Store) -> Made:
+def _operands(function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
     """Read another buffer than is read, or one in place of a number or a variable."""
-    assert store.value is not None
-    for one, rebuild in islice(_spots(store.value), _MOST_SPOTS):
-        if one.kind == "load" and (one.name, one.arguments) == (store.buffer, store.index):
-            continue
-        if one.kind not in ("load", "constant", "variable"):
-            continue
-        for other in _readings(function, block, store, like=one):
-            yield "wrong_operand", spelled(one), spelled(other), rebuild(other)
+    for spot in _parts(store):
+        if spot.one.kind in ("load", "constant", "variable"):
+            for other in _readings(function, block, store, like=spot.one):
+                yield Made("wrong_operand", spot, other)
 
 
-def _swaps(function: FunctionFacts, _block: Block, store: Store) -> Made:
+def _swaps(function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
     """Read two buffers of one shape for each other, as where a call's arguments are exchanged."""
     assert store.value is not None
     read = [each for each in function.parameters if each.name in store.value.loaded]
     for one, other in combinations(read, 2):
         if one.tensor == other.tensor and store.buffer not in (one.name, other.name):
             names = {one.name: other.name, other.name: one.name}
-            yield "arguments_exchanged", one.name, other.name, _renamed_loads(store.value, names)
+            value = _renamed_loads(store.value, names)
+            yield Made("arguments_exchanged", Spot(store.value), value, (one.name, other.name))
 
 
 def _renamed_loads(value: Expression, names: Mapping[str, str]) -> Expression:
@@ -330,35 +382,134 @@ def _renamed_loads(value: Expression, names: Mapping[str, str]) -> Expression:
     return replace(value, name=name, arguments=arguments)
 
 
-def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Made:
-    """Compute with another number."""
-    assert store.value is not None
-    for one, rebuild in islice(_spots(store.value), _MOST_SPOTS):
-        value = one.value
-        if one.kind != "constant" or value is None or abs(value) > 1e9:
-            continue
+def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Compute with another number, or with two numbers exchanged."""
+    spots = [each for each in _parts(store) if _number(each.one) is not None]
+    for spot in spots:
+        value = _number(spot.one)
+        assert value is not None
         near = (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1, *_BYTES)
         for new in dict.fromkeys(near):
-            if isinstance(value, int) and new != int(new):
-                continue
-            other = replace(one, value=type(value)(new))
-            if new != value:
-                yield "wrong_operand", spelled(one), spelled(other), rebuild(other)
+            if new != value and not (isinstance(value, int) and new != int(new)):
+                yield Made("wrong_operand", spot, replace(spot.one, value=type(value)(new)))
+    for one, other in combinations(spots, 2):
+        if _number(one.one) != _number(other.one) and one.one.dtype == other.one.dtype:
+            yield _exchanged_at(one, other)
 
 
-def _factors(function: FunctionFacts, block: Block, store: Store) -> Made:
+def _number(one: Expression) -> int | float | None:
+    """Return the number that an expression is, None for another expression and an infinite one."""
+    is_known = one.kind == "constant" and one.value is not None and abs(one.value) <= 1e9
+    return one.value if is_known else None
+
+
+def _exchanged_at(one: Spot, other: Spot) -> Made:
+    """Exchange what stands at two spots, of which neither is a part of the other."""
+    pairs = zip(one.path[1:], other.path[1:], strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0].place == pair[1].place, pairs))
+    around = one.path[shared]
+    new = _put(around.one, one.path[shared + 1 :], other.one)
+    return Made("wrong_operator", around, _put(new, other.path[shared + 1 :], one.one))
+
+
+def _put(value: Expression, path: Sequence[Spot], new: Expression) -> Expression:
+    """Return a value with another part where a path leads to."""
+    if not path:
+        return new
+    at, given = path[0].place, value.arguments
+    part = _put(given[at], path[1:], new)
+    return replace(value, arguments=(*given[:at], part, *given[at + 1 :]))
+
+
+def _cuts(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Cut what is stored at an end of a type that is missing, or at 0.
+
+    TVM makes `max(x, 127)` of `max(max(x, 127), -128)`: the end that stands there may be cut at
+    from the other side.
+    """
+    for spot in _parts(store):
+        one = spot.one
+        if any(each.one.name not in _CUTS for each in spot.path[:-1]) or one.kind == "constant":
+            continue
+        inner = [one]
+        if one.name in ("max", "min") and len(one.arguments) == 2:
+            inner.append(replace(one, name="min" if one.name == "max" else "max"))
+        for each in inner:
+            for name in ("max", "min"):
+                for end in (0, *_BYTES):
+                    number = Expression("constant", "", value=_like(end, one), dtype=one.dtype)
+                    other = Expression("operation", name, (each, number), dtype=one.dtype)
+                    yield Made("wrong_operator", spot, other)
+
+
+def _less(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Do one operation less: leave out one of two operands."""
+    for spot in _parts(store):
+        if spot.one.kind == "operation" and len(spot.one.arguments) == 2:
+            yield from (Made("wrong_operator", spot, each) for each in spot.one.arguments)
+
+
+def _outer(function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
+    """Do one operation more, with what the function computes with elsewhere: `1 << x` for `x`."""
+    for spot in _parts(store):
+        one = spot.one
+        if one.kind == "constant" or one.lanes > 1 or one.name == "cast":
+            continue
+        names = ("add", "sub", "mul", *(("lshift", "rshift") if _is_whole(one) else ("div",)))
+        for other in _others(function, block, store, like=one):
+            pairs = [(name, (one, other)) for name in names]
+            pairs += [(name, (other, one)) for name in names if name in _ORDERED]
+            for name, pair in pairs:
+                new = Expression("operation", name, pair, dtype=one.dtype)
+                yield Made("wrong_operator", spot, new)
+
+
+def _others(
+    function: FunctionFacts, block: Block, store: Store, *, like: Expression
+) -> Iterator[Expression]:
+    """Yield numbers and loads of a function's statements, as numbers of an expression's type."""
+    values = [each.value for each in function.stores if each.value is not None]
+    parts = [part for value in values for part in value.walk()]
+    numbers = dict.fromkeys((1, 2, *(each for each in map(_number, parts) if each)))
+    for each in islice(numbers, _MOST_NUMBERS):
+        yield Expression("constant", "", value=_like(each, like), dtype=like.dtype)
+    names = {name for name, _ in block.extents}
+    loads = dict.fromkeys(each for each in parts if each.kind == "load")
+    for load in islice(loads, _MOST_NUMBERS):
+        used = {each.name for each in load.walk() if each.kind == "variable"}
+        if load.name != store.buffer and used <= names and load != like:
+            yield _as(load, like.dtype)
+
+
+def _is_whole(one: Expression) -> bool:
+    return one.dtype.startswith(("int", "uint"))
+
+
+def _like(number: float, one: Expression) -> int | float:
+    """Return a number as one of an expression's type."""
+    return int(number) if _is_whole(one) else float(number)
+
+
+def _factors(function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
     """Take in a buffer of the function that is read nowhere."""
-    assert store.value is not None
     read = {name for each in function.stores if each.value for name in each.value.loaded}
     stored = {each.buffer for each in function.stores}
     unread = [each.name for each in function.parameters if each.name not in read | stored]
-    for one, rebuild in islice(_spots(store.value), _MOST_SPOTS):
-        if (one.name, one.arguments) == (store.buffer, store.index) or one.kind == "constant":
+    for spot in _parts(store):
+        one = spot.one
+        if one.kind == "constant":
             continue
         for other in _readings(function, block, store, only=unread):
-            for name in ("mul", "add"):
+            for name in ("mul", "add", "sub", "rshift" if _is_whole(one) else "div"):
                 new = Expression("operation", name, (one, other), dtype=one.dtype)
-                yield "operand_left_out", other.name, spelled(new), rebuild(new)
+                yield Made("operand_left_out", spot, new, (other.name, spelled(new)))
+
+
+_MAKERS = (
+    *(_indices, _operators, _starts, _operands, _swaps, _constants, _cuts, _less, _factors),
+    _outer,
+)
+"""What makes the edits, the smallest first."""
 
 
 def _readings(
@@ -416,32 +567,44 @@ def _as(one: Expression, dtype: str) -> Expression:
 
 def spelled(one: Expression) -> str:
     """Return an expression as it is written, without casts; what is long is cut."""
+    return _cut(one, _LONGEST, _LEVELS)
+
+
+def _cut(one: Expression, longest: int, levels: int) -> str:
     text = _spelled(one)
-    if len(text) <= _LONGEST:
+    if len(text) <= longest:
         return text
-    parts = [_spelled(each) for each in one.arguments]
-    short = [each if len(each) <= _LONGEST_PART else "..." for each in parts]
-    return _joined(one, short)
+    one = _uncast(one)
+    if not levels or one.kind not in ("operation", "load"):
+        return "..."
+    parts = [
+        _inner(_cut(each, _LONGEST_PART, levels - 1), each, one, at)
+        for at, each in enumerate(one.arguments)
+    ]
+    return _joined(one, parts)
+
+
+def _uncast(one: Expression) -> Expression:
+    while one.kind == "operation" and one.name == "cast" and one.arguments:
+        one = one.arguments[0]
+    return one
 
 
 def _spelled(one: Expression) -> str:
+    one = _uncast(one)
     if one.kind == "constant":
         return "..." if one.value is None else str(one.value)
     if one.kind in ("variable", "bound"):
         return one.name
-    if one.kind == "operation" and one.name == "cast" and one.arguments:
-        return _spelled(one.arguments[0])
-    parts = [_inner(each, one, at) for at, each in enumerate(one.arguments)]
+    parts = [_inner(_spelled(each), each, one, at) for at, each in enumerate(one.arguments)]
     return _joined(one, parts)
 
 
-def _inner(part: Expression, whole: Expression, place: int) -> str:
+def _inner(text: str, part: Expression, whole: Expression, place: int) -> str:
     """Return an operand as it is written in an operation, in parentheses where it needs them."""
-    text = _spelled(part)
-    while part.kind == "operation" and part.name == "cast" and part.arguments:
-        part = part.arguments[0]
+    part = _uncast(part)
     sign, around = SIGNS.get(part.name), SIGNS.get(whole.name)
-    if part.kind != "operation" or sign is None or around is None:
+    if part.kind != "operation" or sign is None or around is None or text == "...":
         return text
     inner, outer = _BINDING.get(sign, 0), _BINDING.get(around, 0)
     return text if inner > outer or (inner == outer and place == 0) else f"({text})"

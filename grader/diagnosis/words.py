@@ -233,6 +233,8 @@ def _key(kind: str, facts: Facts) -> str:
         variant = "layers"
     if "wanted_step" in facts:
         variant = "steps"
+    if "repeats" in facts:
+        variant = "repeated"
     key = f"{kind}:{variant}"
     return key if key in MISTAKE_MESSAGES else kind
 

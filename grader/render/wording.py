@@ -198,6 +198,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "pooling_kind": say("pooling-takes-another-number-each-window"),
     "pooling_stride": say("pooling-has-another-stride"),
     "pooling_padding": say("pooling-has-another-padding"),
+    "pooling_dilation": say("pooling-has-another-dilation"),
     "pooling_size": say("pooling-has-other-windows"),
     "weight_not_transposed": say("weight-not-transposed"),
     "transposed": say("matrix-transposed-and-should"),
@@ -265,7 +266,11 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "operand_left_out": say("argument-function-never-read"),
     "arguments_exchanged": say("two-arguments-function-exchanged"),
     "axis_binding": say("axis-block-bound-wrong-loop"),
+    "short_axis": say("axis-of-block-too-short"),
+    "other_extent": say("result-has-another-extent"),
     "sum_start": say("sum-does-not-begin"),
+    "wrong_terms": say("terms-of-sum-are-wrong"),
+    "largest_for_sum": say("largest-or-smallest-term-taken-for-sum"),
     "schedule_step": say("step-schedule-changes-what-computed"),
 }
 """By the names of `MistakeKind`, and one for where a module departs in no way that is known."""

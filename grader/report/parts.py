@@ -82,6 +82,7 @@ MistakeKind = Literal[
     "pooling_stride",
     "pooling_padding",
     "pooling_size",
+    "pooling_dilation",
     "weight_not_transposed",
     "transposed",
     "result_transposed",
@@ -149,7 +150,11 @@ MistakeKind = Literal[
     "operand_left_out",
     "sum_start",
     "axis_binding",
+    "short_axis",
+    "other_extent",
     "arguments_exchanged",
+    "wrong_terms",
+    "largest_for_sum",
 ]
 """A mistake by which a module differs from PyTorch: docs/diagnosis.md says how each looks.
 

@@ -3,7 +3,8 @@
 Each edit is a cell at the end of the notebook, which does once more what the part needs. Those that
 change the result are explained as submissions are, and what is said is held against the notebook
 without the edit: the first step that gives another value than there is the wrong one. An advice
-that names a change is applied to PyTorch: with the mistake, PyTorch gives the submission's outputs.
+that names a change is applied: to PyTorch, which gives the submission's outputs with the mistake,
+or to the statement that it names, with which the submission's outputs are right.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from grader.authoring.subject import Notebooks, bound_names
 from grader.course import load_course
 from grader.diagnosis.align import _LEFT_OUT
 from grader.diagnosis.explain import explain_case
-from grader.diagnosis.layers import Program, is_equal, known, numbers
+from grader.diagnosis.layers import Change, Program, is_equal, known, numbers
 from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake, last_output
 from grader.diagnosis.report import Diagnosed, Look, choose_rows, look
 from grader.diagnosis.tracing import gather_trace
-from grader.evidence.candidates import gather_outputs
+from grader.evidence.candidates import gather_outputs, inspect
 from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.operations import one_thread
 from grader.evidence.problems import wrong_samples
@@ -40,6 +41,7 @@ from grader.progress import Silent
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox
 from tests.accuracy.accuracy import ROOT, SAMPLES, SEED, Runners, _of
+from tests.accuracy.applied import STATEMENTS, applied
 from tests.accuracy.edits import Edit, edits
 from tests.diagnosis.test_advice import AT_SIGHT, changes, is_same, is_told, values_of
 
@@ -47,6 +49,9 @@ SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch", "quantized", "graph-pa
 
 VAGUE = frozenset({"", "partly_right", "other_operand"})
 """Mistakes that say where to look, and not what is wrong."""
+
+_AT_ONCE = 4
+"""Edits of each part in one run of the notebook."""
 
 _BESIDE = frozenset({*_LEFT_OUT, "order_swapped", "other_step_returned", "outputs_swapped"})
 """Mistakes of which the step before the first wrong value may be named: it lacks what follows."""
@@ -66,7 +71,8 @@ class Said(NamedTuple):
 
     `first` is whether the first wrong step is named, `advice` whether the change that is advised
     leads to the right outputs; each is None where that cannot be judged, or none is advised.
-    `wrong` are sentences that do not hold, and why.
+    `wrong` are sentences that do not hold, and why. `says_which`: of a step that takes another
+    value, both are named.
     """
 
     fresh: Fresh
@@ -74,11 +80,14 @@ class Said(NamedTuple):
     first: bool | None
     advice: bool | None
     wrong: tuple[str, ...] = ()
+    says_which: bool = False
 
     @property
     def is_named(self) -> bool:
         """Say whether it is told what is wrong, and not only where."""
-        return self.diagnosis is not None and self.diagnosis.mistake not in VAGUE
+        return self.diagnosis is not None and (
+            self.says_which or self.diagnosis.mistake not in VAGUE
+        )
 
     @property
     def is_bad(self) -> bool:
@@ -127,7 +136,7 @@ class FreshTrial:
         endless = {part.id: edits(written[part.id], self._generator) for part, _ in right}
         while endless:
             drawn = []
-            for part, one in right:
+            for part, one in right * _AT_ONCE:
                 edit = next(endless.get(part.id, iter(())), None)
                 if edit is None:
                     endless.pop(part.id, None)
@@ -184,7 +193,8 @@ class FreshTrial:
             return Said(fresh, told, None, None)
         rows = choose_rows(outputs, diagnosed)
         right = diagnosed._replace(candidate=fresh.right.taking(oracle.shapes(part)))
-        return _judged(fresh, told, found, _values(right, found.traced.rows or rows, runners))
+        values = _values(right, found.traced.rows or rows, runners)
+        return _judged(diagnosed, fresh, told, found, values, runners)
 
 
 def _values(diagnosed: Diagnosed, rows: Sequence[int], runners: Any) -> dict[str, Any]:
@@ -195,20 +205,36 @@ def _values(diagnosed: Diagnosed, rows: Sequence[int], runners: Any) -> dict[str
     return {each.variable: each.value for each in traced.steps if each.value is not None}
 
 
-def _judged(fresh: Fresh, told: Diagnosis, found: Look, right: dict[str, Any]) -> Said:
+def _judged(
+    diagnosed: Diagnosed,
+    fresh: Fresh,
+    told: Diagnosis,
+    found: Look,
+    right: dict[str, Any],
+    runners: Any,
+) -> Said:
     steps, alignment = found.traced.steps, found.alignment
-    wrong = _first_wrong(found, right)
+    wrong, mistake = _first_wrong(found, right), alignment.mistake
     first = None
     if wrong is not None:
         is_beside = told.mistake in _BESIDE and told.wrong < wrong
-        first = told.wrong == wrong or is_beside
-    advice = None if alignment.mistake is None else _leads(alignment.mistake, found)
+        is_read = mistake is not None and mistake.facts.get("buffer") == steps[wrong].variable
+        first = told.wrong == wrong or is_beside or is_read
+    advice = None
+    if mistake is not None:
+        is_statement = mistake.kind in STATEMENTS
+        callee = steps[told.wrong].callee
+        advice = (
+            _mends(mistake, callee, diagnosed, runners) if is_statement else _leads(mistake, found)
+        )
     said, message = [], told.message.english
     if "the shape is" in message and _has_right_shape(steps[told.wrong], right):
         said.append("the shape is right")
     if wrong is not None and told.wrong > wrong and "Up to" in message:
         said.append("what comes before is not right")
-    return Said(fresh, told, first, advice, tuple(said))
+    names = set() if mistake is None else {"wanted_step", "wanted"} & {*mistake.facts}
+    says_which = mistake is not None and any(mistake.facts[each] for each in names)
+    return Said(fresh, told, first, advice, tuple(said), says_which)
 
 
 def _has_right_shape(step: Observed, right: dict[str, Any]) -> bool:
@@ -217,11 +243,22 @@ def _has_right_shape(step: Observed, right: dict[str, Any]) -> bool:
 
 
 def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
-    """Return the first step whose value no step of the right module has; None without any."""
+    """Return the first step whose value no step of the right module has, and no layer of PyTorch's.
+
+    None without any. A pass that rewrites too little leaves what PyTorch computes. Where both have
+    the same steps, each is held against its own: one that is computed twice is a wrong one.
+    """
+    if [each.variable for each in found.traced.steps] == [*right]:
+        pairs = [(step.value, right[step.variable]) for step in found.traced.steps]
+        differs = (
+            at for at, (one, own) in enumerate(pairs) if one is None or not _is_same(one, own)
+        )
+        return next(differs, None)
+    layers = [each.value for each in found.layers if each.name]
     for place, step in enumerate(found.traced.steps):
         if step.value is None:
             return place
-        if not any(_is_same(step.value, each) for each in right.values()):
+        if not any(_is_same(step.value, each) for each in (*right.values(), *layers)):
             return place
     return None
 
@@ -238,11 +275,52 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
     with one_thread():
         program = Program(found.layers)
         last = last_output(program)
-        alike = [each for each in changes(program) if is_told(each, mistake, program)]
+        every = changes(program)
+        alike = [each for each in every if is_told(each, mistake, program)]
         if not alike or last is None or actual is None:
             return None
-        outputs = [values_of(each, program).get(last) for each in alike]
+        outputs = [
+            values_of(one, program).get(last)
+            for each in alike
+            for one in (each, _everywhere(each, every))
+        ]
     return any(each is not None and is_same(each, actual) for each in outputs)
+
+
+def _everywhere(one: Change, every: Sequence[Change]) -> Change:
+    """Return a change made in later layers as well, as by a pass or a function for all of them."""
+    computes = dict(one.computes)
+    for each in every:
+        if (each.kind, each.facts) == (one.kind, one.facts) and min(each.computes) > max(computes):
+            computes |= each.computes
+    return one._replace(computes=computes)
+
+
+def _mends(mistake: LikelyMistake, callee: str, diagnosed: Diagnosed, runners: Any) -> bool | None:
+    """Say whether the candidate's outputs are right with a statement changed as is advised.
+
+    Where a schedule has left no such statement, it is changed in what was scheduled; None where it
+    stands in neither.
+    """
+    capture = diagnosed.candidate.capture
+    for module in (capture.module, capture.base):
+        changed = None if module is None else applied(module, callee, mistake)
+        if changed is not None:
+            mended = msgspec.structs.replace(capture, module=changed, base=None, trace=None)
+            return _is_right(mended, diagnosed, runners)
+    return None
+
+
+def _is_right(capture: Capture, diagnosed: Diagnosed, runners: Any) -> bool:
+    part, oracle = diagnosed.part, diagnosed.oracle
+    candidate = inspect(part, capture)
+    if isinstance(candidate, Problem):
+        return False
+    comparison = diagnosed.assignment.comparison(part)
+    outputs = gather_outputs(
+        candidate.taking(oracle.shapes(part)), part, oracle, runners, comparison
+    )
+    return not isinstance(outputs, Problem) and not wrong_samples(outputs, comparison).any()
 
 
 def _names(source: str) -> set[str]:

@@ -97,7 +97,19 @@ def told(
     """Return what is told of a module in which a piece of the text is another one."""
     assert old in source
     module = from_source(source.replace(old, new), extra_vars={"I": I, "T": T})
-    given = {SQUARE: (A[:, :5], B[:5], V), PAIR: (A, B[:, 0], B[:, 1])}.get(source, (A, B, V))
+    pair = A, B[:, 0], B[:, 1]
+    given = {SQUARE: (A[:, :5], B[:5], V), PAIR: pair, CLAMP: pair}.get(source, (A, B, V))
+    return told_of(module, given, compute, kind)
+
+
+def told_of(
+    module: Any,
+    given: tuple[Any, ...],
+    compute: Callable[..., Any],
+    kind: Any,
+    unscheduled: Any = None,
+) -> LikelyMistake | None:
+    """Return what is told of a module that computes something else of what it is given."""
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
     value = run(module, given, layers[-1].value.shape)
@@ -106,7 +118,9 @@ def told(
     alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
     assert align(steps, layers).wrong == 0
     traced = Traced(tuple(steps), given)
-    return with_mended_statement(alignment, read_module(save(module)), traced, layers).mistake
+    facts = read_module(save(module))
+    base = None if unscheduled is None else read_module(save(unscheduled))
+    return with_mended_statement(alignment, facts, traced, layers, unscheduled=base).mistake
 
 
 def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
@@ -240,6 +254,142 @@ def scaled(a: Any, b: Any, v: Any) -> Any:
     return torch.clamp(a * b + v, max=127)
 
 
+CLAMP = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6,), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(T.min(X, T.float32(127)), T.float32(-128))
+""".replace("X", "V[vj] + V[vj] * A[vi, vj] * T.float32(300)")
+CLAMPED = CLAMP[CLAMP.index("T.max") : CLAMP.rindex("\n")]
+
+
+def clamped(a: Any, _b: Any, v: Any) -> Any:
+    return torch.clamp(v + v * a * 300, -128, 127)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "found", "wanted"),
+    [
+        (
+            "T.float32(300), T.float32(127)",
+            "T.float32(127), T.float32(300)",
+            "wrong_operator",
+            "min(V[vj] + V[vj] * A[vi, vj] * 127.0, 300.0)",
+            "min(V[vj] + V[vj] * A[vi, vj] * 300.0, 127.0)",
+        ),
+        (
+            CLAMPED,
+            "T.max(V[vj] + V[vj] * A[vi, vj] * T.float32(300), T.float32(-128))",
+            "wrong_operator",
+            "max(V[vj] + V[vj] * A[vi, vj] * 300.0, -128.0)",
+            "min(max(V[vj] + V[vj] * A[vi, vj] * 300.0, -128.0), 127.0)",
+        ),
+        (
+            CLAMPED,
+            "T.max(V[vj] + V[vj] * A[vi, vj] * T.float32(300), T.float32(127))",
+            "wrong_operator",
+            "max(V[vj] + V[vj] * A[vi, vj] * 300.0, 127.0)",
+            "max(min(V[vj] + V[vj] * A[vi, vj] * 300.0, 127.0), -128.0)",
+        ),
+        (
+            "V[vj] * A[vi, vj] *",
+            "A[vi, vj] *",
+            "wrong_operator",
+            "A[vi, vj] * 300.0",
+            "A[vi, vj] * 300.0 * V[vj]",
+        ),
+        (
+            "V[vj] + V[vj] * A",
+            "V[vj] + V[vj] * V[vj] * A",
+            "wrong_operator",
+            "V[vj] * V[vj]",
+            "V[vj]",
+        ),
+    ],
+)
+def test_an_end_or_an_operator_more_or_less_is_named(
+    old: str, new: str, kind: str, found: str, wanted: str
+) -> None:
+    mistake = told(old, new, source=CLAMP, compute=clamped)
+    assert mistake is not None
+    assert (kind, found, wanted) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_clamp_of_which_tvm_made_a_number_is_named() -> None:
+    """TVM makes 127 of `max(min(x, -128), 127)`, and no statement is left to edit."""
+    mistake = told(CLAMPED, "T.float32(127)", source=CLAMP, compute=clamped)
+    assert mistake is not None
+    assert ("clamp_range", "folded", 127.0) == (
+        mistake.kind,
+        mistake.facts["moved"],
+        mistake.facts["amount"],
+    )
+
+
+def test_what_is_written_several_times_is_told_with_what_is_around_it() -> None:
+    mistake = told("V[vj] + V[vj] * A", "V[vi] + V[vj] * A", source=CLAMP, compute=clamped)
+    assert mistake is not None
+    assert ("V[vi]", "V[vj]") == (mistake.facts["found"], mistake.facts["wanted"])
+    mistake = told("V[vj] + V[vj] * A", "B[vj] + B[vj] * V[vj] * A", source=CLAMP, compute=doubled)
+    assert mistake is not None
+    assert ("B[vj] * V[vj]", "V[vj]") == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+def doubled(a: Any, b: Any, v: Any) -> Any:
+    return torch.clamp(b + v * a * 300, -128, 127)
+
+
+APART = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        for i, j in T.grid(5, 5):
+            with T.sblock("C_init"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.float32(0)
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("C_update"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vj]
+"""
+
+
+def test_a_sum_that_begins_in_a_block_of_its_own_is_mended_too() -> None:
+    mistake = told("V[vj]", "V[vi]", source=APART)
+    assert mistake is not None
+    assert ("wrong_index", "C_update", "V[vi]", "V[vj]") == (
+        mistake.kind,
+        *(mistake.facts[name] for name in ("block", "found", "wanted")),
+    )
+
+
+def test_a_scheduled_function_is_mended_as_it_was_written() -> None:
+    """`k` is split in it, and no iterator of the block goes along the whole sum."""
+    wrong = from_source(MATMUL.replace("V[vj]", "V[vi]"), extra_vars={"I": I, "T": T})
+    schedule = tvm.s_tir.Schedule(wrong)
+    block = schedule.get_sblock("C", func_name="f")
+    _, _, k = schedule.get_loops(block)
+    schedule.rfactor(schedule.split(k, factors=[2, 3])[0], 0)
+    mistake = told_of(schedule.mod, (A, B, V), pytorch, None, unscheduled=wrong)
+    assert mistake is not None
+    assert ("wrong_index", "C", "V[vi]") == (
+        mistake.kind,
+        mistake.facts["block"],
+        mistake.facts["found"],
+    )
+
+
 def test_two_mistakes_are_not_mended_by_one_edit() -> None:
     assert told("A[vi, vk] * B[vk, vj] * V[vj]", "A[vi, vk] + B[vk, vj] * V[vi]") is None
 
@@ -270,6 +420,29 @@ def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)
     assert mistake is not None
     assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
+
+
+APART_AXES = """T.grid(5, 4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(5, i)
+                vj = T.axis.spatial(6, j)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("T.grid(5, 6)", "T.grid(5, 4)"),
+        (PAIR[PAIR.index("T.grid") : PAIR.index("                C[vi")], APART_AXES),
+    ],
+)
+def test_an_axis_that_is_too_short_is_named(old: str, new: str) -> None:
+    mistake = told(old, new, source=PAIR, compute=scaled)
+    assert mistake is not None
+    assert ("short_axis", "C", "vj", "4", "6") == (
+        mistake.kind,
+        *(mistake.facts[name] for name in ("block", "iterator", "found", "wanted")),
+    )
 
 
 def test_a_mistake_that_is_named_already_stays() -> None:

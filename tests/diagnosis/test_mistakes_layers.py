@@ -37,6 +37,52 @@ KERNEL = PARAMETERS["kernel"]
 Compute = Callable[[Any], Any]
 
 
+class TestPoolingAlongOneAxis:
+    @pytest.mark.parametrize(
+        ("kind", "name", "found", "compute"),
+        [
+            ("pooling_padding", "padding", (1, 0, 0, 0), lambda x: pool(shifted(x, 2))[:, :, :4]),
+            ("pooling_padding", "padding", (0, 1, 0, 0), lambda x: pool(shifted(x, 3))[..., :4]),
+            ("pooling_dilation", "dilation", (2, 1), lambda x: np.maximum(first(x), third(x))),
+            ("pooling_size", "size", (3, 2), lambda x: np.maximum(pool(x)[:, :, :3], third(x))),
+        ],
+    )
+    def test_the_setting_is_named(
+        self, kind: str, name: str, found: tuple[int, ...], compute: Compute
+    ) -> None:
+        steps = run([*network.RIGHT[:3], ("pool2d", compute)])
+        mistake = align(steps, LAYERS).mistake
+        assert mistake is not None
+        assert (kind, found) == (mistake.kind, mistake.facts[f"{name}_found"])
+
+
+def shifted(x: Any, axis: int) -> Any:
+    """Return images moved by one along an axis, with what is less than all numbers in front."""
+    pads = [(int(at == axis), int(at == axis)) for at in range(4)]
+    return np.pad(x, pads, constant_values=-np.inf)
+
+
+def first(x: Any) -> Any:
+    """Return the larger number of the first row of each window that has a third one."""
+    return third(np.roll(x, 2, 2))
+
+
+def third(x: Any) -> Any:
+    """Return the larger number of the third row of each window of 3 by 2."""
+    return np.maximum(x[:, :, 2::2, ::2], x[:, :, 2::2, 1::2])
+
+
+class TestDelayed:
+    def test_a_relu_behind_the_next_layer_and_its_bias(self) -> None:
+        *before, relu_step, dense, last = network.RIGHT
+        alignment = align(run([*before, dense, relu_step, last]), LAYERS)
+        assert alignment.mistake is not None
+        assert ("order_swapped", ("relu", "linear")) == (
+            alignment.mistake.kind,
+            alignment.mistake.facts["layers"],
+        )
+
+
 class TestTooMuch:
     @pytest.mark.parametrize(
         ("kind", "compute"),

@@ -21,6 +21,11 @@ from tests.diagnosis.network import (
 )
 
 
+def terms(a: Any, operator: Callable[[Any, Any], Any], b: Any) -> Any:
+    """Return what the sums of a product would add up, along the axis before the last."""
+    return operator(a[..., :, None], b[..., None, :, :])
+
+
 class TestProducts:
     a, b = noise(3, 6, 6), noise(3, 6, 6)
 
@@ -44,6 +49,16 @@ class TestProducts:
             ("index_fixed", {"operand": "first_item"}, lambda a, b: a[:, :1].repeat(6, 1) @ b),
             ("initialised_in_every_round", {}, lambda a, b: a[..., -1:] @ b[:, -1:]),
             ("reduction_too_short", {"found": 5}, lambda a, b: a[..., :-1] @ b[:, :-1]),
+            ("wrong_terms", {"found": "x + w"}, lambda a, b: terms(a, np.add, b).sum(-2)),
+            ("wrong_terms", {"found": "x - w"}, lambda a, b: terms(a, np.subtract, b).sum(-2)),
+            ("wrong_terms", {"found": "x / w"}, lambda a, b: terms(a, np.divide, b).sum(-2)),
+            ("wrong_terms", {"found": "w"}, lambda a, b: (0 * a + 1) @ b),
+            (
+                "largest_for_sum",
+                {"found": "largest"},
+                lambda a, b: terms(a, np.multiply, b).max(-2),
+            ),
+            ("bias_extra", {"amount": -1.0}, lambda a, b: a @ b - 1),
         ],
     )
     def test_of_several_matrices(

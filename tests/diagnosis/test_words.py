@@ -26,10 +26,13 @@ STRIDE = {
     "stride_wanted": 2,
     "padding_found": (0, 0),
     "padding_wanted": (0, 0),
+    "dilation_found": (2, 1),
+    "dilation_wanted": (1, 1),
 }
 FACTS: dict[str, Any] = {
     **STRIDE,
     "block": "Y",
+    "iterator": "vi",
     "buffer": "Y",
     "callee": "env.conv2d",
     "layer": "linear",
@@ -198,6 +201,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
     if variant == "steps":
         facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
+    if variant == "repeated":
+        facts["repeats"] = "lv1"
     return kind, facts
 
 
