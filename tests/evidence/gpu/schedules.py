@@ -93,7 +93,7 @@ def window(length: int = 256, threads: int = 32, width: int = 5) -> Example:
     return Example(schedule.mod, ((length + width - 1,),), answer)
 
 
-def product(  # noqa: PLR0913 - what a student may choose
+def product(
     size: int = 32,
     threads: int = 4,
     tile: int = 2,

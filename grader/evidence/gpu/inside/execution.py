@@ -122,39 +122,56 @@ class _Run:
     # --- what the host does -----------------------------------------------------------------------
 
     def _statement(self, node: Any) -> None:
+        rules = {
+            "AllocBuffer": self._allocate,
+            "AssertStmt": _ignore,
+            "AttrStmt": self._attribute,
+            "Bind": self._name,
+            "BufferStore": self._store,
+            "DeclBuffer": self._declare,
+            "Evaluate": _ignore,
+            "For": self._loop,
+            "IfThenElse": self._condition,
+            "SeqStmt": self._sequence,
+        }
         kind = type(node).__name__
         if self._is_kernel(node):
             self._kernel(node)
-        elif kind == "SeqStmt":
-            for each in node.seq:
-                self._statement(each)
-        elif kind == "AttrStmt":
-            self._statement(node.body)
-        elif kind == "For":
-            slot, state = self.expressions.slot(node.loop_var), self._state()
-            low, count = (self._number(each, state) for each in (node.min, node.extent))
-            for number in range(low, low + count):
-                self.values[slot] = np.int32(number)
-                self._statement(node.body)
-        elif kind == "DeclBuffer":
-            Translator(self.expressions, self.aliases, set(), {}, {}, {}).declare(node)
-        elif kind == "AllocBuffer":
-            self._allocate(node.buffer)
-        elif kind == "Bind":
-            self.values[self.expressions.slot(node.var)] = self._number(node.value, self._state())
-        elif kind == "IfThenElse":
-            taken = self._number(node.condition, self._state())
-            chosen = node.then_case if taken else node.else_case
-            if chosen is not None:
-                self._statement(chosen)
-        elif kind == "BufferStore":
-            text = quote_store(node)
-            finding = Finding(
-                "outside_kernel", len(self.launches), str(node.buffer.name), text=text
-            )
-            self.notes.add(("outside_kernel", text), finding)
-        elif kind not in ("AssertStmt", "Evaluate"):
+        elif kind in rules:
+            rules[kind](node)
+        else:
             raise NotSimulatedError("statement", kind)
+
+    def _sequence(self, node: Any) -> None:
+        for each in node.seq:
+            self._statement(each)
+
+    def _attribute(self, node: Any) -> None:
+        self._statement(node.body)
+
+    def _loop(self, node: Any) -> None:
+        slot, state = self.expressions.slot(node.loop_var), self._state()
+        low, count = (self._number(each, state) for each in (node.min, node.extent))
+        for number in range(low, low + count):
+            self.values[slot] = np.int32(number)
+            self._statement(node.body)
+
+    def _declare(self, node: Any) -> None:
+        Translator(self.expressions, self.aliases, set(), {}, {}, {}).declare(node)
+
+    def _name(self, node: Any) -> None:
+        self.values[self.expressions.slot(node.var)] = self._number(node.value, self._state())
+
+    def _condition(self, node: Any) -> None:
+        taken = self._number(node.condition, self._state())
+        chosen = node.then_case if taken else node.else_case
+        if chosen is not None:
+            self._statement(chosen)
+
+    def _store(self, node: Any) -> None:
+        name, text = str(node.buffer.name), quote_store(node)
+        finding = Finding("outside_kernel", len(self.launches), name, text=text)
+        self.notes.add(("outside_kernel", text), finding)
 
     @staticmethod
     def _is_kernel(node: Any) -> bool:
@@ -162,8 +179,9 @@ class _Run:
         thread = kind == "AttrStmt" and str(node.attr_key) == "thread_extent"
         return thread or (kind == "For" and int(node.kind) == 4)
 
-    def _allocate(self, buffer: Any) -> None:
+    def _allocate(self, node: Any) -> None:
         """Allocate what kernels hand to each other; what a block or a thread owns is none of it."""
+        buffer = node.buffer
         scope, name = str(buffer.ty.storage_scope), str(buffer.name)
         if scope not in ("", "global"):
             finding = Finding("outside_kernel", len(self.launches), name, scope, text=cut(name))
@@ -203,6 +221,10 @@ class _Run:
             kernel, self.expressions, self.memories, self._slots(), number, self.notes, skipped
         )
         self.launches.append((kernel, launch))
+
+
+def _ignore(_node: Any) -> None:
+    """Do nothing: the host checks what it was given."""
 
 
 def _no_load(node: Any, _: Expressions) -> Evaluate:

@@ -115,7 +115,7 @@ class Expressions:
         """Return the place of a variable."""
         return self.slots.setdefault(hash(variable), len(self.slots))
 
-    def of(self, node: Any, load: LoadMaker) -> Evaluate:  # noqa: C901, PLR0911 - one for each kind
+    def of(self, node: Any, load: LoadMaker) -> Evaluate:  # noqa: C901 - one for each kind
         """Return the function of an expression; `load` makes those of loads.
 
         Raises NotSimulatedError.

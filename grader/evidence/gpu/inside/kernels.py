@@ -109,34 +109,35 @@ class Translator:
 
     # --- statements -------------------------------------------------------------------------------
 
-    def statement(self, node: Any, place: _Place) -> Run:  # noqa: PLR0911 - one for each kind
+    def statement(self, node: Any, place: _Place) -> Run:
         """Return what a statement does."""
+        rules = {
+            "AllocBuffer": self._allocate,
+            "AssertStmt": self._ignore,
+            "AttrStmt": self._attribute,
+            "Bind": self._bind,
+            "BufferStore": self._store,
+            "DeclBuffer": self._declare,
+            "Evaluate": self._evaluate,
+            "For": self._loop,
+            "IfThenElse": self._condition,
+            "SeqStmt": self._sequence,
+        }
         kind = type(node).__name__
-        if kind == "SeqStmt":
-            return self._sequence([self.statement(each, place) for each in node.seq])
-        if kind == "For":
-            return self._loop(node, place)
-        if kind == "IfThenElse":
-            return self._condition(node, place)
-        if kind == "BufferStore":
-            return self._store(node, place)
-        if kind == "AttrStmt":
-            return self._attribute(node, place)
-        if kind == "AllocBuffer":
-            return self._allocate(node.buffer)
-        if kind == "DeclBuffer":
-            self.declare(node)
-            return _nothing
-        if kind == "Bind":
-            return self._bind(node, place)
-        if kind == "Evaluate":
-            return self._evaluate(node, place)
-        if kind == "AssertStmt":
-            return _nothing
-        raise NotSimulatedError("statement", kind)
+        if kind not in rules:
+            raise NotSimulatedError("statement", kind)
+        return rules[kind](node, place)
 
-    @staticmethod
-    def _sequence(runs: list[Run]) -> Run:
+    def _ignore(self, _node: Any, _place: _Place) -> Run:
+        return _nothing
+
+    def _declare(self, node: Any, _place: _Place) -> Run:
+        self.declare(node)
+        return _nothing
+
+    def _sequence(self, node: Any, place: _Place) -> Run:
+        runs = [self.statement(each, place) for each in node.seq]
+
         def run(state: State) -> None:
             for each in runs:
                 each(state)
@@ -228,16 +229,16 @@ class Translator:
 
         return run
 
-    def _evaluate(self, node: Any, place: _Place) -> Run:
+    def _evaluate(self, node: Any, _place: _Place) -> Run:
         call = node.value
         if type(call).__name__ != "Call":
             return _nothing
         name = str(getattr(call.op, "name", ""))
         if name == "tirx.tvm_storage_sync":
-            return self._barrier(str(call.args[0].value), place)
+            return self._barrier(str(call.args[0].value))
         raise NotSimulatedError("operator", name)
 
-    def _barrier(self, scope: str, place: _Place) -> Run:
+    def _barrier(self, scope: str) -> Run:
         if scope not in _BARRIERS:
             raise NotSimulatedError("scope", scope)
         number, following = len(self.barriers), self.statements
@@ -321,7 +322,8 @@ class Translator:
 
     # --- buffers ----------------------------------------------------------------------------------
 
-    def _allocate(self, buffer: Any) -> Run:
+    def _allocate(self, node: Any, _place: _Place) -> Run:
+        buffer = node.buffer
         scope = str(buffer.ty.storage_scope)
         if scope not in _SHARED and scope != "local":
             raise NotSimulatedError("scope", scope or "global")
@@ -417,7 +419,7 @@ def _fold(state: State, values: Any, axis: int, how: Any) -> Any:
 def _count_idle(state: State) -> int:
     """Return how many threads wait while others of their warp execute a statement."""
     mask = state.mask
-    assert mask is not None  # noqa: S101 - for mypy
+    assert mask is not None
     blocks, threads = mask.shape
     padded = np.zeros((blocks, -(-threads // WARP) * WARP), np.bool_)
     padded[:, :threads] = mask
@@ -426,7 +428,7 @@ def _count_idle(state: State) -> int:
 
 
 def _tell_divergent_if_partial(state: State, following: int) -> None:
-    assert state.mask is not None  # noqa: S101 - for mypy
+    assert state.mask is not None
     if (state.mask.all(axis=1) != state.mask.any(axis=1)).any():
         _tell_divergent(state, following)
 

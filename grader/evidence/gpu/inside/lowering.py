@@ -1,8 +1,8 @@
 """A function as a GPU's compiler sees it: blocks resolved, buffers compact and flat, barriers set.
 
-TVM has two pipelines, and they differ in who sets barriers. A function of blocks (`s_tir=True`) goes
-the way of `tvm.compile`, where `ThreadSync` puts a barrier wherever a thread reads from shared
-memory what another one wrote. One without blocks is taken as written, as with
+TVM has two pipelines, and they differ in who sets barriers. A function of blocks (`s_tir=True`)
+goes the way of `tvm.compile`, where `ThreadSync` puts a barrier wherever a thread may read from
+shared memory what another one wrote. One without blocks is taken as written, as with
 `tir_pipeline="tirx"`: there a barrier that the author forgot is missing.
 
 The passes are those of `default_s_tir_pipeline` and `tirx_pipeline` of TVM 0.27 up to the barriers,

@@ -81,7 +81,7 @@ class Memory:
         """Look for races of a store."""
         keys, who, epoch = lanes
         shadow = self.shadow
-        assert shadow is not None  # noqa: S101 - for mypy
+        assert shadow is not None
         changed = bits(before) != bits(stored)
         meeting = shadow.store(keys, who, epoch, site.number, changed)
         if meeting is not None:
@@ -92,8 +92,8 @@ class Memory:
             return
         wrong = lost & (bits(self.data[keys]) != bits(stored))
         if wrong.any():
-            found = shadow._first(wrong, keys, winner, shadow.write_site, who)  # noqa: SLF001
-            assert found is not None  # noqa: S101 - for mypy
+            found = shadow._first(wrong, keys, winner, shadow.write_site, who)
+            assert found is not None
             state.tell_race(found, self, site)
         else:
             state.launch.repeated += shadow.share(keys)

@@ -38,7 +38,7 @@ def cut(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"
 
 
-def quote(node: Any, depth: int = 0) -> str:  # noqa: C901, PLR0911 - one line for each kind
+def quote(node: Any, depth: int = 0) -> str:  # noqa: C901 - one line for each kind
     """Return an expression as text."""
     kind = type(node).__name__
     if depth > _DEPTH:

@@ -51,7 +51,7 @@ class Site:
     kind: AccessKind
     buffer: str
     scope: str
-    moved: Moved = Moved(0, 0, 0, 0)
+    moved: Moved = field(default=Moved(0, 0, 0, 0))
 
     def add(self, moved: Moved) -> None:
         """Count what it moved once more."""
