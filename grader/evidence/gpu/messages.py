@@ -91,22 +91,40 @@ class Traffic(Message, frozen=True):
     least: Number
 
 
+class Waits(Message, frozen=True):
+    """How often blocks executed a statement, by the slowest memory that it reads.
+
+    Threads of a block wait together here: a statement that one thread executes counts as much as
+    one that all do.
+    """
+
+    registers: Number
+    shared: Number
+    global_: Number
+
+
 class KernelCounts(Message, frozen=True):
     """One kernel: what it launches, what a block needs, and what its threads did.
 
-    `operations` are floating-point operations as written; `registers` an estimate of 32-bit
-    registers of a thread. `executed` of the grid's blocks were executed.
+    `shared_bytes` are those whose size is fixed, `dynamic_bytes` those of `shared.dyn`. `registers`
+    is an estimate of 32-bit registers of a thread. `operations` are floating-point operations as
+    written; `issued` are those with the idle threads of each warp. `idle` are threads that waited
+    while others of their warp executed a statement, `repeated_stores` stores of what another thread
+    stored by the same statement. `executed` of the grid's blocks were executed.
     """
 
     grid: Axes
     block: Axes
     executed: Number
     shared_bytes: Number
+    dynamic_bytes: Number
     registers: Number
     barriers: Number
     operations: Number
+    issued: Number
     idle: Number
     repeated_stores: Number
+    waits: Waits
     traffic: Annotated[tuple[Traffic, ...], msgspec.Meta(max_length=SITE_LIMIT)]
 
 

@@ -21,8 +21,8 @@ from grader.evidence.gpu.inside.kernels import (
 )
 from grader.evidence.gpu.inside.memories import Memory, poisoned
 from grader.evidence.gpu.inside.quoting import cut, quote_store
-from grader.evidence.gpu.inside.state import Launch, Notes, State
-from grader.evidence.gpu.messages import KERNEL_LIMIT, Finding, KernelCounts, Traffic
+from grader.evidence.gpu.inside.state import MEMORIES, Launch, Notes, State
+from grader.evidence.gpu.messages import KERNEL_LIMIT, Finding, KernelCounts, Traffic, Waits
 
 MOST_ELEMENTS = 2**28
 """Most elements of all arrays together."""
@@ -238,11 +238,14 @@ def _counts(kernel: Translated, launch: Launch) -> KernelCounts:
         launch.block,
         launch.executed,
         kernel.shared_bytes,
+        kernel.dynamic_bytes,
         words,
         len(kernel.barriers),
         launch.operations,
+        launch.issued,
         launch.idle,
         launch.repeated,
+        Waits(*(launch.waits[each] for each in MEMORIES)),
         tuple(_traffic(kernel)),
     )
 

@@ -215,11 +215,12 @@ def count_operations(node: Any) -> int:
         text = str(node.ty.dtype)
         counts = kind != "Call" or str(node.op.name) in _FUNCTIONS
         own = int(text.startswith("float") and counts)
-    children = node.args if kind == "Call" else _operands(node)
+    children = node.args if kind == "Call" else operands(node)
     lanes = parse_dtype(str(node.ty.dtype))[1] if kind in ARITHMETIC else 1
     return own * lanes + sum(count_operations(each) for each in children)
 
 
-def _operands(node: Any) -> list[Any]:
-    names = ("a", "b", "value", "condition", "true_value", "false_value", "body")
+def operands(node: Any) -> list[Any]:
+    """Return the expressions in an expression that is no call."""
+    names = ("a", "b", "value", "base", "stride", "condition", "true_value", "false_value", "body")
     return [getattr(node, each) for each in names if hasattr(node, each)]

@@ -19,6 +19,7 @@ from grader.evidence.gpu.inside.expressions import (
     Evaluate,
     Expressions,
     count_operations,
+    operands,
     parse_dtype,
 )
 from grader.evidence.gpu.inside.failure import NotSimulatedError
@@ -34,15 +35,18 @@ from grader.evidence.gpu.inside.state import (
     State,
     Statement,
 )
+from grader.evidence.gpu.inside.statements import statements_in
 from grader.evidence.gpu.messages import Finding
 
 LANES = 2**14
 """Most threads that are executed at once."""
 
-WARP = 32
 POINTER_REGISTERS = 2
 OTHER_REGISTERS = 16
 """Registers for the places of threads, loops and temporaries, beside pointers and local arrays."""
+
+MOST_KEPT = 16
+"""Most elements that a compiler keeps of one load for the rounds of an outer loop."""
 
 Run = Callable[[State], None]
 _SHARED = frozenset({"shared", "shared.dyn"})
@@ -63,6 +67,7 @@ class Translated:
     stored: set[int]
     barriers: list[int]
     shared_bytes: int
+    dynamic_bytes: int
     local_words: int
     pointers: int
 
@@ -89,8 +94,10 @@ class Translator:
     stored: set[int] = field(default_factory=set)
     used: set[int] = field(default_factory=set)
     barriers: list[int] = field(default_factory=list)
+    bound: dict[int, set[int] | None] = field(default_factory=dict)
     statements: int = 0
     shared_bytes: int = 0
+    dynamic_bytes: int = 0
     local_words: int = 0
 
     def kernel(self, node: Any) -> Translated:
@@ -103,7 +110,8 @@ class Translator:
             self.stored,
             self.barriers,
             self.shared_bytes,
-            self.local_words,
+            self.dynamic_bytes,
+            self.local_words + sum(each.registers for each in self.sites),
             len(self.used & self.known),
         )
 
@@ -152,8 +160,7 @@ class Translator:
         slot = self.expressions.slot(variable)
         dtype = parse_dtype(str(variable.ty.dtype))[0].type
         low, extent = self.value(node.min, place), self.value(node.extent, place)
-        inner = _Place((*place.loops, Loop(hash(node), str(variable.name))))
-        body = self.statement(node.body, inner)
+        body = self.statement(node.body, _Place((*place.loops, self._describe(node, slot))))
         step = 1 if node.step is None else int(node.step)
 
         def run(state: State) -> None:
@@ -171,6 +178,18 @@ class Translator:
                         body(state)
 
         return run
+
+    def _describe(self, node: Any, slot: int) -> Loop:
+        """Return what is known of a loop before it is run."""
+        low, extent = (
+            int(each.value) if type(each).__name__ == "IntImm" else None
+            for each in (node.min, node.extent)
+        )
+        inside = list(statements_in(node.body))
+        stores = {self.slot_of(each.buffer) for each in inside if hasattr(each, "indices")}
+        closed = not any(type(each).__name__ == "Evaluate" for each in inside)
+        name = str(node.loop_var.name)
+        return Loop(hash(node), name, slot, low, extent, closed, frozenset(stores))
 
     def _condition(self, node: Any, place: _Place) -> Run:
         condition = self.value(node.condition, place)
@@ -203,16 +222,12 @@ class Translator:
         slot = self.memory(node.buffer)
         self.stored.add(slot)
         operations = count_operations(node.value)
+        loads = [each for each in self.sites if each.statement is statement]
         site = self._site(statement, "store", slot)
 
         def run(state: State) -> None:
             result, where = value(state), index(state)
-            count = state.count_active()
-            state.notes.spend(count)
-            launch = state.launch
-            launch.operations += operations * count
-            if state.mask is not None:
-                launch.idle += _count_idle(state)
+            state.count(operations, loads)
             state.memories[slot].store(state, site, where, result)
 
         return run
@@ -223,6 +238,7 @@ class Translator:
         )
         self.statements += 1
         slot, value = self.expressions.slot(node.var), self.value(node.value, place, statement)
+        self.bound[slot] = self._loops_of(node.value)
 
         def run(state: State) -> None:
             state.values[slot] = np.array(value(state))[()]
@@ -336,8 +352,10 @@ class Translator:
         kind = LocalMemory if scope == "local" else SharedMemory
         if scope == "local":
             self.local_words += -(-size * dtype.itemsize // 4)
-        else:
+        elif scope == "shared":
             self.shared_bytes += size * dtype.itemsize
+        else:
+            self.dynamic_bytes += size * dtype.itemsize
         slot = self.slot_of(buffer)
         self.names[slot] = name
         self.scopes[slot] = "local" if scope == "local" else "shared"
@@ -379,10 +397,51 @@ class Translator:
         def load(each: Any, _: Expressions) -> Evaluate:
             slot = self.memory(each.source)
             site = self._site(statement, "load", slot)
+            if site.scope != "local":
+                self._keep(site, slot, each.indices[0], place.loops)
             index = self._index(each.indices, place, statement)
             return lambda state: state.memories[slot].load(state, site, index(state))
 
         return self.expressions.of(node, load)
+
+    def _keep(self, site: Site, slot: int, index: Any, loops: tuple[Loop, ...]) -> None:
+        """Find the loops over which a compiler keeps what is loaded in registers.
+
+        Those are the inner loops that the index does not depend on: of `A[i, k] * B[k, j]` in loops
+        `k, i, j` of four rounds each, four elements of each matrix are loaded for one `k`. Where
+        loops within have more values than there is room for, they are loaded again.
+        """
+        used = self._loops_of(index)
+        if used is None:
+            return
+        kept, values = [], 1
+        for loop in reversed(loops):
+            if not loop.closed or slot in loop.stores or loop.extent is None or loop.low is None:
+                break
+            if loop.slot in used:
+                values *= loop.extent
+            elif values <= MOST_KEPT:
+                kept.append((loop.slot, loop.low))
+                site.registers = values
+        site.kept = tuple(kept)
+
+    def _loops_of(self, index: Any) -> set[int] | None:
+        """Return the slots of variables that an index depends on; None where it depends on what is
+        loaded."""
+        found: set[int] = set()
+        pending = [index]
+        while pending:
+            node = pending.pop()
+            kind = type(node).__name__
+            if kind in ("TensorLoad", "Let"):
+                return None
+            if kind == "Var":
+                slot = self.expressions.slot(node)
+                if slot in self.bound and self.bound[slot] is None:
+                    return None
+                found |= self.bound.get(slot) or {slot}
+            pending.extend(node.args if kind == "Call" else operands(node))
+        return found
 
     def _index(self, indices: Any, place: _Place, statement: Statement) -> Evaluate:
         if len(indices) != 1:
@@ -414,17 +473,6 @@ def _fold(state: State, values: Any, axis: int, how: Any) -> Any:
         state.values[left], state.values[right] = values[:half], values[half : 2 * half]
         values = np.concatenate([combine(state), values[2 * half :]])
     return np.moveaxis(values, 0, axis)
-
-
-def _count_idle(state: State) -> int:
-    """Return how many threads wait while others of their warp execute a statement."""
-    mask = state.mask
-    assert mask is not None
-    blocks, threads = mask.shape
-    padded = np.zeros((blocks, -(-threads // WARP) * WARP), np.bool_)
-    padded[:, :threads] = mask
-    busy = padded.reshape(-1, WARP).sum(axis=1)
-    return int((WARP - busy[busy > 0]).sum())
 
 
 def _tell_divergent_if_partial(state: State, following: int) -> None:

@@ -19,6 +19,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from grader.evidence.gpu.inside.failure import NotSimulatedError
+from grader.evidence.gpu.inside.statements import statements_in
 from grader.inside.common.failure import shorten
 
 _S, _T = s_tir.transform, tirx.transform
@@ -53,16 +54,11 @@ def lower(module: Any, name: str, arch: str) -> Lowered:
 
 def _shapes(node: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Return names and shapes of all allocations in a statement."""
-    pending = [node]
-    while pending:
-        each = pending.pop()
+    for each in statements_in(node):
         if type(each).__name__ == "AllocBuffer":
             extents = [getattr(extent, "value", None) for extent in each.buffer.ty.shape]
             if None not in extents:
                 yield str(each.buffer.name), tuple(map(int, extents))
-        pending.extend(getattr(each, "seq", ()))
-        children = (getattr(each, name, None) for name in ("body", "then_case", "else_case"))
-        pending.extend(child for child in children if child is not None)
 
 
 def _resolve_blocks() -> list[Any]:

@@ -58,7 +58,8 @@ class Memory:
             meeting = self.shadow.load(chosen, who, epoch, site.number)
             if meeting is not None:
                 state.tell_race(meeting, self, site)
-        self._count(state, site, places)
+        if not site.is_kept(state.values):
+            self._count(state, site, places)
         loaded: Array = self.data[keys]
         return loaded
 

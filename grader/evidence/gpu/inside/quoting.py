@@ -22,6 +22,8 @@ _SYMBOLS = {
     "GE": ">=",
     "And": "and",
     "Or": "or",
+    "LShift": "<<",
+    "RShift": ">>",
 }
 _LOOSE = ("Add", "Sub")
 _DEPTH = 24
@@ -78,4 +80,4 @@ def quote(node: Any, depth: int = 0) -> str:  # noqa: C901 - one line for each k
     return kind
 
 
-_TIGHT = frozenset({"Mul", "Div", "FloorDiv", "FloorMod", "Mod"})
+_TIGHT = frozenset({"Mul", "Div", "FloorDiv", "FloorMod", "Mod", "LShift", "RShift"})

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.shadows import Meeting
-from grader.evidence.gpu.inside.traffic import Moved
+from grader.evidence.gpu.inside.traffic import WARP, Moved
 from grader.evidence.gpu.messages import FINDING_LIMIT, Access, AccessKind, Finding, FindingKind
 
 Mask = npt.NDArray[np.bool_]
@@ -22,15 +22,27 @@ Values = Any
 
 Axes = tuple[int, int, int]
 
+MEMORIES = ("local", "shared", "global")
+"""From the fastest to the slowest."""
+
 MOST_STEPS = 4 * 10**8
 """Most statements times threads that are executed: some 10 seconds."""
 
 
 class Loop(NamedTuple):
-    """A loop around a statement; `node` tells two of one name apart."""
+    """A loop around a statement; `node` tells two of one name apart.
+
+    `slot` is its variable's, `low` and `extent` are None where they are not constant. `closed`: no
+    barrier is in it. `stores` are the slots of the buffers that are stored in it.
+    """
 
     node: int
     name: str
+    slot: int = -1
+    low: int | None = None
+    extent: int | None = None
+    closed: bool = False
+    stores: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -44,14 +56,24 @@ class Statement:
 
 @dataclass
 class Site:
-    """One access of one statement, and what it has moved."""
+    """One access of one statement, and what it has moved.
+
+    `kept` are loops, by slot and first value, in whose later rounds a compiler has it in registers;
+    `registers` are how many that takes.
+    """
 
     number: int
     statement: Statement
     kind: AccessKind
     buffer: str
     scope: str
+    kept: tuple[tuple[int, int], ...] = ()
+    registers: int = 0
     moved: Moved = field(default=Moved(0, 0, 0, 0))
+
+    def is_kept(self, values: list[Any]) -> bool:
+        """Say whether it is in registers already, and so moves nothing."""
+        return any(values[slot] != first for slot, first in self.kept)
 
     def add(self, moved: Moved) -> None:
         """Count what it moved once more."""
@@ -95,8 +117,10 @@ class Launch:
     executed: int = 0
     barriers: int = 0
     operations: int = 0
+    issued: int = 0
     idle: int = 0
     repeated: int = 0
+    waits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEMORIES, 0))
 
     @property
     def threads(self) -> int:
@@ -157,9 +181,24 @@ class State:
             return self.mask
         return np.broadcast_to(self.mask[..., None], (*self.shape, *lanes))
 
-    def count_active(self) -> int:
-        """Return how many threads take part."""
-        return self.who.size if self.mask is None else int(self.mask.sum())
+    def count(self, operations: int, loads: list[Site]) -> None:
+        """Count one statement of so many operations. Raises NotSimulatedError after too many."""
+        scopes = (each.scope for each in loads if not each.is_kept(self.values))
+        slowest = max(scopes, key=MEMORIES.index, default=MEMORIES[0])
+        launch, (blocks, threads) = self.launch, self.shape
+        warps = blocks * -(-threads // WARP)
+        active, waiting = self.who.size, blocks
+        if self.mask is not None:
+            padded = np.zeros((blocks, -(-threads // WARP) * WARP), np.bool_)
+            padded[:, :threads] = self.mask
+            busy = padded.reshape(-1, WARP).any(axis=1)
+            warps, active = int(busy.sum()), int(self.mask.sum())
+            waiting = int(self.mask.any(axis=1).sum())
+        self.notes.spend(active)
+        launch.operations += operations * active
+        launch.issued += operations * warps * WARP
+        launch.idle += warps * WARP - active
+        launch.waits[slowest] += waiting
 
     # --- what was found ---------------------------------------------------------------------------
 
