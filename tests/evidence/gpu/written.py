@@ -1,5 +1,7 @@
 """Kernels written by hand, without blocks: barriers are where their authors put them."""
 
+# ruff: noqa: N803, N806
+
 from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
 
 
@@ -66,7 +68,7 @@ def unwritten(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
 @T.prim_func
 def sum_without_start(A: T.Buffer((128,), "float32"), B: T.Buffer((1,), "float32")):
     T.func_attr({"global_symbol": "main"})
-    for tx in T.thread_binding(1, thread="threadIdx.x"):
+    for _tx in T.thread_binding(1, thread="threadIdx.x"):
         s = T.alloc_buffer((1,), "float32", scope="local")
         for i in range(128):
             s[0] = s[0] + A[i]
