@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from grader.authoring.skeleton import make_assignment
-from grader.checks import registry
+from grader.evidence import registry
 from tests.mistakes.test_mistakes import GRADER, MADE, found_in, write
 
 MOST_SECONDS = 1.0

@@ -24,8 +24,8 @@ import numpy as np
 import tvm
 from tvm import relax, te, topi
 
+from grader.inside.common.guards import Guards
 from grader.inside.common.machine import for_one_run
-from grader.inside.runner.guards import Guards
 
 CALLS = 60
 KINDS = ("plain", "guarded", "graded")

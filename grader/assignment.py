@@ -155,6 +155,11 @@ class PartTable(Titled, frozen=True, kw_only=True):
         """Points of all checks."""
         return sum(check.points for check in self.check)
 
+    @property
+    def made(self) -> tuple[CheckTable, ...]:
+        """The checks that are made here: others are withheld from this copy of the course."""
+        return tuple(table for table in self.check if not table.withheld)
+
     def visibility_of(self, table: CheckTable) -> Visibility:
         """Return what students are shown of a check.
 

@@ -23,6 +23,13 @@ LANGUAGES: Final = (ENGLISH, "zh", "ko")
 WORDS = Path(__file__).parent / "words"
 """The sentences of each language by their ids: en.json, zh.json, ko.json."""
 
+
+def word_files(language: str) -> tuple[Path, ...]:
+    """Return the files with a language's sentences; a kind of evidence has one of its own."""
+    name = f"{language}.json"
+    return WORDS / name, *sorted(WORDS.parent.glob(f"evidence/*/words/{name}"))
+
+
 _UNSPACED = frozenset({"zh"})
 """Languages whose sentences follow one another without a space."""
 
@@ -368,7 +375,9 @@ def id_of(sentence: str) -> str:
 def _words(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
         return {}
-    found: Mapping[str, str] = json.loads((WORDS / f"{language}.json").read_text(encoding="utf-8"))
+    found: dict[str, str] = {}
+    for path in word_files(language):
+        found |= json.loads(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -27,9 +27,9 @@ from grader.authoring.mutants import apply_declared, load_declared
 from grader.authoring.subject import Notebooks
 from grader.authoring.template import make_template, notebook_bytes
 from grader.authoring.translation import ENGLISH, master_languages
-from grader.checks.registry import find_check
 from grader.course import CourseAssignment, load_course
 from grader.errors import GraderError
+from grader.evidence.registry import find_check
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import find_respelling

@@ -9,17 +9,23 @@ import msgspec
 from grader.language import foreign
 from grader.report import (
     AssignmentId,
+    Bar,
+    Bars,
     CellProblem,
     Check,
     Data,
     Duration,
     Environment,
     Graph,
+    Grid,
+    Listing,
     Node,
     Origin,
+    Paragraph,
     Part,
     Report,
     SandboxFacts,
+    Section,
     SelfTest,
     ShapeTiming,
     StepLine,
@@ -68,6 +74,29 @@ TIMING = Timing(
     bandwidth_gbs=22.1,
 )
 
+
+SECTION = Section(
+    foreign("Memory at the peak"),
+    (
+        Paragraph(foreign("`main` holds two buffers at once.")),
+        Bars(
+            (
+                Bar(foreign("yours"), 3000.0, foreign("3,000 bytes"), "failed"),
+                Bar(foreign("reference"), 1000.0, foreign("1,000 bytes")),
+            ),
+            2000.0,
+            foreign("At most 2,000 bytes"),
+        ),
+        Grid(
+            (foreign("Buffer"), foreign("Bytes")),
+            ((foreign("`pad`"), foreign("1,800")), (foreign("`conv`"), foreign("1,200"))),
+        ),
+        Listing("pad = T.alloc_buffer((1, 450))\nconv = T.alloc_buffer((1, 300))"),
+    ),
+    {"bytes": 3000},
+    "peak",
+    ("equivalence",),
+)
 
 STEPS = StepSpeeds(
     (

@@ -22,11 +22,11 @@ from grader.batch.collect import Entry
 from grader.batch.grading import Store, open_store
 from grader.batch.keys import Keys
 from grader.batch.summary import Row
-from grader.checks import registry
 from grader.data.dataset import IMAGES, LABELS, write_idx
 from grader.data.parameters import KNOWN
 from grader.data.resolve import FolderPictures
 from grader.errors import GraderError, Mistake, MistakeError, UsageError
+from grader.evidence import registry
 from grader.grading.preparation import GradingOptions
 from grader.language import say
 from grader.progress import Silent

@@ -21,6 +21,11 @@ STARTED = "A launcher alone starts"
 NO_LANGUAGE = "Whoever judges speaks no language"
 NO_TVM = "The trusted side has no TVM"
 NO_PICKLE = "Nothing is unpickled"
+BOXED = "Boxed evidence has messages and what boxes share"
+WIRE = "Messages of evidence are messages"
+EMPTY = "A folder that a box imports from imports nothing"
+APART = "A kind of evidence knows no other one"
+FOR_BOXES = "Boxed evidence is for boxes"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +36,30 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ROOT / "grader", folder / "grader", ignore=shutil.ignore_patterns("__pycache__")
     )
     shutil.copy(ROOT / "pyproject.toml", folder)
+    (folder / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "contracts.py", folder / "tools")
+    for kind in ("attic", "cellar"):
+        add_kind(folder / "grader" / "evidence" / kind)
     return folder
+
+
+def add_kind(folder: Path) -> None:
+    """Write a kind of evidence that does what all contracts allow."""
+    own = f"grader.evidence.{folder.name}"
+    files = {
+        "__init__.py": "",
+        "messages.py": "from grader.messages import Message",
+        "inside/__init__.py": "",
+        "inside/entry.py": "import tvm\nfrom grader.inside.common.modules import load_module"
+        f"\nfrom {own}.messages import Message\nimport {own}.inside.deep",
+        "inside/deep.py": "import numpy\nimport grader.messages",
+        "gather.py": f"from grader.evidence.plug import ask\nfrom {own}.messages import Message",
+        "kind.py": f"from {own}.gather import ask\nfrom grader.language import say",
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'"""A file."""\n\n{text}\n', encoding="utf-8")
 
 
 @pytest.fixture
@@ -77,6 +105,26 @@ def test_all_are_kept(copy: Path) -> None:
         (("grading/referee.py", "import pickle"), NO_PICKLE),
         (("cluster/jobs.py", "import pickle"), NO_PICKLE),
         (("grading/referee.py", "import marshal"), "Nothing else is unpickled"),
+        (("evidence/attic/inside/deep.py", "import grader.evidence.plug"), BOXED),
+        (("evidence/attic/inside/deep.py", "import grader.evidence.attic.gather"), BOXED),
+        (("evidence/attic/inside/deep.py", "import grader.evidence.cellar.messages"), BOXED),
+        (("evidence/attic/inside/deep.py", "from grader.ir import facts"), BOXED),
+        (("evidence/attic/inside/deep.py", "from grader.report import Report"), BOXED),
+        (("evidence/attic/inside/entry.py", "from grader.inside.runner import model"), BOXED),
+        (("evidence/attic/inside/deep.py", "import pickle"), PURE),
+        (("evidence/attic/inside/deep.py", "import cloudpickle"), PURE),
+        (("evidence/attic/messages.py", "from grader.report import Report"), WIRE),
+        (("evidence/attic/messages.py", "import tvm"), NO_TVM),
+        (("evidence/attic/__init__.py", "import grader.evidence.attic.kind"), EMPTY),
+        (("evidence/__init__.py", "import grader.evidence.plug"), EMPTY),
+        (("evidence/attic/gather.py", "import grader.evidence.cellar.gather"), APART),
+        (("evidence/attic/gather.py", "import grader.sandbox.choose"), APART),
+        (("evidence/attic/gather.py", "import grader.evidence.attic.inside.entry"), FOR_BOXES),
+        (("grading/referee.py", "import grader.evidence.attic.inside.entry"), FOR_BOXES),
+        (("evidence/attic/gather.py", "import tvm"), NO_TVM),
+        (("evidence/attic/gather.py", "from grader.inside.common import modules"), STARTED),
+        (("evidence/attic/gather.py", "import pickle"), NO_PICKLE),
+        (("evidence/attic/gather.py", "from grader.grading import judge"), LAYERS),
     ],
     indirect=["broken"],
 )

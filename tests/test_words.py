@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from grader.language import ENGLISH, LANGUAGES, WORDS, template
+from grader.language import ENGLISH, LANGUAGES, template, word_files
 
 ROOT = Path(__file__).parents[1]
 GRADER = ROOT / "grader"
@@ -80,10 +80,11 @@ class Message(NamedTuple):
 def messages(language: str) -> list[Message]:
     """Return what a message file holds, beside the English one."""
     english, other = (
-        json.loads((WORDS / f"{each}.json").read_text(encoding="utf-8"))
+        [json.loads(path.read_text(encoding="utf-8")) for path in word_files(each)]
         for each in (ENGLISH, language)
     )
-    return [Message(id, english[id], string) for id, string in other.items()]
+    pairs = zip(english, other, strict=True)
+    return [Message(id, own[id], string) for own, found in pairs for id, string in found.items()]
 
 
 def placeholders(text: str) -> Counter[tuple[str, str | None, str | None]]:

@@ -1,5 +1,7 @@
 """Bring the message files up to date with the code: grader/words/en.json, zh.json and ko.json.
 
+Sentences that one folder of grader/evidence/ alone says stand in the words/ of that folder.
+
     python tools/make_words.py            remove what nothing says, list what has no words yet
     python tools/make_words.py --check    write nothing; exit 1 and name what is stale
 
@@ -12,12 +14,13 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-from collections.abc import Iterator
+from collections import defaultdict
 from pathlib import Path
 
 from grader.checks import kinds as checks
-from grader.checks.registry import heading, registered_kinds, title_id
+from grader.evidence.registry import heading, registered_kinds, title_id
 from grader.language import ENGLISH, LANGUAGES, WORDS
+from grader.messages import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWING = ("selfcheck", "render")
@@ -26,8 +29,16 @@ SHOWING = ("selfcheck", "render")
 assert checks.__all__  # importing the package registers the checks
 
 
-def said() -> Iterator[str]:
-    """Yield every id that the code says."""
+def home(path: Path) -> Path:
+    """Return the folder that the sentences of a module belong to, if no other module says them."""
+    room, *rest = path.relative_to(ROOT / "grader").parts
+    is_kind = room == "evidence" and rest[0] in KINDS
+    return ROOT / "grader" / "evidence" / rest[0] / "words" if is_kind else WORDS
+
+
+def said() -> dict[str, set[Path]]:
+    """Return every id that the code says, with the folders that it may belong to."""
+    found: defaultdict[str, set[Path]] = defaultdict(set)
     for path in sorted((ROOT / "grader").rglob("*.py")):
         shows = path.relative_to(ROOT / "grader").parts[0] in SHOWING
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -35,25 +46,40 @@ def said() -> Iterator[str]:
                 id = node.args[0]
                 named = node.func.id == "say" or (shows and node.func.id == "tell")
                 if named and isinstance(id, ast.Constant) and isinstance(id.value, str):
-                    yield from filter(None, (id.value,))
-
-
-def titles() -> dict[str, str]:
-    """Return the titles of the checks by their ids, from their docstrings."""
-    found = {}
-    for each in registered_kinds():
-        found[title_id(each.kind)] = heading(each.decide, each.kind)
+                    found[id.value].add(home(path))
+    found.pop("", None)
     return found
 
 
-def words_of(language: str) -> str:
-    """Return what a message file should hold."""
-    path = WORDS / f"{language}.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def titles() -> dict[str, tuple[str, Path]]:
+    """Return the titles of the checks by their ids, by their docstrings, and where these belong."""
+    found = {}
+    for each in registered_kinds():
+        path = Path(each.decide.__code__.co_filename)
+        found[title_id(each.kind)] = heading(each.decide, each.kind), home(path)
+    return found
+
+
+def homes() -> dict[str, Path]:
+    """Return the folder that each sentence belongs to."""
+    found = {id: next(iter(where)) if len(where) == 1 else WORDS for id, where in said().items()}
+    return found | {id: where for id, (_, where) in titles().items()}
+
+
+def words_of(folder: Path, language: str, ids: dict[str, Path]) -> str:
+    """Return what a message file should hold; words that it lacks may have stood in another one."""
+    known: dict[str, str] = {}
+    for other in {*ids.values(), folder}:
+        path = other / f"{language}.json"
+        known |= json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if language == ENGLISH:
-        known |= titles()
-    fresh = {id: known.get(id, "") for id in sorted({*said(), *titles()})}
+        known |= {id: title for id, (title, _) in titles().items()}
+    fresh = {id: known.get(id, "") for id in sorted(ids) if ids[id] == folder}
     return json.dumps(fresh, ensure_ascii=False, indent=0) + "\n"
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def main() -> int:
@@ -61,15 +87,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Bring the message files up to date.")
     parser.add_argument("--check", action="store_true", help="only name the stale ones")
     arguments = parser.parse_args()
-    stale = []
-    for language in LANGUAGES:
-        path = WORDS / f"{language}.json"
-        text = words_of(language)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(path)
-            if not arguments.check:
-                path.write_text(text, encoding="utf-8")
+    ids = homes()
+    files = [(folder, language) for folder in {*ids.values()} for language in LANGUAGES]
+    wanted = {folder / f"{name}.json": words_of(folder, name, ids) for folder, name in files}
+    stale = [path for path, text in sorted(wanted.items()) if not _holds(path, text)]
     for path in stale:
+        if not arguments.check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(wanted[path], encoding="utf-8")
         print(path.relative_to(ROOT))
     return 1 if arguments.check and stale else 0
 

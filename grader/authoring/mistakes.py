@@ -19,10 +19,10 @@ from grader.authoring.subject import Notebooks
 from grader.authoring.trial import try_oracle
 from grader.authoring.workload import read_workload
 from grader.checks import kinds
-from grader.checks.registry import NOT_RUN, CheckKind, find_check
 from grader.course import CourseAssignment
 from grader.errors import CourseError, Mistake, MistakeError
 from grader.evidence.case import Candidate, Case, Evidence
+from grader.evidence.registry import NOT_RUN, CheckKind, find_check
 from grader.ir.facts import ModuleFacts
 from grader.language import Text, say
 from grader.messages import Capture

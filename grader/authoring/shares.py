@@ -15,10 +15,10 @@ import msgspec
 from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
 from grader.checks.kinds.measured import EquivalenceOptions, shares
-from grader.checks.registry import find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.walk import parts_of
 from grader.errors import CourseError, Mistake
+from grader.evidence.registry import find_check
 from grader.language import say
 
 if TYPE_CHECKING:

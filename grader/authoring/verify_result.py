@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Comparison, PartTable
-from grader.checks.registry import find_check
+from grader.evidence.registry import find_check
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.messages import Mutation
 from grader.report import CellProblem, Check, Part

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.assignment import Assignment, PartTable
-from grader.checks.registry import find_check
 from grader.course import CourseAssignment
 from grader.errors import CourseError, Mistake
+from grader.evidence.registry import find_check
 from grader.language import say
 from grader.measurement.points import SpeedOptions
 

@@ -4,8 +4,8 @@ from grader.checks import Case, Outcome, Table, check, failed, passed
 """
 
 from grader.assignment import Table
-from grader.checks.registry import NoOptions, Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.case import Case, Evidence, Outputs, Problem
+from grader.evidence.registry import NoOptions, Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.subject import find_function
 from grader.ir.facts import Block, Expression, FunctionFacts, ModuleFacts, Store
 

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from grader.assignment import PartTable
 from grader.checks import kinds as registered
-from grader.checks.registry import find_check
 from grader.cli.telling import tell_beside
 from grader.course import Course, CourseAssignment, find_course
 from grader.evidence.case import Problem
+from grader.evidence.registry import find_check
 from grader.evidence.runner_client import start_timing_runner
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject

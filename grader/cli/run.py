@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from os.path import realpath
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -52,31 +53,80 @@ def run_submission(
     `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
     graded they say why. Raises GraderError then.
     """
-    _try_places(options)
+    files = _ReportFiles(options.notebook, options.json, options.html)
+    files.try_places()
     try:
         with LiveProgress(messages) as progress:
-            written = [path for path in (options.json, options.html) if path is not None]
-            report = grade_file(options.notebook, options.grading, written, progress, launcher)
+            report = grade_file(options.notebook, options.grading, files.asked, progress, launcher)
     except GraderError as error:
-        _write_refusal(options, error)
+        files.write_refusal(error)
         raise
     seen, is_written = shown(report, options.audience, clock()), False
     try:  # first what is kept: nobody may be there to read what is printed
-        _write_files(options, report, seen)
+        files.write(report, seen)
         is_written = True
     finally:
-        _print(options, report, seen, output, is_written=is_written)
+        files.print_beside(report, seen, output, is_written=is_written)
     return seen
 
 
-def _try_places(options: RunOptions) -> None:
-    """Refuse at once what could not be written after minutes of work. Raises UsageError."""
-    for path, what in ((options.json, REPORT), (options.html, say("the-page"))):
-        if path is not None and realpath(path) == realpath(options.notebook):
-            raise UsageError(say("itself-graded", path=str(path)), say("name-another-file-write"))
-        if path is not None:
-            _refuse_link(path, options.notebook)
-        try_place(path, what)
+class _ReportFiles(NamedTuple):
+    """Where the report of a notebook is to be written: as JSON, as a page, both or nowhere."""
+
+    notebook: Path
+    json: Path | None
+    html: Path | None
+
+    @property
+    def asked(self) -> tuple[Path, ...]:
+        """The files that were asked for."""
+        return tuple(path for path in (self.json, self.html) if path is not None)
+
+    def try_places(self) -> None:
+        """Refuse at once what could not be written after minutes of work. Raises UsageError."""
+        for path, what in ((self.json, REPORT), (self.html, say("the-page"))):
+            if path is not None and realpath(path) == realpath(self.notebook):
+                raise UsageError(
+                    say("itself-graded", path=str(path)), say("name-another-file-write")
+                )
+            if path is not None:
+                _refuse_link(path, self.notebook)
+            try_place(path, what)
+
+    def write(self, report: Report, seen: Report) -> None:
+        """Write what was asked for: all of the report as JSON, what is `seen` of it as a page."""
+        if self.json is not None:
+            write_or_rescue(self.json, encode_report(report))
+        if self.html is not None:
+            from grader.render.html import render_html  # not needed to grade, and slow
+
+            write_or_rescue(self.html, render_html(seen), say("the-page"))
+
+    def write_refusal(self, error: GraderError) -> None:
+        """Write a report that says why nothing could be graded. Raises UsageError that says so."""
+        note = join(error.message, error.hint)
+        ungraded = ungraded_report(self.notebook.name, note, describe_environment())
+        try:
+            self.write(ungraded, ungraded)
+        except UsageError as unwritten:
+            raise UsageError(error.message, join(error.hint, unwritten.message)) from None
+
+    def print_beside(
+        self, report: Report, seen: Report, output: Console, *, is_written: bool
+    ) -> None:
+        """Print the report. Raises OutputError that says where it is kept."""
+        try:
+            render(seen, output)
+            as_json, as_page = say("report-as-json"), say("report-as-page")
+            for told, path in ((as_json, self.json), (as_page, self.html)):
+                if path is not None and is_written:
+                    words = f"{told.in_(command_language())} {path}"
+                    output.print(words, markup=False, highlight=False)
+        except OutputError as error:
+            if self.json is not None and is_written:
+                raise
+            kept = rescue(encode_report(report), ".json")
+            raise OutputError(error.message, join(say("report-not-lost"), kept)) from None
 
 
 def _refuse_link(path: Path, notebook: Path) -> None:
@@ -94,44 +144,6 @@ def _refuse_link(path: Path, notebook: Path) -> None:
             raise UsageError(
                 say("link-which-not-followed-sentence", link=str(link.name)), LINK_HINT
             )
-
-
-def _write_refusal(options: RunOptions, error: GraderError) -> None:
-    """Write a report that says why nothing could be graded. Raises UsageError that says so too."""
-    note = join(error.message, error.hint)
-    ungraded = ungraded_report(options.notebook.name, note, describe_environment())
-    try:
-        _write_files(options, ungraded, ungraded)
-    except UsageError as unwritten:
-        raise UsageError(error.message, join(error.hint, unwritten.message)) from None
-
-
-def _print(
-    options: RunOptions, report: Report, seen: Report, output: Console, *, is_written: bool
-) -> None:
-    """Print the report. Raises OutputError that says where it is kept."""
-    try:
-        render(seen, output)
-        as_json, as_page = say("report-as-json"), say("report-as-page")
-        for told, path in ((as_json, options.json), (as_page, options.html)):
-            if path is not None and is_written:
-                words = f"{told.in_(command_language())} {path}"
-                output.print(words, markup=False, highlight=False)
-    except OutputError as error:
-        if options.json is not None and is_written:
-            raise
-        kept = rescue(encode_report(report), ".json")
-        raise OutputError(error.message, join(say("report-not-lost"), kept)) from None
-
-
-def _write_files(options: RunOptions, report: Report, seen: Report) -> None:
-    """Write what was asked for: all of the report as JSON, what is `seen` of it as a page."""
-    if options.json is not None:
-        write_or_rescue(options.json, encode_report(report))
-    if options.html is not None:
-        from grader.render.html import render_html  # not needed to grade, and slow
-
-        write_or_rescue(options.html, render_html(seen), say("the-page"))
 
 
 # `grader render`: a report that was written as JSON becomes any other rendering of it.

@@ -19,6 +19,7 @@ from grader.assignment_files import GivenForms
 from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.evidence.oracle import Arrangement, Oracle
+from grader.evidence.plug import UNREADABLE
 from grader.evidence.problems import explain_failure, explain_python_failure, wrong_samples
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
@@ -81,8 +82,13 @@ _NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
 _STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
 
 
-def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
-    """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem."""
+def inspect(
+    part: PartTable, capture: Capture, admitted: frozenset[str] = frozenset()
+) -> Candidate | Problem:
+    """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem.
+
+    Findings with codes that are `admitted` are none.
+    """
     if part.entry_kind == "python":
         return _inspect_python(capture)
     names = [name for name in capture.externs if _EXTERN_NAME.fullmatch(name)]
@@ -92,8 +98,9 @@ def inspect(part: PartTable, capture: Capture) -> Candidate | Problem:
         started = None if capture.base is None else _read(capture.base)
     except IRError as error:
         return Problem(error.message, error.hint, code="refused")
-    if facts.findings:
-        first = facts.findings[0]
+    findings = [each for each in facts.findings if each.code not in admitted]
+    if findings:
+        first = findings[0]
         # Who forgot to register the function was told that it is not allowed.
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:
@@ -201,11 +208,7 @@ STUB_CALLS = 2
 
 def unreadable() -> Problem:
     """Return the problem of a runner whose answer breaks the protocol."""
-    return Problem(
-        say("answer-process-that-ran-module-cannot-read"),
-        say("external-functions-may-compute-and-must-leave"),
-        code="no_answer",
-    )
+    return UNREADABLE
 
 
 UNTIMED = Problem(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -169,7 +169,8 @@ class Evidence:
     among them, where both can be told. `schedule` says which step of a schedule made them differ,
     `stopped` where the schedule stops because a step raised.
     `layers` are those of PyTorch, where outputs differ and the part shares out its points among
-    them.
+    them. `found` is what the kinds of evidence with folders of their own have gathered, by kind;
+    `EvidenceKind.of` reads it.
     """
 
     outputs: Outputs | Problem | None = None
@@ -183,6 +184,7 @@ class Evidence:
     stopped: Stop | None = None
     sample: Sample | None = None
     layers: tuple[JudgedLayer, ...] = ()
+    found: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from grader.messages import (
     CompareTarget,
     DrawnTrials,
     DrawTrials,
+    Examine,
+    Examined,
     FailureCode,
     FindStep,
     FoundStep,
@@ -80,6 +82,7 @@ _RESULTS: dict[type[Task], type[Answer]] = {
     FindStep: FoundStep,
     CompareTarget: TargetResult,
     MutateModule: MutationResult,
+    Examine: Examined,
     TimeLibrary: LibraryTiming,
 }
 """What each task is answered with, unless it fails."""

@@ -23,6 +23,7 @@ from grader.evidence.runner_client import Runner
 from grader.messages import (
     SEARCH_SECONDS,
     CompareTarget,
+    Examine,
     FindStep,
     FromRunner,
     MutateModule,
@@ -56,7 +57,7 @@ _MOST_KNOWN = 32 * 2**20
 _DRAWS = b'"Sample'
 """What the name of an instruction of a trace begins with that draws what the trace leaves open."""
 
-_DECIDED = RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule
+_DECIDED = RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule | Examine
 """Tasks whose answer depends on nothing beside them: not on a clock, as a measurement does."""
 
 

@@ -32,8 +32,9 @@ from grader.evidence.candidates import (
 )
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.oracle import Arrangement
+from grader.evidence.plug import admitted, part_needs
 from grader.evidence.runners import Kind, RunnerPool
-from grader.grading.needs import part_needs, replayed, timing_setup, trials_of
+from grader.grading.needs import replayed, timing_setup, trials_of
 from grader.measurement.measure import Machine
 from grader.measurement.speed import timing_ahead
 from grader.messages import (
@@ -110,7 +111,7 @@ class BuiltAhead:
             capture = self._newest.pop(part.id, None)
         if capture is None:  # a newer one was built in its turn
             return
-        candidate = inspect(part, capture)
+        candidate = inspect(part, capture, admitted(part))
         if isinstance(candidate, Problem):
             return
         oracle = self._answers.result().of(part)

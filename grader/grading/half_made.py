@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from grader.assignment import CheckTable, PartTable
-from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Problem, Stop
+from grader.evidence.registry import Outcome, find_check, not_graded
 from grader.execute.known_errors import recognise
 from grader.execute.result import LostCell
 from grader.execute.schedule_errors import explain_step

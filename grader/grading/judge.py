@@ -17,8 +17,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable, PartTable
-from grader.checks.registry import Outcome, find_check, not_graded
 from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.evidence.plug import kinds_of, sections_of
+from grader.evidence.registry import Outcome, find_check, not_graded
 from grader.grading.half_made import with_stop
 from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
@@ -160,6 +161,7 @@ def judge_case(part: PartTable, case: Case) -> Part:
         diagnosis=evidence.diagnosis,
         sample=evidence.sample,
         scripts=evidence.replay and evidence.replay.scripts,
+        sections=sections_of(case, kinds_of(part)),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
 from grader.checks.kinds.schedule import SpaceOptions, StepOptions
-from grader.checks.registry import Need, find_check
 from grader.course import CourseAssignment
 from grader.evidence.candidates import runner_kind
+from grader.evidence.plug import kinds_of, part_needs
+from grader.evidence.registry import find_check
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import Subject
 from grader.measurement.measure import Machine, MeasurementSetup, measuring_threads
@@ -25,14 +26,9 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
             kinds.append(runner_kind(part))
         kinds += ["pure" for need in ("stubs", "replay", "target") if need in needs]
         kinds += ["pure", "pure", "pure"] if "search" in needs else []
+        kinds += ["pure" for kind in kinds_of(part) for _ in range(kind.runners)]
         kinds += ["timing"] if "timing" in needs else []
     return kinds
-
-
-def part_needs(part: PartTable) -> frozenset[Need]:
-    """Return what evidence the checks of a part ask for."""
-    made = [table for table in part.check if not table.withheld]
-    return frozenset(need for table in made for need in find_check(table).needs)
 
 
 def timing_threads(assignment: Assignment) -> int:
@@ -52,7 +48,7 @@ def speed_options(part: PartTable) -> tuple[SpeedOptions, float]:
 
 def replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the weight's shape and the larger batches that the checks of a part ask for."""
-    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    parsed = [find_check(table).parse(table) for table in part.made]
     weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
     batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
     return next(filter(None, weights), ()), batches[0] if batches else ()
@@ -60,7 +56,7 @@ def replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def trials_of(part: PartTable) -> int:
     """Return how many schedules are drawn where the checks of a part ask for that, else 0."""
-    parsed = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    parsed = [find_check(table).parse(table) for table in part.made]
     return max((each.trials for each in parsed if isinstance(each, SpaceOptions)), default=0)
 
 

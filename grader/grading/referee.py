@@ -19,7 +19,6 @@ import numpy as np
 
 from grader.assignment import PartTable
 from grader.checks.kinds.measured import EquivalenceOptions
-from grader.checks.registry import find_check
 from grader.course import CourseAssignment
 from grader.diagnosis.carrying import judge_layers
 from grader.diagnosis.explain import explain_case
@@ -37,7 +36,9 @@ from grader.evidence.candidates import (
     is_meant,
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
+from grader.evidence.plug import Question, admitted, kinds_of, part_needs, tables_of
 from grader.evidence.problems import wrong_samples
+from grader.evidence.registry import find_check
 from grader.evidence.replay import NO_SCHEDULE, gather_replay, gather_target
 from grader.evidence.runners import RunnerPool
 from grader.evidence.search import Searched, gather_search
@@ -56,7 +57,6 @@ from grader.grading.judge import (
     select,
 )
 from grader.grading.needs import (
-    part_needs,
     replayed,
     timing_setup,
     trials_of,
@@ -260,7 +260,7 @@ class Referee:
 
         A schedule that arrives at something given is an answer where its steps are proven.
         """
-        candidate = inspect(part, capture)
+        candidate = inspect(part, capture, admitted(part))
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
             return Graded(judge_problem(part, candidate, origin), capture, fits=False)
@@ -319,7 +319,21 @@ class Referee:
             workload = self._course_assignment.workload()
             subject = self._subject(part, ())
             target = gather_target(candidate, subject, workload, self._runners)
-        return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target)
+        found: dict[str, object] = {}
+        for kind in kinds_of(part):
+            question = Question(
+                part,
+                candidate,
+                self._course_assignment.assignment.comparison(part),
+                oracle,
+                tables_of(part, kind),
+                self._runners,
+                np.random.default_rng(self._seeds[part.id]),
+                self._course_assignment.workload,
+                outputs,
+            )
+            found[kind.name] = kind.gather(question)
+        return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target, found=found)
 
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
         return Subject(weight, self._course_assignment.assignment.comparison(part))
@@ -397,7 +411,7 @@ def _to_share_out(part: PartTable, case: Case) -> Outputs | None:
     outputs = case.evidence.outputs
     if not isinstance(outputs, Outputs) or not wrong_samples(outputs, case.comparison).any():
         return None
-    options = [find_check(table).parse(table) for table in part.check if not table.withheld]
+    options = [find_check(table).parse(table) for table in part.made]
     shares = (isinstance(each, EquivalenceOptions) and each.shares_points for each in options)
     return outputs if any(shares) else None
 

@@ -30,7 +30,7 @@ from grader.ir.values import COMPARISONS
 SIZE_LIMIT = 2**30 - 1
 """Most bytes of an allocation: TVM multiplies its extents as int32, and 2**32 + 64 bytes are 64.
 Where it makes vectors of the items, our builds allocate twice as much
-(`grader.inside.runner.allocations`)."""
+(`grader.inside.common.allocations`)."""
 
 STACK_LIMIT = 2**20
 """Most bytes that a function may keep on a stack, of at least 8 MB."""

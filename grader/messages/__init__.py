@@ -9,6 +9,7 @@ Which process writes what:
     referee ──TimeSteps──▶ runner ──StepTimes──▶ referee
     referee ──BuildAhead──▶ runner ──Built──▶ referee
     referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
+    referee ──Examine──▶ runner ──Examined──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
     evaluator ──ExternLoaded | Evaluated | EvaluationFailed──▶ runner
@@ -31,6 +32,7 @@ from grader.messages.evaluator import (
     Tensor,
     ToEvaluator,
 )
+from grader.messages.evidence import KINDS, Examine, Examined
 from grader.messages.frames import (
     KERNEL_FRAME_LIMIT,
     READY,
@@ -143,6 +145,7 @@ __all__ = [
     "ARRAY_LIMIT",
     "EXTERN_DIED",
     "KERNEL_FRAME_LIMIT",
+    "KINDS",
     "LINE_LIMIT",
     "MOST_COUNTED",
     "OUT_OF_BOUNDS",
@@ -178,6 +181,8 @@ __all__ = [
     "Evaluate",
     "Evaluated",
     "EvaluationFailed",
+    "Examine",
+    "Examined",
     "Extents",
     "ExternLoaded",
     "FailureCode",

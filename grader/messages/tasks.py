@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from grader.messages.evidence import Examine, Examined
 from grader.messages.frames import Array, Count, Message, Names, Seconds
 from grader.messages.machine_code import HotLoops
 from grader.messages.runner import (
@@ -278,6 +279,7 @@ ToRunner = (
     | MutateModule
     | DrawTrials
     | RankTrials
+    | Examine
 )
 FromReferee = ToRunner | BuildAhead
 """What a runner may be told."""
@@ -294,5 +296,6 @@ FromRunner = (
     | MutationResult
     | DrawnTrials
     | TrialTimes
+    | Examined
     | TaskFailure
 )

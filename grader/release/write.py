@@ -15,11 +15,11 @@ from grader.assignment_files import GIVEN_FILE
 from grader.authoring.master import has_master
 from grader.authoring.template import build_templates
 from grader.checks import kinds as registered
-from grader.checks.registry import find_check
 from grader.ci.wheel import Wheel, lock_files
 from grader.course import Course, CourseAssignment
 from grader.decoding import prepared
 from grader.errors import CourseError, UsageError
+from grader.evidence.registry import find_check
 from grader.files import write_whole
 from grader.language import say
 from grader.release.secret import Digest, SolutionFingerprint, fingerprints

@@ -110,6 +110,9 @@ def _part(part: Part, seen: _Seen) -> Part:
         contested=False,
         diagnosis=part.diagnosis if compared else None,
         sample=part.sample if compared else None,
+        sections=tuple(
+            each for each in part.sections if seen.explains(part.checks, frozenset(each.explains))
+        ),
         scripts=part.scripts if ran and seen.explains(part.checks, _SCHEDULING) else None,
         **fields,
     )

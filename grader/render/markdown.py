@@ -17,6 +17,7 @@ from itertools import groupby
 
 from grader.language import Text, counted, say
 from grader.render import wording
+from grader.render.evidence import code_of
 from grader.render.findings import (
     Cause,
     as_listed,
@@ -36,11 +37,15 @@ from grader.render.step_bars import StepRow, steps_view
 from grader.render.timings import speed_sentence
 from grader.render.wording import built, is_told, one_line, plain
 from grader.report import (
+    Bars,
     CellProblem,
     Check,
     Diagnosis,
+    Grid,
+    Paragraph,
     Part,
     Report,
+    Section,
     StepSpeeds,
     StepStatus,
     Verdict,
@@ -97,7 +102,11 @@ def code(foreign: str) -> str:
 
 def block(foreign: str | Text, characters: int, rows: int) -> str:
     """Return foreign text as a block of code, at most so long."""
-    content = plain(foreign, characters, rows)
+    return _listing(plain(foreign, characters, rows))
+
+
+def _listing(content: str) -> str:
+    """Return text that is fit to be shown as a block of code."""
     fence = "`" * max(3, _longest_run(content) + 1)
     return f"{fence}text\n{content}\n{fence}"
 
@@ -193,6 +202,7 @@ def _part(part: Part, report: Report) -> str:
         text(built(part.origin, report.submission.starts)) if part.origin else "",
         "\n".join(_checks(part.checks)),
         *_diagnosis(part),
+        *(block for section in part.sections for block in _evidence(section)),
     )
 
 
@@ -252,6 +262,34 @@ def _steps(diagnosis: Diagnosis) -> Iterator[str]:
 def _more_steps(count: int) -> str:
     one, many = say("more-step"), say("more-steps")
     return text(counted(count, one, many))
+
+
+def _evidence(section: Section) -> Iterator[str]:
+    """Yield what a kind of evidence shows."""
+    yield f"### {text(section.title)}"
+    for block in section.blocks:
+        if isinstance(block, Paragraph):
+            yield lines(block.text)
+        elif isinstance(block, Bars):
+            yield "\n".join(_bars(block))
+        elif isinstance(block, Grid):
+            yield "\n".join(_rows(block))
+        else:
+            yield _listing(code_of(block))
+
+
+def _bars(bars: Bars) -> Iterator[str]:
+    for each in bars.bars:
+        yield f"- {text(each.label)}: {text(each.text)}"
+    if bars.limit_text:
+        yield f"- {text(bars.limit_text)}"
+
+
+def _rows(grid: Grid) -> Iterator[str]:
+    """Yield an item for each row: a cell may be anything, and tables are no CommonMark."""
+    for row in grid.rows:
+        pairs = zip(grid.head, row, strict=False)
+        yield "- " + "; ".join(f"{text(title)}: {text(cell)}" for title, cell in pairs)
 
 
 def _problems(report: Report) -> str:

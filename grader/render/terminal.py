@@ -22,6 +22,7 @@ from grader.language import Text as Words
 from grader.language import say
 from grader.render import wording
 from grader.render.diagnosis import diagnosis_section, sample_section
+from grader.render.evidence import evidence_section
 from grader.render.findings import (
     Cause,
     as_listed,
@@ -211,6 +212,7 @@ def part_section(part: Part, starts: tuple[int, ...] = (), note: str = "") -> Re
         rows.append(Text(wording.built(part.origin, starts), style="dim"))
     rows.append(_checks(part.checks))
     rows += _explained(part)
+    rows += map(evidence_section, part.sections)
     if part.graph is not None and part.graph.nodes:
         rows += [Text(), Text(tell("graph-main-label"), style="dim"), GraphDrawing(part.graph)]
     return Group(*rows)

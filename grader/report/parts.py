@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
 from msgspec import field
 
-from grader.language import NOTHING, Text
+from grader.language import Text
+from grader.report.sections import Section
+from grader.report.values import Frozen, Verdict, nothing
 
 CheckCode = Literal[
     "passed",
@@ -149,16 +150,6 @@ MistakeKind = Literal[
 """A mistake by which a module departs from PyTorch: docs/diagnosis.md says how each looks."""
 
 
-class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the report's value objects."""
-
-
-def nothing() -> Text:
-    """Return what a text is by default. A function, as the schema has no form for a value of it."""
-    return NOTHING
-
-
-Verdict = Literal["passed", "partial", "failed", "not_graded"]
 NodeKind = Literal["input", "constant", "tir", "extern", "operator", "function"]
 Visibility = Literal["visible", "after_due", "score_only", "hidden"]
 """What students are shown of a check: all of it, all of it once the assignment is due, its points
@@ -301,7 +292,8 @@ class Part(Frozen, frozen=True):
     `graph` is that of the graded module's `main`, None where there is none. `diagnosis` is there
     where its outputs differ and it could be run beside PyTorch, `sample` where they are scores of
     images, `scripts` where a schedule was replayed. `contested` says that another candidate is
-    better in some check, so that it might count under other points.
+    better in some check, so that it might count under other points. `sections` show what kinds of
+    evidence with folders of their own have found (`grader/evidence/`).
 
     `open` are points that a person gives, and that nobody has given yet: neither `score` nor
     `max_score` has them. `answer` are the places of what they are given for among the report's
@@ -321,6 +313,7 @@ class Part(Frozen, frozen=True):
     contested: bool = False
     open: float = 0.0
     answer: tuple[int, ...] = ()
+    sections: tuple[Section, ...] = ()
 
 
 class ShapeTiming(Frozen, frozen=True):

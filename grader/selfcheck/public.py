@@ -6,7 +6,7 @@ import msgspec
 
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks import kinds as registered
-from grader.checks.registry import find_check
+from grader.evidence.registry import find_check
 from grader.language import NOTHING, Text, say
 from grader.report import Check, Part
 

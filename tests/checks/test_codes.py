@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from grader.checks.registry import failed, not_graded, partial, passed
 from grader.evidence.case import Problem
+from grader.evidence.registry import failed, not_graded, partial, passed
 from grader.language import foreign
 from grader.report import CellCode, CheckCode
 

@@ -28,7 +28,6 @@ from grader.checks.kinds.schedule import (
     search_space,
     target,
 )
-from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
 from grader.evidence.case import (
     JudgedLayer,
@@ -40,6 +39,7 @@ from grader.evidence.case import (
     TimedSchedule,
 )
 from grader.evidence.problems import WRITE_THE_BUFFER
+from grader.evidence.registry import NoOptions, find_check
 from grader.ir.facts import Argument
 from grader.language import NOTHING, below, foreign, join
 from grader.measurement.points import SpeedOptions

@@ -142,8 +142,8 @@ def test_what_cannot_be_verified_ends_with_2(course: Path) -> None:
 
 def test_a_kind_of_check_that_is_there_already_is_refused(course: Path) -> None:
     (course / "assignments" / "layer" / "checks.py").write_text(
-        "from grader.checks.registry import passed\n"
-        "from grader.checks.registry import NoOptions, check\n\n\n"
+        "from grader.evidence.registry import passed\n"
+        "from grader.evidence.registry import NoOptions, check\n\n\n"
         '@check("equivalence", options=NoOptions)\n'
         "def equivalence(case, options):\n"
         '    return passed("Everything is right.")\n'

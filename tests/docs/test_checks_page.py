@@ -11,10 +11,11 @@ from tvm import IRModule
 
 import grader.checks
 from grader.assignment import ArgumentTable, Computation
-from grader.checks import Case, Evidence, registry
-from grader.checks.registry import registered_kinds
+from grader.checks import Case, Evidence
 from grader.course_code import import_file
+from grader.evidence import registry
 from grader.evidence.case import Candidate
+from grader.evidence.registry import registered_kinds
 from grader.ir.facts import Expression
 from grader.ir.read import read_module
 from grader.messages import Capture

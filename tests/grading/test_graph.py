@@ -15,8 +15,8 @@ from grader.checks.kinds.graph import (
     dataflow,
     used_calls,
 )
-from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
+from grader.evidence.registry import NoOptions, find_check
 from grader.ir.facts import Argument, Call
 from tests.evidence.factory import argument, call, case, module, tensor
 

@@ -8,8 +8,8 @@ import pytest
 
 from grader.assignment import CheckTable, PartTable
 from grader.checks import kinds as checks
-from grader.checks.registry import Outcome, failed, partial, passed
 from grader.evidence.case import Stop
+from grader.evidence.registry import Outcome, failed, partial, passed
 from grader.execute.result import LostCell
 from grader.grading.half_made import find_stop, with_stop
 from grader.language import foreign

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import tvm
 
+from grader.inside.common.allocations import PIPELINE
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.allocations import PIPELINE
-from grader.inside.runner.guards import Guards
+from grader.inside.common.guards import Guards
 
 MARGIN = 4096
 """Items before and behind each array."""

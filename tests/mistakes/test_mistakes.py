@@ -19,10 +19,10 @@ from rich.console import Console
 
 from grader.authoring.mistakes import find_mistakes
 from grader.authoring.skeleton import make_assignment
-from grader.checks import registry
 from grader.cli.verify import LintOptions, VerifyOptions, run_lint, run_verify
 from grader.course import load_course
 from grader.errors import CourseError, Mistake, MistakeCode, MistakeError
+from grader.evidence import registry
 from grader.grading.preparation import GradingOptions
 
 FOLDER = Path(__file__).parent

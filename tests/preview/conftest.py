@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.skeleton import make_assignment
-from grader.checks import registry
+from grader.evidence import registry
 from grader.grading.preparation import Settings
 from grader.preview import PreviewSession
 from grader.sandbox.interface import Sandbox

@@ -25,13 +25,13 @@ from rich.console import Console
 
 from grader.assignment import Limits, OracleOptions, PartTable
 from grader.checks.kinds.measured import EquivalenceOptions, equivalence, writes_output
-from grader.checks.registry import NoOptions
 from grader.data.dataset import no_data
 from grader.errors import GraderError, IRError
 from grader.evidence import subject as subjects
 from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.oracle import Arrangement, ModelOracle
+from grader.evidence.registry import NoOptions
 from grader.evidence.subject import convolution_arrays
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem

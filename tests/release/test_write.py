@@ -187,8 +187,8 @@ class TestSecrets:
 
 CHECKS = '''"""Checks of the course."""
 
-from grader.checks.registry import passed
-from grader.checks.registry import NoOptions, check
+from grader.evidence.registry import passed
+from grader.evidence.registry import NoOptions, check
 
 LIMIT = 7
 

@@ -71,6 +71,7 @@ def part(*checks: Check, name: str = "part") -> Part:
         diagnosis=DIAGNOSIS,
         sample=SAMPLE,
         scripts=SCRIPTS,
+        sections=(sample_reports.SECTION,),
     )
 
 

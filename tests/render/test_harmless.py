@@ -48,7 +48,7 @@ MORE = (
 
 _FIXED = frozenset(
     {"verdict", "visibility", "status", "language", "dialect", "clock", "image", "kind", "due"}
-    | {"slug", "id", "sha256", "level", "graded", "code", "mistake"}
+    | {"slug", "id", "sha256", "level", "graded", "code", "mistake", "type"}
 )
 """Fields whose values are words of the grader's own or of assignment.toml, or no text."""
 
@@ -92,7 +92,7 @@ def harmed(harm: str) -> Report:
     return msgspec.convert(walk(msgspec.to_builtins(builtin)), Report, dec_hook=texts.decode)
 
 
-_OPEN = frozenset({"packages", "stages"})
+_OPEN = frozenset({"packages", "stages", "figures"})
 """Fields whose keys are any text."""
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, NamedTuple, get_args
 import msgspec
 
 from grader.assignment import Table
-from grader.checks.registry import NoOptions, Outcome, check, failed, partial, passed
 from grader.evidence.case import Case
+from grader.evidence.registry import NoOptions, Outcome, check, failed, partial, passed
 from grader.evidence.subject import takes_as_many
 from grader.ir.facts import Argument, Call, ModuleFacts
 from grader.language import Text, say

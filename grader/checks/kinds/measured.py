@@ -10,7 +10,12 @@ import numpy as np
 
 from grader.assignment import Table
 from grader.checks.kinds.graph import input_passes_by
-from grader.checks.registry import (
+from grader.diagnosis.words import name_layer
+from grader.errors import CourseError
+from grader.evidence.case import Case, JudgedLayer, Problem, TimedSchedule
+from grader.evidence.named_cases import tell_wrong
+from grader.evidence.problems import WRITE_THE_BUFFER, explain, wrong_samples
+from grader.evidence.registry import (
     NOT_RUN,
     NoOptions,
     Outcome,
@@ -20,11 +25,6 @@ from grader.checks.registry import (
     partial,
     passed,
 )
-from grader.diagnosis.words import name_layer
-from grader.errors import CourseError
-from grader.evidence.case import Case, JudgedLayer, Problem, TimedSchedule
-from grader.evidence.named_cases import tell_wrong
-from grader.evidence.problems import WRITE_THE_BUFFER, explain, wrong_samples
 from grader.evidence.steps import NO_STEPS, find_steps
 from grader.evidence.subject import Subject, takes_weight
 from grader.ir.facts import Call, ModuleFacts

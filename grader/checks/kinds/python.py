@@ -16,8 +16,8 @@ from typing import Annotated
 import msgspec
 
 from grader.assignment import PositiveInt, Table
-from grader.checks.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.case import Case, Problem
+from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.language import say
 
 TEXT_LIMIT = 20_000

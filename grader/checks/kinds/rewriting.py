@@ -14,8 +14,8 @@ import msgspec
 
 from grader.assignment import Table
 from grader.checks.kinds.graph import used_calls
-from grader.checks.registry import Outcome, check, failed, partial, passed
 from grader.evidence.case import Case
+from grader.evidence.registry import Outcome, check, failed, partial, passed
 from grader.ir.facts import BufferFacts, Call, ModuleFacts
 from grader.ir.vocabulary import OPERATORS
 from grader.language import Text, in_a_row, say

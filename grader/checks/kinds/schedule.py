@@ -10,8 +10,8 @@ import msgspec
 
 from grader.assignment import Points, Table
 from grader.checks.difference import THIRDS, Third, compare_functions
-from grader.checks.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.case import Case, Problem, Replay, TargetMatch, TimedSchedule
+from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.stages import Stage, find_stages
 from grader.evidence.steps import Step, find_steps
 from grader.evidence.subject import Subject, find_convolutions

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from grader.assignment import Computation, Table, TensorTable
-from grader.checks.registry import NoOptions, Outcome, check, failed, passed
 from grader.evidence.case import Case
+from grader.evidence.registry import NoOptions, Outcome, check, failed, passed
 from grader.evidence.subject import find_function
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store
 from grader.language import say

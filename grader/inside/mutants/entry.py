@@ -15,10 +15,11 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError, answering_for_errors, stage
+from grader.inside.common.modules import load_module
 from grader.inside.mutants import relax, tensorir
 from grader.inside.runner.entry import run
 from grader.inside.runner.evaluation import Evaluator, Given
-from grader.inside.runner.model import load_module, run_module
+from grader.inside.runner.model import run_module
 from grader.messages import (
     FromRunner,
     MutatedModule,

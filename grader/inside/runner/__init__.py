@@ -9,11 +9,11 @@ Python externs are loaded and called in another sandbox, by an evaluator, which 
     externs     external functions: those that the evaluator calls, and stubs of the runner's own
     evaluation  the runner's end of its evaluator
     timing      TimeSchedule: interleaved rounds of baseline, submission and reference
+    kinds       Examine: what the folders of `grader/evidence/` have done in boxes
     find_step   FindStep: find the step of a schedule that changes what is computed
     replay      ReplayTrace: apply the trace of a schedule to the module it started from
     target      CompareTarget: compare a schedule's module with the exercise's target
     trace       TraceModule: run a module step by step
-    guards      what keeps a module inside its buffers while it runs
     kernels     one compiled function, callable many times in a row without Python
     arena       the arrays that timed functions work on
 """

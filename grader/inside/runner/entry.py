@@ -9,13 +9,15 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from grader.inside.common.failure import TaskError, answering_for_errors
 from grader.inside.common.machine import prepare_environment, silence
 from grader.inside.runner import limits
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.find_step import find_step
+from grader.inside.runner.kinds import examine
 from grader.inside.runner.model import build_ahead, run_module
 from grader.inside.runner.replay import compare_target, replay_trace
 from grader.inside.runner.time_steps import build_steps_ahead, time_steps
@@ -29,12 +31,12 @@ from grader.messages import (
     Built,
     CompareTarget,
     DrawTrials,
+    Examine,
     FindStep,
     FrameError,
     FromReferee,
     FromRunner,
     MeasureLimits,
-    MutateModule,
     RankTrials,
     ReplayTrace,
     RunModule,
@@ -82,22 +84,24 @@ def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:
         return run_module(task, evaluator)
     if isinstance(task, TraceModule):
         return trace_module(task, evaluator)
-    if evaluator is not None or isinstance(task, MutateModule):
+    done_by = _DONE_BY.get(type(task))
+    if evaluator is not None or done_by is None:
         return TaskFailure("time", "NotHere", "This kind of runner does not do that.")
-    if isinstance(task, CompareTarget):
-        return compare_target(task)
-    if isinstance(task, FindStep):
-        return find_step(task)
-    if isinstance(task, MeasureLimits):
-        return limits.perform(task)
-    if isinstance(task, TimeSteps):
-        return time_steps(task)
-    if isinstance(task, DrawTrials):
-        return draw_trials(task)
-    if isinstance(task, RankTrials):
-        return rank_trials(task)
-    return replay_trace(task) if isinstance(task, ReplayTrace) else time_schedule(task)
+    return done_by(task)
 
+
+_DONE_BY: Mapping[type[ToRunner], Callable[[Any], FromRunner]] = {
+    TimeSchedule: time_schedule,
+    TimeSteps: time_steps,
+    MeasureLimits: limits.perform,
+    ReplayTrace: replay_trace,
+    FindStep: find_step,
+    CompareTarget: compare_target,
+    DrawTrials: draw_trials,
+    RankTrials: rank_trials,
+    Examine: examine,
+}
+"""Tasks of runners that have no evaluator beside them."""
 
 Perform = Callable[[ToRunner, Evaluator | None], FromRunner]
 

@@ -22,7 +22,8 @@ from tvm import tirx
 from tvm.s_tir import SBlockRealize
 
 from grader.inside.common.failure import TaskError, stage
-from grader.inside.runner.model import load_module, run_module
+from grader.inside.common.modules import load_module
+from grader.inside.runner.model import run_module
 from grader.inside.runner.replay import apply_trace, differing_functions
 from grader.messages import SEARCH_SECONDS, FindStep, FoundStep, pack_array, unpack_array
 from grader.messages.runner import Within

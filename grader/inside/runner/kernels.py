@@ -24,9 +24,9 @@ from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
-from grader.inside.runner.allocations import PIPELINE
+from grader.inside.common.allocations import PIPELINE
+from grader.inside.common.guards import Guards
 from grader.inside.runner.arena import TABLE, Arena
-from grader.inside.runner.guards import Guards
 from grader.inside.runner.signature import (
     OUTPUT,
     Arrays,

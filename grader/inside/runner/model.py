@@ -14,15 +14,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import tvm
-import tvm_ffi
 from tvm import relax
 
 from grader.inside.common.executables import make_machine
 from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target, for_one_run, use_threads
+from grader.inside.common.modules import load_module
 from grader.inside.common.poison import REPEATED, Poison, as_array
 from grader.inside.runner.evaluation import Evaluator, Externs, extern_names, load_externs
-from grader.inside.runner.guards import Guards
 from grader.messages import (
     PYTHON_FUNCTION,
     RUNNER_FRAME_LIMIT,
@@ -203,19 +203,6 @@ def unpack_arguments(task: RunModule) -> Arguments:
     if len(lengths) != 1 or 0 in lengths:
         raise FrameError("no calls, or arguments for different numbers of calls")
     return Arguments(arrays, varies)
-
-
-def load_module(document: bytes) -> tvm.IRModule:
-    """Load TVM's graph JSON. Raises TypeError when it is something else than a module.
-
-    What is loaded is what the referee has read, to the letter. `tvm.ir.load_json` first rewrites
-    it, for documents of older versions, of which there are none here; that takes three quarters of
-    the time, a twentieth of a second for a network with its weights, several times in a grading.
-    """
-    module = tvm_ffi.serialization.from_json_graph_str(document.decode())
-    if not isinstance(module, tvm.IRModule):
-        raise TypeError("the JSON holds something else than an IRModule")
-    return module
 
 
 def check_signature(module: tvm.IRModule, arguments: Arguments) -> None:

@@ -17,7 +17,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import TaskError, shorten, stage
-from grader.inside.runner.model import load_module
+from grader.inside.common.modules import load_module
 from grader.inside.runner.subjects import take_function
 from grader.inside.runner.timing import load_workload
 from grader.messages import SCRIPT_LIMIT, CompareTarget, ReplayResult, ReplayTrace, TargetResult

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.guards import Guards
+from grader.inside.common.modules import load_module
 from grader.inside.runner.arena import Arena, ArenaSlots
-from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import CourseFunctions, Kernel, Made, as_timed, compile_ahead
-from grader.inside.runner.model import load_module
 from grader.inside.runner.signature import (
     OUTPUT,
     Form,

@@ -22,11 +22,11 @@ import numpy.typing as npt
 import tvm_ffi
 
 from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target
+from grader.inside.common.modules import load_module
 from grader.inside.runner.arena import Arena
-from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import Kernel, as_timed
-from grader.inside.runner.model import load_module
 from grader.inside.runner.replay import apply_trace
 from grader.inside.runner.signature import (
     OUTPUT,

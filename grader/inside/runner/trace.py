@@ -24,6 +24,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.modules import load_module
 from grader.inside.common.poison import Poison, as_array, is_poisoned
 from grader.inside.launcher.linux import die_with_parent
 from grader.inside.runner.evaluation import Evaluator, extern_names, load_externs
@@ -33,7 +34,6 @@ from grader.inside.runner.model import (
     Main,
     build_main,
     check_signature,
-    load_module,
     module_to_run,
     unpack_arguments,
 )

@@ -29,14 +29,15 @@ from tvm.s_tir.meta_schedule.postproc import (
     RewriteReductionBlock,
 )
 
+from grader.inside.common.allocations import PIPELINE
 from grader.inside.common.executables import make_machine
 from grader.inside.common.failure import TaskError, shorten, stage
+from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target, use_threads
-from grader.inside.runner.allocations import PIPELINE
+from grader.inside.common.modules import load_module
 from grader.inside.runner.find_step import block_places
-from grader.inside.runner.guards import Guards
 from grader.inside.runner.kernels import as_timed
-from grader.inside.runner.model import check_signature, load_module, module_to_run, unpack_arguments
+from grader.inside.runner.model import check_signature, module_to_run, unpack_arguments
 from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, RunModule, TrialTimes
 
 POSTPROCESSORS = (DisallowDynamicLoop, RewriteParallelVectorizeUnroll, RewriteReductionBlock)

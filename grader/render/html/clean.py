@@ -22,6 +22,8 @@ from grader.report import (
     CellProblem,
     Check,
     Diagnosis,
+    Listing,
+    Paragraph,
     Part,
     Report,
     Sample,
@@ -44,6 +46,8 @@ LENGTHS: Final[dict[tuple[type[Any], str], int]] = {
     (Diagnosis, "message"): 4_000,
     (Diagnosis, "advice"): 4_000,
     (Report, "notes"): 4_000,
+    (Paragraph, "text"): 4_000,
+    (Listing, "code"): 64_000,
 }
 """Characters of other texts, by where they stand."""
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import Cause, is_lost, left_to_people, told_cause, worth
+from grader.render.html.evidence import EvidenceView, evidence_view
 from grader.render.html.graph_drawing import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
@@ -165,6 +166,7 @@ class PartView(NamedTuple):
     groups: tuple[CheckGroup, ...]
     diagnosis: DiagnosisView | None
     sample: SampleView | None
+    evidence: tuple[EvidenceView, ...]
     drawing: Drawing | None
     listing: tuple[str, ...]
     function: str
@@ -217,6 +219,7 @@ def part_view(
         groups=tuple(_groups(part)),
         diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
         sample=None if part.sample is None else _sample(part.sample),
+        evidence=tuple(map(evidence_view, part.sections)),
         drawing=None if graph is None else draw(graph, part.diagnosis),
         listing=() if graph is None else describe(graph),
         function="" if scripts is None else scripts.function,
@@ -229,7 +232,7 @@ def forms(view: PartView) -> Iterator[PartView]:
     yield view
     yield (view := view._replace(diff=()))
     yield (view := view._replace(drawing=None, listing=()))
-    yield (view := view._replace(diagnosis=None, sample=None))
+    yield (view := view._replace(diagnosis=None, sample=None, evidence=()))
     yield (view := view._replace(groups=()))
     yield view._replace(objections=())
 

@@ -11,8 +11,8 @@ from tvm import relax, te
 
 from grader.assignment import CheckTable, Computation
 from grader.checks.kinds.tensorir import one_function
-from grader.checks.registry import NoOptions, find_check
 from grader.errors import CourseError
+from grader.evidence.registry import NoOptions, find_check
 from grader.ir.read import read_module
 from tests.evidence.factory import case
 from tests.ir.modules import save

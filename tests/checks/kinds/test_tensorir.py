@@ -16,8 +16,8 @@ from tvm.script import tirx as T
 
 from grader.assignment import CheckTable, Computation
 from grader.checks.kinds.tensorir import TensorIROptions, tensorir
-from grader.checks.registry import find_check
 from grader.errors import CourseError
+from grader.evidence.registry import find_check
 from grader.ir.read import read_module
 from tests.evidence.factory import case
 from tests.ir.modules import save

@@ -8,8 +8,8 @@ import tvm
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.inside.common.failure import TaskError
+from grader.inside.common.guards import Guards
 from grader.inside.common.poison import REPEATED, Poison, fill, is_poisoned
-from grader.inside.runner.guards import Guards
 from grader.inside.runner.model import run_module
 from grader.messages import integer_poison, number_type, unpack_array
 from tests.inside.runner import modules

@@ -13,9 +13,9 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from grader.inside.common.failure import TaskError
+from grader.inside.common.modules import load_module
 from grader.inside.mutants.entry import mutate_module
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.model import load_module
 from grader.messages import (
     MutateModule,
     MutationResult,

@@ -219,16 +219,6 @@ class TestDamage:
         with pytest.raises(FrameError, match="no calls"):
             unpack_arguments(none)
 
-    def test_what_is_loaded_is_what_was_read_and_nothing_that_it_is_rewritten_to(self):
-        """TVM's own loader takes older spellings, in which the referee saw something else."""
-        document = modules.document(modules.timed_convolution())
-        older = document.replace(b'"type":"ir.Var"', b'"type":"tirx.Var"')
-        assert older != document
-        assert isinstance(tvm.ir.load_json(older.decode()), tvm.IRModule)
-        model.load_module(document)
-        with pytest.raises(Exception, match=r"tirx\.Var"):
-            model.load_module(older)
-
 
 class TestRepeats:
     """Comparing two runs on the same input."""

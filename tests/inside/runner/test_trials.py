@@ -11,9 +11,9 @@ import tvm
 import tvm_ffi
 from tvm.script import tirx as T  # noqa: N812
 
+from grader.inside.common.modules import load_module
 from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.model import load_module
 from grader.inside.runner.trials import rank_trials
 from grader.messages import DrawnTrials, DrawTrials, RankTrials, RunModule, TaskFailure, TrialTimes
 from tests.evidence import spaces

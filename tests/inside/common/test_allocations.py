@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.script import tirx as T  # noqa: N812
 
-from grader.inside.runner.allocations import PIPELINE, item_bits, pipeline, with_room
+from grader.inside.common.allocations import PIPELINE, item_bits, pipeline, with_room
 
 
 def copied_by_vectors(count: int, lanes: int, dtype: str = "float32", scope: str = "global") -> Any:

@@ -8,7 +8,7 @@ not used: a wild store passes it.
 Checked are: indices; sums, differences, products and quotients of integers, which LLVM takes to
 never overflow or divide by zero, so that a check behind an overflow might be dropped; numbers that
 become integers; and the sizes of buffers. What intervals show to be right needs no check at run
-time (`grader.inside.runner.ranges`), which is most of what there is in any honest program.
+time (`grader.inside.common.ranges`), which is most of what there is in any honest program.
 
 What goes wrong first is written down where the runner finds it, and the function ends.
 """
@@ -25,8 +25,7 @@ import tvm
 from tvm import tirx
 from tvm.tirx import compilation_pipeline
 
-from grader.inside.common.failure import TaskError
-from grader.inside.runner.allocations import (
+from grader.inside.common.allocations import (
     SIZE_LIMIT,
     Pipeline,
     constant_size,
@@ -34,9 +33,10 @@ from grader.inside.runner.allocations import (
     pipeline,
     stack_bytes,
 )
-from grader.inside.runner.checks import GuardCheck, Site, decides_by_contents
-from grader.inside.runner.expressions import Reader
-from grader.inside.runner.ranges import Unguarded
+from grader.inside.common.checks import GuardCheck, Site, decides_by_contents
+from grader.inside.common.expressions import Reader
+from grader.inside.common.failure import TaskError
+from grader.inside.common.ranges import Unguarded
 from grader.messages import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"

@@ -15,7 +15,7 @@ import tvm
 import tvm_ffi
 from tvm import tirx
 
-from grader.inside.runner.ranges import Unguarded
+from grader.inside.common.ranges import Unguarded
 from grader.messages import Violation, ViolationKind
 
 Expression = Any

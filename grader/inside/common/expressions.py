@@ -15,8 +15,8 @@ from typing import Any
 
 from tvm import tirx
 
-from grader.inside.runner.checks import Demands, Expression
-from grader.inside.runner.ranges import (
+from grader.inside.common.checks import Demands, Expression
+from grader.inside.common.ranges import (
     BIT,
     COMPARISONS,
     DIVISIONS,

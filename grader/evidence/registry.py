@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from grader.decoding import prepared
 from grader.errors import CourseError, MistakeError
 from grader.evidence.case import Case, Problem
 from grader.language import NOTHING, Text, as_text, foreign, in_a_row, join, say
+from grader.messages import KINDS
 from grader.refusals import told
 from grader.report import CheckCode, Frozen, Verdict
 
@@ -76,7 +77,9 @@ def not_graded(problem: Problem) -> Outcome:
     )
 
 
-Need = Literal["outputs", "stubs", "replay", "target", "timing", "search"]
+Need = str
+"""What a check is decided by: a field of `Evidence`, or a kind of evidence with a folder."""
+
 Options = TypeVar("Options", bound=Table)
 
 
@@ -201,7 +204,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         return self.options
 
 
-_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing", "search"})
+_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing", "search", *KINDS})
 
 _DECLARE: Final = say("write-check-name-options-nooptions-or-class")
 

@@ -14,11 +14,11 @@ import tvm
 from tvm import relax, te, tirx, topi
 from tvm.script import tirx as T
 
+from grader.inside.common import guards as guards_module
+from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
-from grader.inside.runner import guards as guards_module
-from grader.inside.runner.expressions import Reader
-from grader.inside.runner.guards import Guards
-from grader.inside.runner.ranges import Interval
+from grader.inside.common.guards import Guards
+from grader.inside.common.ranges import Interval
 from grader.inside.runner.timing import load_workload
 from grader.messages import Violation
 from tests.inside.runner import modules

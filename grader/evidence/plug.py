@@ -1,0 +1,177 @@
+"""What a kind of evidence is, where each kind is a folder beside this file.
+
+A folder holds all of its kind, and CONTRIBUTING.md has an example:
+
+    messages.py   `Task` and `Answer`: what is asked of a box, and what it answers
+    inside/       what runs in that box: `entry.perform(task)`; it has TVM, nothing of the referee
+    kind.py       `KIND`, an `EvidenceKind`: how the evidence is gathered, and how it is shown
+    checks.py     the checks that are decided by it
+    words/        its sentences
+
+Its name in `grader.messages.KINDS` registers it. Whoever runs, gathers, judges, reports and draws
+goes through all kinds and knows none by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from grader.assignment import Comparison, PartTable, Table
+from grader.errors import ProtocolError
+from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.evidence.problems import explain_failure
+from grader.evidence.registry import NOT_RUN, find_check, registered_kinds
+from grader.evidence.subject import Subject
+from grader.language import say
+from grader.messages import KINDS, Examine, Examined, FrameError, Message, TaskFailure
+from grader.report import Section
+
+if TYPE_CHECKING:  # whoever only reads checks need not wait for PyTorch
+    import numpy as np
+
+    from grader.evidence.oracle import Arrangement, Oracle
+    from grader.evidence.runners import RunnerPool
+
+Found = TypeVar("Found")
+Answer = TypeVar("Answer")
+Options = TypeVar("Options", bound=Table)
+
+UNREADABLE = Problem(
+    say("answer-process-that-ran-module-cannot-read"),
+    say("external-functions-may-compute-and-must-leave"),
+    code="no_answer",
+)
+"""What comes of a box whose answer breaks the protocol."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What evidence is gathered of: one candidate of a part, and who may be asked.
+
+    `tables` are the options of the part's checks that need this kind, in their order. `outputs` are
+    those that were compared with PyTorch's, None where no check asks for them. `generator` draws
+    the same for each candidate of a part. `workload` reads the assignment's `workload.py`.
+    """
+
+    part: PartTable
+    candidate: Candidate
+    comparison: Comparison
+    oracle: Oracle
+    tables: tuple[Table, ...]
+    runners: RunnerPool
+    generator: np.random.Generator
+    workload: Callable[[], str]
+    outputs: Outputs | Problem | None = None
+
+    def options(self, wanted: type[Options]) -> Options | None:
+        """Return the options of the first check that has such."""
+        return next((each for each in self.tables if isinstance(each, wanted)), None)
+
+    def subject(self, weight: tuple[int, ...] = ()) -> Subject:
+        """Return what the part's schedule is of. Raises CourseError."""
+        return Subject(weight, self.comparison)
+
+    def arrangement(self) -> Arrangement | Problem:
+        """Return how the candidate is to be called, or what is wrong with its signature."""
+        from grader.evidence.candidates import arrange
+
+        return arrange(self.candidate, self.part, self.oracle)
+
+
+@dataclass(frozen=True)
+class EvidenceKind(Generic[Found]):
+    """One kind of evidence; `name` is that of its folder.
+
+    `gather` returns what was found, or why there is nothing; it raises SandboxError where no runner
+    can be started. `view` returns what a report shows of that. So many `runners` are started ahead.
+    `admits` are codes of findings (`grader/ir/`) for which a part that needs this kind refuses no
+    module: its boxed code knows how to run it.
+    """
+
+    name: str
+    gather: Callable[[Question], Found | Problem]
+    view: Callable[[Found], Section | None] = lambda _: None
+    runners: int = 1
+    admits: frozenset[str] = frozenset()
+
+    def of(self, case: Case) -> Found | Problem:
+        """Return what was found of a candidate, for a check to decide from."""
+        return cast("Found | Problem", case.evidence.found.get(self.name, NOT_RUN))
+
+    def shown(self, case: Case) -> Section | None:
+        """Return what a report shows of it, with the kinds of checks that it explains."""
+        found = self.of(case)
+        section = None if isinstance(found, Problem) else self.view(found)
+        if section is None:
+            return None
+        explains = (each.kind for each in registered_kinds() if self.name in each.needs)
+        return section.explaining(self.name, tuple(explains))
+
+
+@functools.cache
+def kinds() -> tuple[EvidenceKind[Any], ...]:
+    """Return all kinds, in the order in which their evidence is gathered."""
+    return tuple(_module(name, "kind").KIND for name in KINDS)
+
+
+def kinds_of(part: PartTable) -> tuple[EvidenceKind[Any], ...]:
+    """Return the kinds that the checks of a part need."""
+    needs = part_needs(part)
+    return tuple(each for each in kinds() if each.name in needs)
+
+
+def part_needs(part: PartTable) -> frozenset[str]:
+    """Return what evidence the checks of a part ask for."""
+    return frozenset(need for table in part.made for need in find_check(table).needs)
+
+
+def tables_of(part: PartTable, kind: EvidenceKind[Any]) -> tuple[Table, ...]:
+    """Return the options of a part's checks that need a kind."""
+    found = ((find_check(table), table) for table in part.made)
+    return tuple(check.parse(table) for check, table in found if kind.name in check.needs)
+
+
+def admitted(part: PartTable) -> frozenset[str]:
+    """Return the codes of findings for which no module of a part is refused."""
+    return frozenset(code for kind in kinds_of(part) for code in kind.admits)
+
+
+def load_checks() -> None:
+    """Register the checks of all kinds."""
+    for name in KINDS:
+        _module(name, "checks")
+
+
+def _module(kind: str, name: str) -> Any:
+    return importlib.import_module(f"grader.evidence.{kind}.{name}")
+
+
+def ask(runners: RunnerPool, kind: str, task: Message, answer: type[Answer]) -> Answer | Problem:
+    """Have a kind's task done in a box; a failure is a problem. Raises SandboxError."""
+    found = request(runners, kind, task, answer)
+    return explain_failure(found) if isinstance(found, TaskFailure) else found
+
+
+def request(
+    runners: RunnerPool, kind: str, task: Message, answer: type[Answer]
+) -> Answer | TaskFailure | Problem:
+    """Have a kind's task done in a box, for whoever has sentences of its own for failures."""
+    try:
+        found = runners.request("pure", Examine.of(kind, task))
+        if isinstance(found, TaskFailure):
+            return found
+        if not isinstance(found, Examined) or found.kind != kind:
+            return UNREADABLE
+        return found.read(answer)
+    except (ProtocolError, FrameError):
+        return UNREADABLE
+
+
+def sections_of(case: Case, among: Iterable[EvidenceKind[Any]]) -> tuple[Section, ...]:
+    """Return what a report shows of the evidence for a candidate, in the kinds' order."""
+    found = (kind.shown(case) for kind in among)
+    return tuple(section for section in found if section is not None)

@@ -1,0 +1,85 @@
+"""What kinds of evidence show of a part, in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.render import wording
+from grader.render.timings import ShareBar
+from grader.report import Bar, Bars, Block, Grid, Listing, Paragraph, Section, Verdict
+
+CODE_LINES = 200
+CODE_CHARACTERS = 20_000
+"""How much of a listing is shown at most."""
+
+_BAR_WIDTH = 30
+_STYLE: dict[Verdict | None, str] = {
+    "passed": "green", "partial": "yellow", "failed": "red", "not_graded": "yellow", None: "",
+}  # fmt: skip
+
+
+def share_of(value: float, bars: Bars) -> float:
+    """Return how much of the whole width a value takes, from 0 to 1."""
+    return max(0.0, min(1.0, value / bars.most))
+
+
+def limit_row(bars: Bars) -> Bar | None:
+    """Return the limit of bars as a bar of its own, None where there is none to be told."""
+    if bars.limit is None or not bars.limit_text:
+        return None
+    return Bar(bars.limit_text, bars.limit, bars.limit_text)
+
+
+def code_of(listing: Listing) -> str:
+    """Return a listing's code, printable and bounded."""
+    return wording.plain(listing.code, CODE_CHARACTERS, CODE_LINES)
+
+
+def evidence_section(section: Section) -> RenderableType:
+    """Return a section for a terminal."""
+    rows: list[RenderableType] = [Text(), Text(wording.one_line(section.title), style="bold")]
+    for each in section.blocks:
+        rows += _block(each)
+    return Group(*rows)
+
+
+def _block(block: Block) -> Iterator[RenderableType]:
+    if isinstance(block, Paragraph):
+        yield Text(wording.plain(block.text))
+    elif isinstance(block, Bars):
+        yield Padding(_bars(block), (1, 0, 0, 0))
+    elif isinstance(block, Grid):
+        yield Padding(_grid(block), (1, 0, 0, 0))
+    else:
+        yield Padding(Text(code_of(block)), (1, 0, 0, 2))
+
+
+def _bars(bars: Bars) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow="fold")
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", overflow="fold")
+    for each in bars.bars:
+        told = Text(wording.one_line(each.text), style=_STYLE[each.verdict])
+        bar = ShareBar(share_of(each.value, bars), _BAR_WIDTH)
+        grid.add_row(Text(wording.one_line(each.label)), bar, told)
+    limit = limit_row(bars)
+    if limit is not None:
+        bar = ShareBar(share_of(limit.value, bars), _BAR_WIDTH)
+        grid.add_row(Text(wording.one_line(limit.text), style="dim"), bar, Text())
+    return grid
+
+
+def _grid(grid: Grid) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
+    for title in grid.head:
+        table.add_column(Text(wording.one_line(title)), overflow="fold")
+    for row in grid.rows:
+        table.add_row(*(Text(wording.one_line(cell)) for cell in row[: len(grid.head)]))
+    return table
