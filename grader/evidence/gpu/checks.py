@@ -16,7 +16,7 @@ from grader.evidence.registry import Outcome, check, failed, not_graded, partial
 from grader.language import NOTHING, Text, join, say
 
 
-class CostOptions(KernelOptions, frozen=True):
+class CostOptions(KernelOptions, frozen=True, kw_only=True):
     """Cycles at which the points begin, and at which all of them are earned.
 
     They are those of the unscheduled function with its loops bound, and of the course's schedule.
@@ -71,6 +71,8 @@ def gpu_fits(case: Case, _options: KernelOptions) -> Outcome:
     found = KIND.of(case)
     if isinstance(found, Problem):
         return not_graded(found)
+    if not found.kernels:
+        return failed(say("gpu-no-kernel"), say("gpu-bind-loops"))
     for number, kernel in enumerate(found.kernels):
         for excess in find_excesses(found.device, kernel):
             told = tell_excess(excess, found.device, number)
