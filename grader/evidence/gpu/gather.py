@@ -109,11 +109,13 @@ _REASONS: dict[str, Text] = {
     "dtype": say("gpu-dtype"),
     "statement": say("gpu-statement"),
     "steps": say("gpu-steps"),
+    "threads": say("gpu-threads-of-block"),
     "no_kernel": say("gpu-no-kernel"),
 }
 _HINTS: dict[str, Text] = {
     "lowering": say("gpu-mend-what-tvm-says"),
     "steps": say("gpu-fewer-threads"),
+    "threads": say("gpu-smaller-block"),
     "no_kernel": say("gpu-bind-loops"),
 }
 

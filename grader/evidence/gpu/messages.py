@@ -152,13 +152,19 @@ class KernelsRun(Message, frozen=True):
     kernels: Annotated[tuple[KernelCounts, ...], msgspec.Meta(max_length=KERNEL_LIMIT)]
 
 
+Reason = Literal[
+    "lowering", "operator", "scope", "dtype", "statement", "steps", "threads", "no_kernel"
+]
+
+
 class NotExecuted(Message, frozen=True):
     """Why a function could not be executed here; it may be right nonetheless.
 
-    `subject` is the operator, scope or type that is not simulated, or TVM's own message.
+    `subject` is the operator, scope or type that is not simulated, how many threads a block would
+    have, or TVM's own message.
     """
 
-    reason: Literal["lowering", "operator", "scope", "dtype", "statement", "steps", "no_kernel"]
+    reason: Reason
     subject: Annotated[str, msgspec.Meta(max_length=500)]
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from grader.evidence.gpu.messages import NotExecuted
-
-Reason = Literal["lowering", "operator", "scope", "dtype", "statement", "steps", "no_kernel"]
+from grader.evidence.gpu.messages import NotExecuted, Reason
 
 
 class NotSimulatedError(Exception):

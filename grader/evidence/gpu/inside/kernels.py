@@ -45,6 +45,12 @@ POINTER_REGISTERS = 2
 OTHER_REGISTERS = 16
 """Registers for the places of threads, loops and temporaries, beside pointers and local arrays."""
 
+MOST_THREADS = 4096
+"""Most threads of a block that are executed; a GPU's has 1,024."""
+
+MOST_HELD = 2**21
+"""Most elements that the blocks of a batch have of their own: some 160 MB with their shadows."""
+
 MOST_KEPT = 16
 """Most elements that a compiler keeps of one load for the rounds of an outer loop."""
 
@@ -70,6 +76,8 @@ class Translated:
     dynamic_bytes: int
     local_words: int
     pointers: int
+    shared_elements: int
+    local_elements: int
 
 
 @dataclass
@@ -98,7 +106,9 @@ class Translator:
     statements: int = 0
     shared_bytes: int = 0
     dynamic_bytes: int = 0
+    shared_elements: int = 0
     local_words: int = 0
+    local_elements: int = 0
 
     def kernel(self, node: Any) -> Translated:
         """Translate a kernel. Raises NotSimulatedError."""
@@ -113,6 +123,8 @@ class Translator:
             self.dynamic_bytes,
             self.local_words + sum(each.registers for each in self.sites),
             len(self.used & self.known),
+            self.shared_elements,
+            self.local_elements,
         )
 
     # --- statements -------------------------------------------------------------------------------
@@ -348,13 +360,18 @@ class Translator:
         size = math.prod(shape)
         if lanes != 1:
             raise NotSimulatedError("dtype", str(buffer.ty.dtype.dtype))
+        if size > MOST_HELD:
+            raise NotSimulatedError("steps", str(size))
         name = str(buffer.name)
         kind = LocalMemory if scope == "local" else SharedMemory
         if scope == "local":
+            self.local_elements += size
             self.local_words += -(-size * dtype.itemsize // 4)
-        elif scope == "shared":
-            self.shared_bytes += size * dtype.itemsize
         else:
+            self.shared_elements += size
+        if scope == "shared":
+            self.shared_bytes += size * dtype.itemsize
+        elif scope == "shared.dyn":
             self.dynamic_bytes += size * dtype.itemsize
         slot = self.slot_of(buffer)
         self.names[slot] = name
@@ -373,6 +390,10 @@ class Translator:
         """Take down that a buffer is another name of one."""
         data = node.data
         if type(data).__name__ != "Call" or str(data.op.name) != "tirx.buffer_data":
+            raise NotSimulatedError("statement", "DeclBuffer")
+        # Another type over the same bytes is another memory for NumPy.
+        old, new = data.args[0].ty, node.buffer.ty
+        if str(old.dtype.dtype) != str(new.dtype.dtype) or not _is_zero(new.elem_offset):
             raise NotSimulatedError("statement", "DeclBuffer")
         self.aliases[hash(node.buffer)] = self.slot_of(data.args[0])
 
@@ -459,6 +480,10 @@ def _nothing(_: State) -> None:
     """Do nothing."""
 
 
+def _is_zero(node: Any) -> bool:
+    return node is None or (type(node).__name__ == "IntImm" and int(node.value) == 0)
+
+
 def _extent(node: Any) -> int:
     if type(node).__name__ != "IntImm":
         raise NotSimulatedError("statement", "allocation of a size that is not constant")
@@ -513,8 +538,11 @@ def launch_kernel(
     launch = Launch(number, grid, block, kernel.sites, notes, skipped)
     for slot in kernel.stored & set(memories):
         memories[slot].shadow = Shadow(memories[slot].data.size, launch.threads)
+    if launch.threads > MOST_THREADS:
+        raise NotSimulatedError("threads", str(launch.threads))
     blocks = math.prod(grid)
-    batch = max(1, LANES // launch.threads)
+    held = kernel.shared_elements + kernel.local_elements * launch.threads
+    batch = max(1, min(LANES // launch.threads, MOST_HELD // max(1, held)))
     for first in range(0, blocks, batch):
         numbers = np.arange(first, min(first + batch, blocks))
         state = State(launch, numbers, list(values))
