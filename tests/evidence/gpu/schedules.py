@@ -126,6 +126,8 @@ def product(
             _bind(schedule, y, "threadIdx.y", x, "threadIdx.x")
             if vector > 1:
                 schedule.vectorize(lane)
+    if vector > 1:
+        schedule.vectorize(schedule.get_loops(local)[-1])
     schedule.decompose_reduction(block, k1)
     return Example(schedule.mod, ((size, size), (size, size)), lambda x, y: x @ y)
 

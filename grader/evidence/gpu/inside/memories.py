@@ -168,6 +168,7 @@ class LocalMemory(Memory):
         self._own = self.data.reshape(*state.shape, size)
         self._complete = np.zeros(size, np.bool_)
         self.written = np.zeros(self.data.size, np.bool_)
+        self._own_written = self.written.reshape(*state.shape, size)
         self._rows = np.arange(math.prod(state.shape)).reshape(state.shape) * size
 
     def _keys(self, _state: State, places: Array) -> Array:
@@ -187,7 +188,8 @@ class LocalMemory(Memory):
         number = int(index) if np.ndim(index) == 0 else -1
         if state.mask is None and 0 <= number < self.size:
             self._own[..., number] = value
-            self._complete[number] = True
+            if not self._complete[number]:
+                self._complete[number] = self._own_written[..., number] = True
             return
         if 0 <= number < self.size and self._complete[number]:
             np.copyto(self._own[..., number], value, where=state.mask, casting="same_kind")
