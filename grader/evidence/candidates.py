@@ -87,7 +87,7 @@ def inspect(
 ) -> Candidate | Problem:
     """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem.
 
-    Findings with codes that are `admitted` are none.
+    Findings with codes that are `admitted` are none; `code:subject` admits one subject alone.
     """
     if part.entry_kind == "python":
         return _inspect_python(capture)
@@ -98,7 +98,7 @@ def inspect(
         started = None if capture.base is None else _read(capture.base)
     except IRError as error:
         return Problem(error.message, error.hint, code="refused")
-    findings = [each for each in facts.findings if each.code not in admitted]
+    findings = [each for each in facts.findings if not {each.code, each.key} & admitted]
     if findings:
         first = findings[0]
         # Who forgot to register the function was told that it is not allowed.

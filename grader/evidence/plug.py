@@ -88,8 +88,8 @@ class EvidenceKind(Generic[Found]):
 
     `gather` returns what was found, or why there is nothing; it raises SandboxError where no runner
     can be started. `view` returns what a report shows of that. So many `runners` are started ahead.
-    `admits` are codes of findings (`grader/ir/`) for which a part that needs this kind refuses no
-    module: its boxed code knows how to run it.
+    `admits` are codes of findings (`grader/ir/`), or `code:subject`, for which a part that needs
+    this kind refuses no module: its boxed code knows how to run it.
     """
 
     name: str

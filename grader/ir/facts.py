@@ -199,6 +199,11 @@ class Finding(Facts, frozen=True):
     where: str
     message: Text
 
+    @property
+    def key(self) -> str:
+        """Code and subject: what one kind of evidence may admit, and no other finding."""
+        return f"{self.code}:{self.subject}"
+
 
 class FunctionFacts(Facts, frozen=True):
     """One PrimFunc.

@@ -1,0 +1,122 @@
+"""Checks of kernels for a GPU: their outputs, their threads, their size, and their cost."""
+
+from __future__ import annotations
+
+from grader.assignment import PositiveInt
+from grader.evidence.case import Case, Problem
+from grader.evidence.gpu.cost import cost_of, cycles_of, share, wasted
+from grader.evidence.gpu.devices import find_excesses
+from grader.evidence.gpu.gather import KIND as NAME
+from grader.evidence.gpu.gather import FoundKernels, KernelOptions
+from grader.evidence.gpu.kind import KIND
+from grader.evidence.gpu.messages import Finding
+from grader.evidence.gpu.sentences import quoted, tell, tell_excess
+from grader.evidence.problems import explain, wrong_samples
+from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
+from grader.language import NOTHING, Text, join, say
+
+
+class CostOptions(KernelOptions, frozen=True, kw_only=True):
+    """Cycles at which the points begin, and at which all of them are earned.
+
+    They are those of the unscheduled function with its loops bound, and of the course's schedule.
+    """
+
+    naive: PositiveInt
+    reference: PositiveInt
+
+
+@check("gpu_equivalence", options=KernelOptions, needs=(NAME,))
+def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
+    """The kernels compute the right outputs.
+
+    They are executed thread by thread, with poison in every buffer that nobody has stored into.
+    """
+    found = KIND.of(case)
+    if isinstance(found, Problem):
+        return not_graded(found)
+    wrong = wrong_samples(found.outputs, case.comparison)
+    if not wrong.any():
+        return passed(say("gpu-outputs-right", calls=len(wrong)))
+    problem = explain(found.outputs, wrong, case.comparison, None)
+    fault = next(iter(faults(found)), None)
+    if fault is None:
+        return failed(problem.reason, problem.hint, problem.code)
+    told = tell(fault)
+    return failed(join(told.reason, problem.reason), told.hint, problem.code)
+
+
+@check("gpu_threads", options=KernelOptions, needs=(NAME,))
+def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
+    """No two threads race, and whatever is read was stored before.
+
+    A barrier lies between two threads of a block that touch one element, if one of them stores
+    there; threads of two blocks never do.
+    """
+    found = KIND.of(case)
+    if isinstance(found, Problem):
+        return not_graded(found)
+    first, *others = faults(found) or (None,)
+    if first is None:
+        needless = [tell(each) for each in found.findings if each.kind == "needless_barrier"]
+        return passed(join(say("gpu-threads-right"), *(join(*each) for each in needless[:1])))
+    told = tell(first)
+    more = say("gpu-more-faults", count=len(others)) if others else NOTHING
+    return failed(join(told.reason, more), told.hint)
+
+
+@check("gpu_fits", options=KernelOptions, needs=(NAME,))
+def gpu_fits(case: Case, _options: KernelOptions) -> Outcome:
+    """The kernels fit on the device."""
+    found = KIND.of(case)
+    if isinstance(found, Problem):
+        return not_graded(found)
+    if not found.kernels:
+        return failed(say("gpu-no-kernel"), say("gpu-bind-loops"))
+    for number, kernel in enumerate(found.kernels):
+        for excess in find_excesses(found.device, kernel):
+            told = tell_excess(excess, found.device, number)
+            return failed(told.reason, told.hint)
+    return passed(say("gpu-fits", device=found.device.name))
+
+
+@check("gpu_cost", options=CostOptions, needs=(NAME,))
+def gpu_cost(case: Case, options: CostOptions) -> Outcome:
+    """The kernels cost few cycles of the device's model.
+
+    The points are linear in the logarithm of the cycles, between the unscheduled function's and
+    the course's.
+    """
+    found = KIND.of(case)
+    if isinstance(found, Problem):
+        return not_graded(found)
+    if faults(found) or wrong_samples(found.outputs, case.comparison).any():
+        return failed(say("gpu-cost-of-wrong"), say("gpu-mend-first"))
+    if any(find_excesses(found.device, each) for each in found.kernels):
+        return failed(say("gpu-cost-of-too-large"), say("gpu-fit-first"))
+    cycles = cycles_of(found.device, found.kernels)
+    reason = say("gpu-cycles", cycles=cycles, naive=options.naive, reference=options.reference)
+    return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
+
+
+def faults(found: FoundKernels) -> tuple[Finding, ...]:
+    """Return what is wrong, without what is only waste."""
+    return tuple(each for each in found.findings if each.kind != "needless_barrier")
+
+
+def _advice(found: FoundKernels) -> Text:
+    """Return what to change first: what the slowest kernel takes its time for."""
+    costs = [cost_of(found.device, each) for each in found.kernels]
+    slowest = max(range(len(costs)), key=lambda each: costs[each].cycles)
+    kernel, bottleneck = found.kernels[slowest], costs[slowest].bottleneck
+    scope = {"global": "global", "shared": "shared"}.get(bottleneck, "")
+    worst = next((each for each in wasted(kernel) if each.scope == scope), None)
+    if worst is not None:
+        told = say("gpu-coalesce") if scope == "global" else say("gpu-bank-conflicts")
+        return say(told, statement=quoted(worst.text), units=worst.units, least=worst.least)
+    return {
+        "global": say("gpu-fewer-sectors"),
+        "shared": say("gpu-fewer-passes"),
+        "operations": say("gpu-fewer-operations"),
+        "waits": say("gpu-fewer-waits"),
+    }[bottleneck]

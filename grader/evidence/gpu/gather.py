@@ -1,0 +1,128 @@
+"""Gathering what a kernel does: it is executed in a box, on the oracle's inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, cast
+
+import msgspec
+import numpy as np
+
+from grader.assignment import PositiveInt, Table
+from grader.evidence.case import FloatArray, Outputs, Problem
+from grader.evidence.gpu.devices import DEVICES, Device
+from grader.evidence.gpu.messages import (
+    Answer,
+    Finding,
+    KernelCounts,
+    KernelsRun,
+    NotExecuted,
+    RunKernels,
+)
+from grader.evidence.oracle import Arrangement
+from grader.evidence.plug import UNREADABLE, Question, ask
+from grader.language import Text, foreign, say
+from grader.messages import FrameError, number_type, pack_array, unpack_array
+
+KIND = "gpu"
+
+DeviceName = Literal["sm_75", "sm_80", "sm_90", "sm_100"]
+
+
+class KernelOptions(Table, frozen=True):
+    """`device` is the architecture that a part is for; all checks of a part name the same one.
+
+    `calls` of the computation's cases are executed: each takes seconds.
+    """
+
+    device: DeviceName = "sm_80"
+    calls: Annotated[PositiveInt, msgspec.Meta(le=16)] = 2
+
+
+@dataclass(frozen=True)
+class FoundKernels:
+    """What a function's kernels computed, what is wrong with them, and what they moved.
+
+    `findings` and `kernels` are of the first call; the others compute with other numbers alone.
+    """
+
+    outputs: Outputs
+    findings: tuple[Finding, ...]
+    kernels: tuple[KernelCounts, ...]
+    device: Device
+
+
+def gather_kernels(question: Question) -> FoundKernels | Problem:
+    """Execute a candidate. Raises SandboxError where no runner can be started."""
+    options = question.options(KernelOptions)
+    assert options is not None, "the checks that need this have options"
+    if question.candidate.facts.has_main:
+        return Problem(say("gpu-relax-main"), say("gpu-hand-in-function"), code="signature")
+    arrangement = question.arrangement()
+    if isinstance(arrangement, Problem):
+        return arrangement
+    if len(arrangement.outputs) != 1:
+        return Problem(say("gpu-several-outputs"), say("gpu-hand-in-function"), code="signature")
+    answers: list[KernelsRun] = []
+    for call in range(min(options.calls, arrangement.samples)):
+        task = _task(question, arrangement, call, options.device)
+        answer = ask(question.runners, KIND, task, Answer)
+        if isinstance(answer, NotExecuted):
+            return explain_not_executed(answer)
+        if isinstance(answer, Problem):
+            return answer
+        answers.append(answer)
+    try:
+        outputs = _outputs(question, answers)
+    except (FrameError, ValueError, IndexError):
+        return UNREADABLE
+    first = answers[0]
+    return FoundKernels(outputs, first.findings, first.kernels, DEVICES[options.device])
+
+
+def _task(question: Question, arrangement: Arrangement, call: int, device: str) -> RunKernels:
+    """Return the task of one call; barriers are audited in the first."""
+    given = [each.array[call] if each.varies else each.array for each in arrangement.arguments]
+    (output,) = arrangement.outputs
+    room = np.zeros(output.shape, number_type(output.dtype))
+    return RunKernels(
+        module=question.candidate.capture.module,
+        function=arrangement.function,
+        arguments=tuple(pack_array(each) for each in (*given, room)),
+        outputs=(len(given),),
+        device=device,
+        audit=call == 0,
+    )
+
+
+def _outputs(question: Question, answers: list[KernelsRun]) -> Outputs:
+    """Return the outputs beside the right ones. Raises FrameError or ValueError."""
+    actual = np.stack([unpack_array(each.outputs[0]) for each in answers])
+    count, oracle = len(answers), question.oracle
+    return Outputs(cast(FloatArray, actual), oracle.desired[:count], oracle.from_test_set[:count])
+
+
+_REASONS: dict[str, Text] = {
+    "lowering": say("gpu-not-lowered"),
+    "operator": say("gpu-operator"),
+    "scope": say("gpu-scope"),
+    "dtype": say("gpu-dtype"),
+    "statement": say("gpu-statement"),
+    "steps": say("gpu-steps"),
+    "threads": say("gpu-threads-of-block"),
+    "no_kernel": say("gpu-no-kernel"),
+}
+_HINTS: dict[str, Text] = {
+    "lowering": say("gpu-mend-what-tvm-says"),
+    "steps": say("gpu-fewer-threads"),
+    "threads": say("gpu-smaller-block"),
+    "no_kernel": say("gpu-bind-loops"),
+}
+
+
+def explain_not_executed(answer: NotExecuted) -> Problem:
+    """Say why a function was not executed."""
+    reason = say(_REASONS[answer.reason], subject=foreign(answer.subject))
+    hint = _HINTS.get(answer.reason, say("gpu-use-what-is-simulated"))
+    code = "not_built" if answer.reason == "lowering" else "undecided"
+    return Problem(reason, hint, code=code)

@@ -1,0 +1,1 @@
+"""Kernels are lowered by TVM and executed thread by thread, in a box."""

@@ -1,0 +1,35 @@
+"""A task of this kind, performed in a box: a module is lowered, executed and counted."""
+
+from __future__ import annotations
+
+import tvm
+
+from grader.evidence.gpu.inside.audit import find_needless
+from grader.evidence.gpu.inside.execution import Program
+from grader.evidence.gpu.inside.failure import NotSimulatedError
+from grader.evidence.gpu.inside.lowering import lower
+from grader.evidence.gpu.messages import FINDING_LIMIT, Answer, KernelsRun, Task
+from grader.messages import pack_array, unpack_array
+
+
+def perform(task: Task) -> Answer:
+    """Execute the kernels of a function."""
+    module = tvm.ir.load_json(task.module.decode())
+    arguments = [unpack_array(each) for each in task.arguments]
+    outputs = list(task.outputs)
+    try:
+        lowered = lower(module, task.function, task.device)
+        program = Program(lowered.function, lowered.shapes)
+        execution = program.execute(arguments, outputs)
+        needless = (
+            find_needless(program, execution, arguments, outputs)
+            if task.audit and lowered.own_barriers
+            else ()
+        )
+    except NotSimulatedError as error:
+        return error.answer
+    return KernelsRun(
+        tuple(map(pack_array, execution.outputs)),
+        (*execution.findings, *needless)[:FINDING_LIMIT],
+        execution.counts(),
+    )

@@ -1,0 +1,104 @@
+"""A function as a GPU's compiler sees it: blocks resolved, buffers compact and flat, barriers set.
+
+TVM has two pipelines, and they differ in who sets barriers. A function of blocks (`s_tir=True`)
+goes the way of `tvm.compile`, where `ThreadSync` puts a barrier wherever a thread may read from
+shared memory what another one wrote. One without blocks is taken as written, as with
+`tir_pipeline="tirx"`: there a barrier that the author forgot is missing.
+
+The passes are those of `default_s_tir_pipeline` and `tirx_pipeline` of TVM 0.27 up to the barriers,
+without those that make memory of two buffers one (`StorageRewrite`, `MergeSharedMemory-
+Allocations`): the fault of one buffer would be told of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import tvm
+from tvm import s_tir, tirx
+
+from grader.evidence.gpu.inside.failure import NotSimulatedError
+from grader.evidence.gpu.inside.statements import statements_in
+from grader.inside.common.failure import shorten
+
+_S, _T = s_tir.transform, tirx.transform
+
+
+class Lowered(NamedTuple):
+    """A lowered PrimFunc, and the shapes that its buffers had before they were made flat, by name.
+
+    `own_barriers`: the author sets the barriers, not TVM.
+    """
+
+    function: Any
+    shapes: dict[str, tuple[int, ...]]
+    own_barriers: bool
+
+
+def lower(module: Any, name: str, arch: str) -> Lowered:
+    """Return the lowered PrimFunc `name` of an IRModule. Raises NotSimulatedError."""
+    function = module[name]
+    blocks = bool(function.attrs.get("s_tir", False))
+    target = tvm.target.Target({"kind": "cuda", "arch": arch}, host="llvm")
+    alone = tvm.IRModule({name: function.with_attr("global_symbol", name)})
+    try:
+        first = [_T.BindTarget(target), *(_resolve_blocks() if blocks else _resolve_plain())]
+        shaped = tvm.ir.transform.Sequential(first)(alone)
+        shapes = dict(_shapes(shaped[name].body))
+        lowered = tvm.ir.transform.Sequential(_flatten(blocks))(shaped)
+    except Exception as error:
+        raise NotSimulatedError("lowering", shorten(str(error))) from error
+    return Lowered(lowered[name], shapes, not blocks)
+
+
+def _shapes(node: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Return names and shapes of all allocations in a statement."""
+    for each in statements_in(node):
+        if type(each).__name__ == "AllocBuffer":
+            extents = [getattr(extent, "value", None) for extent in each.buffer.ty.shape]
+            if None not in extents:
+                yield str(each.buffer.name), tuple(map(int, extents))
+
+
+def _resolve_blocks() -> list[Any]:
+    return [
+        _S.CanonicalizeLoop(),
+        _S.LowerCrossThreadReduction(),
+        _S.LowerInitBlock(),
+        _S.PlanAndUpdateBufferAllocationLocation(),
+        _S.ConvertBlocksToOpaque(),
+        _S.LiftThreadBinding(),
+        _S.ManifestSharedMemoryLocalStage(),
+        _S.CompactBufferAllocation(),
+        _S.LowerAutoCopy(),
+        _S.UnifyThreadBinding(),
+        _S.LowerMatchBuffer(),
+        _S.StmtSimplify(),
+        _S.AnnotateIrregularLoop(),
+        _S.InjectSoftwarePipeline(),
+        _S.LowerOpaqueBlock(),
+    ]
+
+
+def _resolve_plain() -> list[Any]:
+    return [
+        _T.LowerTIRx(),
+        _S.UnifyThreadBinding(),
+        _T.StmtSimplify(),
+        _T.LowerTIRxOpaque(),
+    ]
+
+
+def _flatten(blocks: bool) -> list[Any]:
+    flat = [_T.FlattenBuffer(), _T.NarrowDataType(32), _T.VectorizeLoop()]
+    if not blocks:
+        return [*flat, _T.StmtSimplify()]
+    return [
+        *flat,
+        _S.InjectVirtualThread(),
+        _S.InjectDoubleBuffer(),
+        _T.StmtSimplify(),
+        _S.ThreadSync("shared"),
+        _S.ThreadSync("shared.dyn"),
+    ]

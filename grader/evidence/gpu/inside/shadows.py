@@ -1,0 +1,127 @@
+"""Who touched an element last: how two threads are caught that meet without a barrier between.
+
+Threads are numbered through the whole grid. Each block counts its barriers; that count is the
+thread's epoch. Two accesses of one element are ordered if they are one thread's, or of one block
+with a barrier between; else they race where one of them stores another value than is there. A store
+of the same value is no race but waste: TVM lets every thread of a block copy a whole tile if nobody
+told it which thread copies what, and that is slow, but right.
+
+Of each element the last store and the last two loads of different threads are kept. That is enough:
+whatever comes next meets one of them if it meets any.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Meeting(NamedTuple):
+    """Two threads at one element: who was there before, by which access, and who comes now."""
+
+    key: int
+    before: int
+    site: int
+    now: int
+
+
+class Shadow:
+    """The shadow of `size` elements, for blocks of `threads` threads."""
+
+    def __init__(self, size: int, threads: int) -> None:
+        self.threads = threads
+        self.writer = np.full(size, -1, np.int64)
+        self.write_epoch = np.zeros(size, np.int64)
+        self.write_site = np.zeros(size, np.int64)
+        self.by_all = np.zeros(size, np.bool_)
+        self.reader = np.full(size, -1, np.int64)
+        self.read_epoch = np.zeros(size, np.int64)
+        self.read_site = np.zeros(size, np.int64)
+        self.other = np.full(size, -1, np.int64)
+        self.other_site = np.zeros(size, np.int64)
+
+    def _is_open(self, before: Numbers, epoch: Numbers, now: Numbers, then: Numbers) -> Mask:
+        """Say where no barrier lies between an access of `before`, in its `epoch`, and now."""
+        elsewhere = before // self.threads != now // self.threads
+        return (before >= 0) & (elsewhere | (epoch == then))
+
+    def load(self, keys: Numbers, who: Numbers, epoch: Numbers, site: int) -> Meeting | None:
+        """Take down loads of some threads, all at once; return one that meets a store."""
+        writer = self.writer[keys]
+        clash = (
+            self._is_open(writer, self.write_epoch[keys], who, epoch)
+            & (writer != who)
+            & ~self.by_all[keys]
+        )
+        found = self._first(clash, keys, writer, self.write_site, who)
+        reader, other = self.reader[keys], self.other[keys]
+        fresh = self.read_epoch[keys] != epoch
+        # A barrier has been passed since: what this block's threads loaded before is settled.
+        other = np.where(fresh & self._are_neighbours(other, who), -1, other)
+        keep = (reader >= 0) & (reader != who) & ~(fresh & self._are_neighbours(reader, who))
+        self.other_site[keys] = np.where(keep, self.read_site[keys], self.other_site[keys])
+        self.other[keys] = np.where(keep, reader, other)
+        self.reader[keys], self.read_epoch[keys], self.read_site[keys] = who, epoch, site
+        lost = self.reader[keys] != who
+        if lost.any():
+            self.other[keys[lost]], self.other_site[keys[lost]] = who[lost], site
+        return found
+
+    def store(
+        self, keys: Numbers, who: Numbers, epoch: Numbers, site: int, changed: Mask
+    ) -> Meeting | None:
+        """Take down stores of some threads, all at once; return one that meets another access.
+
+        `changed` says which of them store another value than was there.
+        """
+        writer, reader, other = self.writer[keys], self.reader[keys], self.other[keys]
+        found = None
+        if changed.any():
+            read = self.read_epoch[keys]
+            clashes = (
+                (self.write_epoch[keys], writer, self.write_site),
+                (read, reader, self.read_site),
+                (read, other, self.other_site),
+            )
+            for number, (when, before, sites) in enumerate(clashes):
+                foreign = before != who
+                if number == 0:
+                    foreign |= self.by_all[keys]
+                clash = changed & foreign & self._is_open(before, when, who, epoch)
+                found = found or self._first(clash, keys, before, sites, who)
+        self.writer[keys], self.write_epoch[keys] = who, epoch
+        self.write_site[keys] = site
+        self.by_all[keys] = False
+        return found
+
+    def share(self, keys: Numbers) -> int:
+        """Take down that one statement stored the same value several times, at `keys`; return how
+        often more than once."""
+        unique, counts = np.unique(keys, return_counts=True)
+        self.by_all[unique[counts == self.threads]] = True
+        return int(counts.sum() - len(unique))
+
+    def _are_neighbours(self, first: Numbers, second: Numbers) -> Mask:
+        same: Mask = first // self.threads == second // self.threads
+        return same
+
+    @staticmethod
+    def _first(
+        clash: Mask, keys: Numbers, before: Numbers, sites: Numbers, who: Numbers
+    ) -> Meeting | None:
+        if not clash.any():
+            return None
+        place = int(np.argmax(clash))
+        key = int(keys[place])
+        return Meeting(key, int(before[place]), int(sites[key]), int(who[place]))
+
+
+def bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return values as integers of the same bits: NaN equals itself, and -0 differs from 0."""
+    plain = np.ascontiguousarray(values)
+    return plain if plain.dtype.kind in "biu" else plain.view(f"u{plain.dtype.itemsize}")

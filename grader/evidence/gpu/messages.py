@@ -1,0 +1,172 @@
+"""What crosses the boundary: a module with its arguments in, outputs, findings and counts out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from grader.messages import Array, Message
+
+FINDING_LIMIT = 20
+"""Most findings of one run; each pair of statements is reported once."""
+
+SITE_LIMIT = 512
+KERNEL_LIMIT = 64
+TEXT_LIMIT = 200
+"""Longest statement that is quoted, in characters."""
+
+LARGEST = 2**62
+
+Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+Quote = Annotated[str, msgspec.Meta(max_length=TEXT_LIMIT)]
+Name = Annotated[str, msgspec.Meta(max_length=256)]
+Axes = tuple[Number, Number, Number]
+"""Along x, y and z."""
+
+AccessKind = Literal["load", "store"]
+
+FindingKind = Literal[
+    "race",
+    "block_race",
+    "unwritten",
+    "bounds",
+    "divergent_barrier",
+    "outside_kernel",
+    "needless_barrier",
+]
+
+
+class Access(Message, frozen=True):
+    """Who touches an element, and by which statement (its place in the kernel, and its text)."""
+
+    kind: AccessKind
+    statement: Number
+    text: Quote
+    block: Axes
+    thread: Axes
+
+
+class Finding(Message, frozen=True):
+    """One fault of a kernel, with the first place where it happened.
+
+    | kind | accesses | loop |
+    |---|---|---|
+    | `race` | two threads of one block | the loop whose next round meets this one, or "" |
+    | `block_race` | threads of two blocks | "" |
+    | `unwritten` | the load of what nobody has stored | "" |
+    | `bounds` | the access outside the buffer | "" |
+    | `divergent_barrier` | none; `text` is the barrier's condition or loop | |
+    | `outside_kernel` | none; `text` is the statement that no thread executes | |
+    | `needless_barrier` | none; `text` is the statement after the barrier | |
+    """
+
+    kind: FindingKind
+    kernel: Number
+    buffer: Name = ""
+    scope: Name = ""
+    element: Annotated[tuple[Whole, ...], msgspec.Meta(max_length=32)] = ()
+    accesses: Annotated[tuple[Access, ...], msgspec.Meta(max_length=2)] = ()
+    loop: Name = ""
+    text: Quote = ""
+
+
+class Traffic(Message, frozen=True):
+    """What one access of one statement has moved, over all threads that were executed.
+
+    `requests` are warps that executed it. `bytes` are those that threads asked for. `units` are
+    32-byte sectors of global memory, or passes over the banks of shared memory; `least` is how many
+    there would be if threads asked for neighbours (sectors) or for different banks (passes).
+    """
+
+    statement: Number
+    kind: AccessKind
+    text: Quote
+    buffer: Name
+    scope: Literal["global", "shared"]
+    requests: Number
+    bytes: Number
+    units: Number
+    least: Number
+
+
+class Waits(Message, frozen=True):
+    """How often blocks executed a statement, by the slowest memory that it reads.
+
+    Threads of a block wait together here: a statement that one thread executes counts as much as
+    one that all do.
+    """
+
+    registers: Number
+    shared: Number
+    global_: Number
+
+
+class KernelCounts(Message, frozen=True):
+    """One kernel: what it launches, what a block needs, and what its threads did.
+
+    `shared_bytes` are those whose size is fixed, `dynamic_bytes` those of `shared.dyn`. `registers`
+    is an estimate of 32-bit registers of a thread. `operations` are floating-point operations as
+    written; `issued` are those with the idle threads of each warp. `idle` are threads that waited
+    while others of their warp executed a statement, `repeated_stores` stores of what another thread
+    stored by the same statement. `executed` of the grid's blocks were executed.
+    """
+
+    grid: Axes
+    block: Axes
+    executed: Number
+    shared_bytes: Number
+    dynamic_bytes: Number
+    registers: Number
+    barriers: Number
+    operations: Number
+    issued: Number
+    idle: Number
+    repeated_stores: Number
+    waits: Waits
+    traffic: Annotated[tuple[Traffic, ...], msgspec.Meta(max_length=SITE_LIMIT)]
+
+
+class RunKernels(Message, frozen=True):
+    """Execute a PrimFunc of a module (graph JSON that the referee has read) on arrays.
+
+    `arguments` are its parameters in order; those in `outputs` are filled with poison first.
+    `device` names the architecture, as `sm_80`. Without `audit` nothing is said of barriers that no
+    two statements need.
+    """
+
+    module: bytes
+    function: Name
+    arguments: Annotated[tuple[Array, ...], msgspec.Meta(max_length=64)]
+    outputs: Annotated[tuple[Number, ...], msgspec.Meta(max_length=64)]
+    device: Name
+    audit: bool = True
+
+
+class KernelsRun(Message, frozen=True):
+    """What the outputs hold afterwards, what was found, and what was counted."""
+
+    outputs: Annotated[tuple[Array, ...], msgspec.Meta(max_length=64)]
+    findings: Annotated[tuple[Finding, ...], msgspec.Meta(max_length=FINDING_LIMIT)]
+    kernels: Annotated[tuple[KernelCounts, ...], msgspec.Meta(max_length=KERNEL_LIMIT)]
+
+
+Reason = Literal[
+    "lowering", "operator", "scope", "dtype", "statement", "steps", "threads", "no_kernel"
+]
+
+
+class NotExecuted(Message, frozen=True):
+    """Why a function could not be executed here; it may be right nonetheless.
+
+    `subject` is the operator, scope or type that is not simulated, how many threads a block would
+    have, or TVM's own message.
+    """
+
+    reason: Reason
+    subject: Annotated[str, msgspec.Meta(max_length=500)]
+
+
+Task = RunKernels
+Answer = KernelsRun | NotExecuted

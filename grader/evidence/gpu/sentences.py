@@ -1,0 +1,161 @@
+"""Faults of a kernel in words: what happened, which threads and statements, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from grader.evidence.gpu.devices import Device, Excess
+from grader.evidence.gpu.messages import Access, Axes, Finding
+from grader.ir.vocabulary import shown
+from grader.language import Text, foreign, say
+
+SHOWN_STATEMENT = 120
+"""Longest statement that a sentence repeats, in characters."""
+
+
+class Told(NamedTuple):
+    """A fault, and the next step."""
+
+    reason: Text
+    hint: Text
+
+
+def tell(finding: Finding) -> Told:
+    """Return the sentences for a finding."""
+    return _TELLING[finding.kind](finding)
+
+
+def quoted(statement: str) -> Text:
+    """Return a statement as code."""
+    clean = "".join(each for each in statement if each.isprintable() and each != "`")
+    cut = clean if len(clean) <= SHOWN_STATEMENT else clean[: SHOWN_STATEMENT - 1] + "…"
+    return foreign(f"`{cut}`")
+
+
+def place(axes: Axes) -> Text:
+    """Return where a thread or a block is: only x where y and z are 0."""
+    x, y, z = axes
+    return foreign(f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x))
+
+
+def _element(finding: Finding) -> Text:
+    return foreign(f"{shown(finding.buffer)[:-1]}[{', '.join(map(str, finding.element))}]`")
+
+
+def _race(finding: Finding) -> Told:
+    first, second = finding.accesses
+    reason = say(
+        "gpu-race",
+        element=_element(finding),
+        first=_who(first),
+        second=_who(second),
+        before=quoted(first.text),
+        after=quoted(second.text),
+    )
+    if first.statement == second.statement:
+        return Told(reason, say("gpu-own-element"))
+    if finding.loop:
+        return Told(reason, say("gpu-barrier-in-loop", loop=shown(finding.loop)))
+    barrier = say("gpu-barrier-between", before=quoted(first.text), after=quoted(second.text))
+    return Told(reason, barrier)
+
+
+def _who(access: Access) -> Text:
+    told = say("gpu-thread-stores") if access.kind == "store" else say("gpu-thread-loads")
+    return say(told, thread=place(access.thread))
+
+
+def _block_race(finding: Finding) -> Told:
+    first, second = finding.accesses
+    reason = say(
+        "gpu-block-race",
+        element=_element(finding),
+        first=place(first.block),
+        second=place(second.block),
+        before=quoted(first.text),
+        after=quoted(second.text),
+    )
+    same = first.statement == second.statement
+    return Told(reason, say("gpu-own-block") if same else say("gpu-two-kernels"))
+
+
+def _unwritten(finding: Finding) -> Told:
+    (load,) = finding.accesses
+    reason = say(
+        "gpu-unwritten",
+        element=_element(finding),
+        thread=place(load.thread),
+        block=place(load.block),
+        statement=quoted(load.text),
+    )
+    hints = {"shared": say("gpu-fetch-all"), "local": say("gpu-local-is-own")}
+    return Told(reason, hints.get(finding.scope, say("gpu-store-first")))
+
+
+def _bounds(finding: Finding) -> Told:
+    (access,) = finding.accesses
+    reason = say(
+        "gpu-bounds",
+        element=_element(finding),
+        thread=place(access.thread),
+        block=place(access.block),
+        statement=quoted(access.text),
+    )
+    return Told(reason, say("gpu-condition-at-edge"))
+
+
+def _divergent(finding: Finding) -> Told:
+    return Told(
+        say("gpu-divergent-barrier", statement=quoted(finding.text)), say("gpu-all-reach-barrier")
+    )
+
+
+def _outside(finding: Finding) -> Told:
+    if finding.scope:
+        buffer = shown(finding.buffer)
+        return Told(
+            say("gpu-allocated-outside", buffer=buffer, scope=finding.scope),
+            say("gpu-allocate-inside"),
+        )
+    return Told(say("gpu-outside-kernel", statement=quoted(finding.text)), say("gpu-bind-loops"))
+
+
+def _needless(finding: Finding) -> Told:
+    return Told(
+        say("gpu-needless-barrier", statement=quoted(finding.text)), say("gpu-remove-barrier")
+    )
+
+
+_TELLING: dict[str, Callable[[Finding], Told]] = {
+    "race": _race,
+    "block_race": _block_race,
+    "unwritten": _unwritten,
+    "bounds": _bounds,
+    "divergent_barrier": _divergent,
+    "outside_kernel": _outside,
+    "needless_barrier": _needless,
+}
+
+_LIMITS = {
+    "threads": (say("gpu-limit-threads"), say("gpu-smaller-block")),
+    "block": (say("gpu-limit-block"), say("gpu-smaller-block")),
+    "grid": (say("gpu-limit-grid"), say("gpu-smaller-grid")),
+    "static_bytes": (say("gpu-limit-static"), say("gpu-smaller-tiles")),
+    "shared_bytes": (say("gpu-limit-shared"), say("gpu-smaller-tiles")),
+}
+
+
+def tell_excess(excess: Excess, device: Device, kernel: int) -> Told:
+    """Say what of a kernel does not fit on a device."""
+    limit, _, axis = excess.limit.partition(".")
+    reason, hint = _LIMITS[limit]
+    told = say(
+        reason,
+        kernel=kernel + 1,
+        axis=axis,
+        value=excess.value,
+        most=excess.most,
+        device=device.name,
+    )
+    return Told(told, hint)

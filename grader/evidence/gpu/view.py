@@ -1,0 +1,100 @@
+"""What a report shows of kernels: what each access moves, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.evidence.gpu.cost import cost_of, intensity
+from grader.evidence.gpu.devices import Device
+from grader.evidence.gpu.gather import FoundKernels
+from grader.evidence.gpu.messages import KernelCounts, Traffic
+from grader.evidence.gpu.sentences import place, quoted
+from grader.ir.vocabulary import shown
+from grader.language import Text, foreign, say
+from grader.report import Bar, Bars, Grid, Paragraph, Section
+
+MOST_ROWS = 24
+"""Most accesses that are shown, those that move most."""
+
+_CAUSES = {
+    "global": say("gpu-cause-global"),
+    "shared": say("gpu-cause-shared"),
+    "operations": say("gpu-cause-operations"),
+    "waits": say("gpu-cause-waits"),
+}
+
+
+def show_kernels(found: FoundKernels) -> Section | None:
+    """Return the section of a part's kernels, None where there are none."""
+    if not found.kernels:
+        return None
+    blocks: list[Paragraph | Bars | Grid] = []
+    figures: dict[str, int | float | str] = {"device": found.device.name}
+    for number, kernel in enumerate(found.kernels, start=1):
+        blocks.extend(_blocks(number, kernel, found.device))
+        figures.update(_figures(number, kernel, found.device))
+    title = say("gpu-section", device=found.device.name, card=found.device.card)
+    return Section(title=title, blocks=tuple(blocks), figures=figures)
+
+
+def _blocks(number: int, kernel: KernelCounts, device: Device) -> Iterator[Paragraph | Bars | Grid]:
+    cost = cost_of(device, kernel)
+    yield Paragraph(
+        say(
+            "gpu-launch",
+            number=number,
+            grid=place(kernel.grid),
+            block=place(kernel.block),
+            shared=kernel.shared_bytes + kernel.dynamic_bytes,
+            registers=kernel.registers,
+            resident=cost.resident,
+            occupancy=cost.occupancy,
+        )
+    )
+    cycles = cost.causes
+    yield Bars(
+        tuple(
+            Bar(_CAUSES[cause], float(cycles[cause]), say("gpu-cycles-of", cycles=cycles[cause]))
+            for cause in cycles
+        )
+    )
+    rows = sorted(kernel.traffic, key=lambda each: (-each.units, each.statement, each.kind))
+    head = (
+        say("gpu-column-statement"),
+        say("gpu-column-access"),
+        say("gpu-column-requests"),
+        say("gpu-column-moved"),
+        say("gpu-column-least"),
+    )
+    yield Grid(head, tuple(map(_row, rows[:MOST_ROWS])))
+
+
+def _row(traffic: Traffic) -> tuple[Text, ...]:
+    kinds = {"load": say("gpu-load-of"), "store": say("gpu-store-of")}
+    units = {"global": say("gpu-sectors"), "shared": say("gpu-passes")}[traffic.scope]
+    return (
+        quoted(traffic.text),
+        say(kinds[traffic.kind], buffer=shown(traffic.buffer)),
+        foreign(str(traffic.requests)),
+        say(units, count=traffic.units),
+        foreign(str(traffic.least)),
+    )
+
+
+def _figures(
+    number: int, kernel: KernelCounts, device: Device
+) -> Iterator[tuple[str, int | float | str]]:
+    """Return the same facts for programs: whole numbers, the same on every machine."""
+    cost = cost_of(device, kernel)
+    yield f"kernel_{number}_cycles", cost.cycles
+    yield f"kernel_{number}_bottleneck", cost.bottleneck
+    yield f"kernel_{number}_occupancy", cost.occupancy
+    yield f"kernel_{number}_operations", kernel.operations
+    for scope in ("global", "shared"):
+        chosen = [each for each in kernel.traffic if each.scope == scope]
+        yield f"kernel_{number}_{scope}_bytes", sum(each.bytes for each in chosen)
+        yield f"kernel_{number}_{scope}_units", sum(each.units for each in chosen)
+        yield f"kernel_{number}_{scope}_least", sum(each.least for each in chosen)
+    reached = intensity(kernel)
+    if reached < float("inf"):
+        yield f"kernel_{number}_intensity", round(reached, 4)

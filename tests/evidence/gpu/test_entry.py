@@ -1,0 +1,120 @@
+"""A task from its module to its answer, and what is not executed here."""
+
+# ruff: noqa: N803, N806
+
+import numpy as np
+import pytest
+import tvm
+from tvm import IRModule
+from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
+
+from grader.evidence.gpu.inside.entry import perform
+from grader.evidence.gpu.messages import KernelsRun, NotExecuted, RunKernels
+from grader.messages import pack_array, unpack_array
+from tests.evidence.gpu.running import arrays_of
+from tests.evidence.gpu.schedules import product, two_kernels
+
+
+def _task(module: IRModule, arrays: list, name: str = "main", **changes: object) -> RunKernels:
+    document = tvm.ir.save_json(module).encode()
+    packed = tuple(map(pack_array, arrays))
+    outputs = (len(arrays) - 1,)
+    return RunKernels(document, name, packed, outputs, "sm_80", **changes)
+
+
+def test_outputs_findings_and_counts_come_back() -> None:
+    example = product(16)
+    arrays = example.arrays()
+    answer = perform(_task(example.module, arrays))
+    assert isinstance(answer, KernelsRun)
+    desired = example.answer(*arrays[:-1])
+    np.testing.assert_allclose(unpack_array(answer.outputs[0]), desired, rtol=1e-4, atol=1e-5)
+    assert () == answer.findings
+    assert 1 == len(answer.kernels)
+
+
+def test_each_kernel_is_counted() -> None:
+    example = two_kernels()
+    answer = perform(_task(example.module, example.arrays()))
+    assert isinstance(answer, KernelsRun)
+    assert 2 == len(answer.kernels)
+
+
+def test_the_same_task_has_the_same_answer() -> None:
+    example = product(16)
+    task = _task(example.module, example.arrays())
+    assert perform(task) == perform(task)
+
+
+@T.prim_func
+def two_barriers(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        S[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        T.tvm_storage_sync("shared")
+        B[tx] = S[63 - tx]
+
+
+@pytest.mark.parametrize("audit", [True, False])
+def test_a_second_barrier_is_told_where_that_was_asked_for(audit: bool) -> None:
+    task = _task(IRModule({"main": two_barriers}), arrays_of(two_barriers), audit=audit)
+    answer = perform(task)
+    assert isinstance(answer, KernelsRun)
+    assert ["needless_barrier"] * audit == [each.kind for each in answer.findings]
+
+
+@T.prim_func
+def on_the_host(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        B[i] = A[i]
+
+
+def test_a_store_that_no_thread_executes_is_a_finding() -> None:
+    answer = perform(_task(IRModule({"main": on_the_host}), arrays_of(on_the_host)))
+    assert isinstance(answer, KernelsRun)
+    assert ["outside_kernel"] == [each.kind for each in answer.findings]
+    assert np.isnan(unpack_array(answer.outputs[0])).all()
+
+
+@T.prim_func
+def warp_memory(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        S = T.alloc_buffer((32,), "float32", scope="warp")
+        S[tx] = A[tx]
+        B[tx] = S[31 - tx]
+
+
+@T.prim_func
+def brain_floats(A: T.Buffer((32,), "bfloat16"), B: T.Buffer((32,), "bfloat16")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        C = T.alloc_buffer((1,), "bfloat16", scope="local")
+        C[0] = A[tx]
+        B[tx] = C[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "reason", "subject"),
+    [(warp_memory, "scope", "warp"), (brain_floats, "dtype", "bfloat16")],
+)
+def test_what_is_not_simulated_is_said(function: object, reason: str, subject: str) -> None:
+    arrays = [np.zeros(32, "float32")] * 2
+    answer = perform(_task(IRModule({"main": function}), arrays))
+    assert NotExecuted(reason, subject) == answer
+
+
+@T.prim_func
+def two_sizes(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        S = T.alloc_buffer((32,), "float32", scope="shared")
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            S[bx + tx] = A[tx]
+        for ty in T.thread_binding(16, thread="threadIdx.x"):
+            B[ty] = S[ty] + S[ty + 16]
+
+
+def test_a_module_that_tvm_cannot_lower_is_no_crash() -> None:
+    answer = perform(_task(IRModule({"main": two_sizes}), arrays_of(two_sizes)))
+    assert isinstance(answer, NotExecuted)
+    assert "lowering" == answer.reason
+    assert "threadIdx.x" in answer.subject

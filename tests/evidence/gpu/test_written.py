@@ -1,0 +1,97 @@
+"""Kernels written by hand: what is wrong with each, and with which threads and elements."""
+
+import numpy as np
+import pytest
+
+from grader.evidence.gpu.messages import Finding
+from tests.evidence.gpu import written
+from tests.evidence.gpu.running import arrays_of, execute
+
+
+def _only(findings: tuple[Finding, ...]) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+class TestRight:
+    """Kernels without a fault."""
+
+    def test_a_barrier_lets_threads_read_what_others_stored(self) -> None:
+        execution = execute(written.reversed_blocks)
+        given = arrays_of(written.reversed_blocks)[0]
+        assert () == execution.findings
+        np.testing.assert_array_equal(given.reshape(2, 64)[:, ::-1].ravel(), execution.outputs[0])
+
+    def test_a_barrier_in_whole_blocks_is_no_fault(self) -> None:
+        assert () == execute(written.some_blocks_wait).findings
+
+    def test_a_sum_by_halves_is_right(self) -> None:
+        execution = execute(written.tree_sum)
+        given = arrays_of(written.tree_sum)[0]
+        assert () == execution.findings
+        desired = given.reshape(4, 64).sum(axis=1)
+        np.testing.assert_allclose(execution.outputs[0], desired, rtol=1e-4)
+
+    @pytest.mark.parametrize("length", [1, 31, 32, 100])
+    def test_a_length_that_the_caller_gives_is_bound(self, length: int) -> None:
+        execution = execute(written.any_length, length)
+        given = arrays_of(written.any_length, length)[0]
+        assert () == execution.findings
+        np.testing.assert_allclose(execution.outputs[0], np.exp(given), rtol=1e-6)
+
+    def test_halves_stay_halves(self) -> None:
+        (output,) = execute(written.halves).outputs
+        assert np.float16 == output.dtype
+
+    def test_the_same_value_stored_by_all_threads_is_waste(self) -> None:
+        execution = execute(written.all_store_the_same)
+        assert () == execution.findings
+        assert 63 * 64 == execution.counts()[0].repeated_stores
+
+
+class TestFaults:
+    """Kernels with one fault each."""
+
+    def test_without_a_barrier_a_thread_meets_another_ones_store(self) -> None:
+        race = _only(execute(written.without_barrier).findings)
+        store, load = race.accesses
+        assert ("race", "S", "shared", (63,)) == (race.kind, race.buffer, race.scope, race.element)
+        assert ("store", "load") == (store.kind, load.kind)
+        assert (63, 0, 0) == store.thread
+        assert (0, 0, 0) == load.thread
+        assert "S[threadIdx.x] = A[blockIdx.x * 64 + threadIdx.x]" == store.text
+        assert "B[blockIdx.x * 64 + threadIdx.x] = S[63 - threadIdx.x]" == load.text
+
+    def test_a_barrier_that_half_of_a_block_reaches_is_divergent(self) -> None:
+        finding = _only(execute(written.divergent).findings)
+        assert "divergent_barrier" == finding.kind
+        assert finding.text.startswith("B[")
+
+    def test_shared_memory_that_nobody_stored_is_seen(self) -> None:
+        finding = _only(execute(written.unwritten).findings)
+        assert ("unwritten", "S", (64,)) == (finding.kind, finding.buffer, finding.element)
+        assert (63, 0, 0) == finding.accesses[0].thread
+
+    def test_a_sum_that_begins_nowhere_is_seen(self) -> None:
+        execution = execute(written.sum_without_start)
+        finding = _only(execution.findings)
+        assert ("unwritten", "s", "local") == (finding.kind, finding.buffer, finding.scope)
+        assert np.isnan(execution.outputs[0][0])
+
+    def test_an_access_behind_the_end_is_seen(self) -> None:
+        finding = _only(execute(written.beyond).findings)
+        assert ("bounds", "A", (128,)) == (finding.kind, finding.buffer, finding.element)
+        assert ((1, 0, 0), (63, 0, 0)) == (finding.accesses[0].block, finding.accesses[0].thread)
+
+    def test_blocks_that_store_one_element_race(self) -> None:
+        finding = _only(execute(written.blocks_meet).findings)
+        assert "block_race" == finding.kind
+        assert {(0, 0, 0), (1, 0, 0)} == {each.block for each in finding.accesses}
+
+    def test_threads_that_add_to_one_element_race(self) -> None:
+        finding = _only(execute(written.threads_add_to_one).findings)
+        assert ("race", "global") == (finding.kind, finding.scope)
+
+    def test_a_barrier_orders_no_other_block(self) -> None:
+        kinds = {each.kind for each in execute(written.next_block_reads).findings}
+        assert {"block_race"} == kinds

@@ -1,0 +1,174 @@
+"""Kernels written by hand, without blocks: barriers are where their authors put them."""
+
+# ruff: noqa: N803, N806
+
+from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
+
+
+@T.prim_func
+def reversed_blocks(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((64,), "float32", scope="shared")
+            S[tx] = A[bx * 64 + tx]
+            T.tvm_storage_sync("shared")
+            B[bx * 64 + tx] = S[63 - tx]
+
+
+@T.prim_func
+def without_barrier(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((64,), "float32", scope="shared")
+            S[tx] = A[bx * 64 + tx]
+            B[bx * 64 + tx] = S[63 - tx]
+
+
+@T.prim_func
+def divergent(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((64,), "float32", scope="shared")
+            if tx < 32:
+                S[tx] = A[bx * 64 + tx]
+                T.tvm_storage_sync("shared")
+                B[bx * 64 + tx] = S[31 - tx]
+            else:
+                B[bx * 64 + tx] = T.float32(0)
+
+
+@T.prim_func
+def some_blocks_wait(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((64,), "float32", scope="shared")
+            if bx < 1:
+                S[tx] = A[tx]
+                T.tvm_storage_sync("shared")
+                B[tx] = S[63 - tx]
+            else:
+                B[bx * 64 + tx] = A[bx * 64 + tx]
+
+
+@T.prim_func
+def unwritten(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((65,), "float32", scope="shared")
+            S[tx] = A[bx * 64 + tx]
+            T.tvm_storage_sync("shared")
+            B[bx * 64 + tx] = S[tx + 1]
+
+
+@T.prim_func
+def sum_without_start(A: T.Buffer((128,), "float32"), B: T.Buffer((1,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for _tx in T.thread_binding(1, thread="threadIdx.x"):
+        s = T.alloc_buffer((1,), "float32", scope="local")
+        for i in range(128):
+            s[0] = s[0] + A[i]
+        B[0] = s[0]
+
+
+@T.prim_func
+def beyond(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            B[bx * 64 + tx] = A[bx * 64 + tx + 1]
+
+
+@T.prim_func
+def blocks_meet(A: T.Buffer((128,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            B[tx] = A[bx * 64 + tx]
+
+
+@T.prim_func
+def threads_add_to_one(A: T.Buffer((64,), "float32"), B: T.Buffer((1,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        if tx == 0:
+            B[0] = T.float32(0)
+        T.tvm_storage_sync("shared")
+        B[0] = B[0] + A[tx]
+
+
+@T.prim_func
+def next_block_reads(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            B[bx * 64 + tx] = A[bx * 64 + tx]
+            T.tvm_storage_sync("shared")
+            B[bx * 64 + tx] = B[(bx * 64 + tx + 64) % 128]
+
+
+@T.prim_func
+def all_store_the_same(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        for i in range(64):
+            S[i] = A[i]
+        B[tx] = S[63 - tx]
+
+
+@T.prim_func
+def tree_sum(A: T.Buffer((256,), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(4, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S = T.alloc_buffer((64,), "float32", scope="shared")
+            S[tx] = A[bx * 64 + tx]
+            T.tvm_storage_sync("shared")
+            for i in range(6):
+                if tx < T.shift_right(32, i):
+                    S[tx] = S[tx] + S[tx + T.shift_right(32, i)]
+                T.tvm_storage_sync("shared")
+            if tx == 0:
+                B[bx] = S[0]
+
+
+@T.prim_func
+def any_length(a: T.handle, b: T.handle):
+    T.func_attr({"global_symbol": "main"})
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for bx in T.thread_binding((n + 31) // 32, thread="blockIdx.x"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            if bx * 32 + tx < n:
+                B[bx * 32 + tx] = T.exp(A[bx * 32 + tx])
+
+
+@T.prim_func
+def halves(A: T.Buffer((64,), "float16"), B: T.Buffer((64,), "float16")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        B[tx] = A[tx] * T.float16(2)
+
+
+@T.prim_func
+def by_one_thread(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        if tx == 0:
+            for i in range(64):
+                B[i] = A[i] * T.float32(2)
+
+
+@T.prim_func
+def two_dimensions(A: T.Buffer((16, 64), "float32"), B: T.Buffer((64, 16), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for ty in T.thread_binding(8, thread="threadIdx.y"):
+        for tx in T.thread_binding(16, thread="threadIdx.x"):
+            for i in range(8):
+                B[i * 8 + ty, tx] = A[tx, i * 8 + ty]
