@@ -61,7 +61,7 @@ def ignore_lines() -> tuple[list[str], set[str]]:
 
 
 def test_it_installs_what_recipes_install() -> None:
-    steps = " ".join(values("RUN")).replace("/opt/grader/bin/pip install", '"/bin/pip" install')
+    steps = "\n".join(values("RUN")).replace("/opt/grader/bin/pip install", '"/bin/pip" install')
     found = installing(steps.replace(" && ", "\n"))
     locked = {"--no-deps", "--require-hashes", "--requirement"}
     built = {"--no-deps", "--no-build-isolation", "--no-index"}
