@@ -497,7 +497,7 @@ class TestKeys:
             key.private_bytes(*form, BestAvailableEncryption(b"word")),
             small.private_bytes(*form, NoEncryption()),
             curve.private_bytes(*form, NoEncryption()),
-            b"my secret words",
+            b"my secret words that are none of a private key at all",
             PEM[:200],
         ):
             with pytest.raises(UsageError, match="is not an RSA key") as caught:
