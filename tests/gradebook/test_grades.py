@@ -219,8 +219,8 @@ def test_every_step_has_its_line() -> None:
     found = derive(account(attempt(1, "10", late=timedelta(0)), late, late=TENTH))
     assert [
         "hw is due 2026-12-01 23:59:00+00:00.",
-        "Attempt 1, hw.ipynb, handed in 2026-12-01 23:59:00+00:00: 10 of 100.",
-        "Attempt 2, hw.ipynb, handed in 2026-12-03 01:59:00+00:00: 42 of 100.",
+        "Attempt 1, hw.ipynb, submitted 2026-12-01 23:59:00+00:00: 10 of 100.",
+        "Attempt 2, hw.ipynb, submitted 2026-12-03 01:59:00+00:00: 42 of 100.",
         "Attempt 2 counts: the best of 2.",
         "Graded 2026-12-09 00:00:00+00:00 by grader 0.1.0: 50 of 100.",
         "Part a: 30 of 50.",

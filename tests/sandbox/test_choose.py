@@ -182,7 +182,7 @@ def test_a_holder_that_the_program_can_read_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(bubblewrap, "HOLDER_PERMISSIONS", 0o555)
     error = refusal(strong())
     assert "Process 1 (cat)" in error.message.english
-    assert "its memory, open to others" in error.message.english
+    assert "its memory, accessible to other processes" in error.message.english
     assert "fs.suid_dumpable=0" in error.hint.english
 
 
