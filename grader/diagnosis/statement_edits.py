@@ -141,7 +141,9 @@ class Made(NamedTuple):
         spot, other = self.spot, self.other
         while spot.outer is not None and counts[_spelled(spot.one)] > 1:
             spot, other = spot.outer, spot.around(other)
-        return spelled(spot.one), spelled(other)
+        short = spelled(spot.one), spelled(other)
+        # What differs may have been cut: "compute `...` in place of `...`" is told of nobody.
+        return short if short[0] != short[1] else (_spelled(spot.one), _spelled(other))
 
 
 def edits(function: FunctionFacts) -> Iterator[Edit]:
