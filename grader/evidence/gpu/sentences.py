@@ -26,11 +26,17 @@ def tell(finding: Finding) -> Told:
     return _TELLING[finding.kind](finding)
 
 
-def quoted(statement: str) -> Text:
-    """Return a statement as code."""
+def quoted(statement: str, most: int = SHOWN_STATEMENT) -> Text:
+    """Return a statement as code, cut where it is longer than `most` characters."""
     clean = "".join(each for each in statement if each.isprintable() and each != "`")
-    cut = clean if len(clean) <= SHOWN_STATEMENT else clean[: SHOWN_STATEMENT - 1] + "…"
-    return foreign(f"`{cut}`")
+    return foreign(f"`{clean if len(clean) <= most else clean[: most - 1] + '…'}`")
+
+
+def extents(axes: Axes) -> Text:
+    """Return how many there are along x, y and z, without what is one at the end."""
+    x, y, z = axes
+    counts = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+    return foreign(" x ".join(f"{each:,}" for each in counts))
 
 
 def place(axes: Axes) -> Text:
