@@ -56,7 +56,6 @@ import os
 # TVM otherwise ties this process to some of the processors.
 os.environ.setdefault("TVM_BIND_THREADS", "0")
 
-import numpy as np
 import tvm
 from tvm import te
 from tvm.script import ir as I
@@ -215,8 +214,10 @@ bx, tx, column = sch_matmul.split(j, factors=[None, 8, 4])
 step, inner = sch_matmul.split(k, factors=[None, 8])
 sch_matmul.reorder(by, bx, ty, tx, step, inner, row, column)
 sch_matmul.reverse_compute_at(written, tx)
-for loop, thread in zip((by, bx, ty, tx), ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")):
-    sch_matmul.bind(loop, thread)
+sch_matmul.bind(by, "blockIdx.y")
+sch_matmul.bind(bx, "blockIdx.x")
+sch_matmul.bind(ty, "threadIdx.y")
+sch_matmul.bind(tx, "threadIdx.x")
 for operand in (0, 1):
     fetched = sch_matmul.cache_read(block, operand, "shared")
     sch_matmul.compute_at(fetched, step)
@@ -268,8 +269,10 @@ band, rows = sch_conv.split(y, factors=[None, 13])
 sch_conv.reorder(n, group, band, rows, x, c, i, j, filters)
 images = sch_conv.fuse(n, group)
 sch_conv.reverse_compute_at(written, x)
-for loop, thread in zip((images, band, rows, x), ("blockIdx.x", "blockIdx.y", "threadIdx.y", "threadIdx.x")):
-    sch_conv.bind(loop, thread)
+sch_conv.bind(images, "blockIdx.x")
+sch_conv.bind(band, "blockIdx.y")
+sch_conv.bind(rows, "threadIdx.y")
+sch_conv.bind(x, "threadIdx.x")
 for operand in (0, 1):
     fetched = sch_conv.cache_read(block, operand, "shared")
     sch_conv.compute_at(fetched, band)
