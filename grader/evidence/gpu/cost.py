@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from grader.evidence.gpu.devices import Device, resident_blocks
-from grader.evidence.gpu.messages import KernelCounts, Traffic
+from grader.evidence.gpu.messages import KernelCounts
 
 SECTOR_BYTES = 32
 WAIT_REGISTERS, WAIT_SHARED, WAIT_GLOBAL = 4, 24, 400
@@ -95,12 +95,6 @@ def intensity(kernel: KernelCounts) -> float:
     """Return operations for each byte from or to global memory, as it is moved."""
     moved = total(kernel, "global") * SECTOR_BYTES
     return kernel.operations / moved if moved else math.inf
-
-
-def wasted(kernel: KernelCounts) -> list[Traffic]:
-    """Return the accesses that move more than their elements fill, the worst first."""
-    found = [each for each in kernel.traffic if each.units > each.least]
-    return sorted(found, key=lambda each: (each.least - each.units, each.statement, each.kind))
 
 
 def share(cycles: int, naive: int, reference: int) -> float:

@@ -51,6 +51,15 @@ def _element(finding: Finding) -> Text:
 
 def _race(finding: Finding) -> Told:
     first, second = finding.accesses
+    if first.statement == second.statement:
+        reason = say(
+            "gpu-race-in-one-statement",
+            element=_element(finding),
+            first=_who(first),
+            second=_who(second),
+            statement=quoted(first.text),
+        )
+        return Told(reason, say("gpu-own-element"))
     reason = say(
         "gpu-race",
         element=_element(finding),
@@ -59,8 +68,6 @@ def _race(finding: Finding) -> Told:
         before=quoted(first.text),
         after=quoted(second.text),
     )
-    if first.statement == second.statement:
-        return Told(reason, say("gpu-own-element"))
     if finding.loop:
         return Told(reason, say("gpu-barrier-in-loop", loop=shown(finding.loop)))
     barrier = say("gpu-barrier-between", before=quoted(first.text), after=quoted(second.text))
@@ -74,6 +81,15 @@ def _who(access: Access) -> Text:
 
 def _block_race(finding: Finding) -> Told:
     first, second = finding.accesses
+    if first.statement == second.statement:
+        reason = say(
+            "gpu-block-race-in-one-statement",
+            element=_element(finding),
+            first=place(first.block),
+            second=place(second.block),
+            statement=quoted(first.text),
+        )
+        return Told(reason, say("gpu-own-block"))
     reason = say(
         "gpu-block-race",
         element=_element(finding),
@@ -82,8 +98,7 @@ def _block_race(finding: Finding) -> Told:
         before=quoted(first.text),
         after=quoted(second.text),
     )
-    same = first.statement == second.statement
-    return Told(reason, say("gpu-own-block") if same else say("gpu-two-kernels"))
+    return Told(reason, say("gpu-two-kernels"))
 
 
 def _unwritten(finding: Finding) -> Told:

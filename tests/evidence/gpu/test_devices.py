@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from grader.evidence.gpu.cost import cost_of, cycles_of, intensity, share, wasted
+from grader.evidence.gpu.cost import cost_of, cycles_of, intensity, share
 from grader.evidence.gpu.devices import DEVICES, Excess, find_excesses, resident_blocks
 from grader.evidence.gpu.messages import KernelCounts, Traffic, Waits
 
@@ -102,10 +102,6 @@ class TestCost:
 
     def test_intensity_is_operations_for_a_byte_moved(self) -> None:
         assert 0.5 == intensity(_kernel(operations=1600, traffic=(_moved("global", 100),)))
-
-    def test_the_worst_access_comes_first(self) -> None:
-        good, bad, worse = _moved("global", 4, 4), _moved("global", 8, 4), _moved("shared", 32, 1)
-        assert [worse, bad] == wasted(_kernel(traffic=(good, bad, worse)))
 
 
 class TestShare:
