@@ -9,7 +9,7 @@ import pytest
 from grader.assignment_files import GIVEN_FILE, GivenForms, encode_given, load_given
 from grader.errors import CourseError
 
-SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch", "gpu", "quantized")
+SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch", "quantized")
 ASSIGNMENTS = Path(__file__).parents[1] / "assignments"
 
 
