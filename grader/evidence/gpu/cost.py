@@ -4,7 +4,8 @@ Of a kernel's blocks, as many run on one processor at a time as fit there. They 
 slowest of four things: sectors from global memory, passes over the banks of shared memory,
 floating-point operations (with idle threads of a warp), and the waits of one block's statements,
 which other blocks on the processor hide. No cache is modelled: a sector that is asked for twice is
-moved twice. What that leaves out only a GPU can tell (docs/gpu.md).
+moved twice. Local memory beyond the registers of a thread is global memory. What that leaves out
+only a GPU can tell (docs/gpu.md).
 
 A speed is points linear in the logarithm between two anchors, as a measured one is.
 """
@@ -16,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from grader.evidence.gpu.devices import Device, resident_blocks
+from grader.evidence.gpu.devices import WARP, Device, resident_blocks
 from grader.evidence.gpu.messages import KernelCounts
 
 SECTOR_BYTES = 32
@@ -65,7 +66,7 @@ class KernelCost(msgspec.Struct, frozen=True):
 def cost_of(device: Device, kernel: KernelCounts) -> KernelCost:
     """Return what a kernel costs; one that fits nowhere as if a block had a processor alone."""
     resident = max(1, resident_blocks(device, kernel))
-    sectors = total(kernel, "global")
+    sectors = total(kernel, "global") + spilled(device, kernel)
     waits = kernel.waits
     waiting = (
         waits.registers * WAIT_REGISTERS + waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL
@@ -84,6 +85,15 @@ def cost_of(device: Device, kernel: KernelCounts) -> KernelCost:
 def total(kernel: KernelCounts, scope: Literal["global", "shared"]) -> int:
     """Return the units that all accesses to one kind of memory have moved."""
     return sum(each.units for each in kernel.traffic if each.scope == scope)
+
+
+def spilled(device: Device, kernel: KernelCounts) -> int:
+    """Return the sectors of local memory that is more than a thread's registers.
+
+    Where that is a share of all local memory, so are its accesses: four sectors for a warp.
+    """
+    beyond = max(0, kernel.registers - device.registers)
+    return kernel.local * WARP * 4 // SECTOR_BYTES * beyond // max(1, kernel.registers)
 
 
 def cycles_of(device: Device, kernels: tuple[KernelCounts, ...]) -> int:

@@ -20,6 +20,7 @@ KERNEL = KernelCounts(
     issued=0,
     idle=0,
     repeated_stores=0,
+    local=0,
     waits=Waits(0, 0, 0),
     traffic=(),
 )
@@ -95,6 +96,11 @@ class TestCost:
         waiting = {"waits": Waits(0, 0, 64)}
         assert 64 * 400 // 8 == cost_of(A100, _kernel(**waiting)).cycles
         assert 64 * 400 == cost_of(A100, _kernel(executed=1, **waiting)).cycles
+
+    def test_local_memory_beyond_the_registers_is_global_memory(self) -> None:
+        assert 0 == cost_of(A100, _kernel(local=100, registers=255)).global_cycles
+        cost = cost_of(A100, _kernel(local=100, registers=510))
+        assert 100 * 4 // 2 * 32 // 10 == cost.global_cycles
 
     def test_kernels_run_one_after_the_other(self) -> None:
         kernels = (_kernel(traffic=(_moved("shared", 5),)), _kernel(traffic=(_moved("shared", 7),)))
