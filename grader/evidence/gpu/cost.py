@@ -20,7 +20,7 @@ import msgspec
 from grader.evidence.gpu.devices import WARP, Device, resident_blocks
 from grader.evidence.gpu.messages import KernelCounts
 
-SECTOR_BYTES = 32
+SECTOR_BYTES, WORD_BYTES = 32, 4
 WAIT_REGISTERS, WAIT_SHARED, WAIT_GLOBAL = 4, 24, 400
 """Cycles until a statement has what it reads, without a cache: rounded figures of
 microbenchmarks. A barrier costs as much as a load from shared memory."""
@@ -66,11 +66,12 @@ class KernelCost(msgspec.Struct, frozen=True):
 def cost_of(device: Device, kernel: KernelCounts) -> KernelCost:
     """Return what a kernel costs; one that fits nowhere as if a block had a processor alone."""
     resident = max(1, resident_blocks(device, kernel))
-    sectors = total(kernel, "global") + spilled(device, kernel)
+    sectors = total(kernel, "global")
+    sectors += _spilled(device, kernel, kernel.local * WARP * WORD_BYTES // SECTOR_BYTES)
     waits = kernel.waits
-    waiting = (
-        waits.registers * WAIT_REGISTERS + waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL
-    )
+    waiting = waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL
+    waiting += waits.registers * WAIT_REGISTERS
+    waiting += _spilled(device, kernel, waits.registers * (WAIT_GLOBAL - WAIT_REGISTERS))
     x, y, z = kernel.block
     return KernelCost(
         global_cycles=_divide(sectors * SECTOR_BYTES, device.sector_bytes),
@@ -87,13 +88,9 @@ def total(kernel: KernelCounts, scope: Literal["global", "shared"]) -> int:
     return sum(each.units for each in kernel.traffic if each.scope == scope)
 
 
-def spilled(device: Device, kernel: KernelCounts) -> int:
-    """Return the sectors of local memory that is more than a thread's registers.
-
-    Where that is a share of all local memory, so are its accesses: four sectors for a warp.
-    """
-    beyond = max(0, kernel.registers - device.registers)
-    return kernel.local * WARP * 4 // SECTOR_BYTES * beyond // max(1, kernel.registers)
+def _spilled(device: Device, kernel: KernelCounts, amount: int) -> int:
+    """Return the share of an amount that is of local memory beyond a thread's registers."""
+    return amount * max(0, kernel.registers - device.registers) // max(1, kernel.registers)
 
 
 def cycles_of(device: Device, kernels: tuple[KernelCounts, ...]) -> int:
