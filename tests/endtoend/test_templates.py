@@ -24,6 +24,7 @@ UNTIMED = {
     "e2e-conv": 85,
     "e2e-mlp": 100,
     "from-torch": 100,
+    "gpu": 100,
     "graph-passes": 100,
     "quantized": 80,
     "tensorir": 85,

@@ -37,7 +37,7 @@ def write(path: Path, *sources: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "slug", ["e2e-conv", "e2e-mlp", "from-torch", "graph-passes", "quantized", "tensorir"]
+    "slug", ["e2e-conv", "e2e-mlp", "from-torch", "gpu", "graph-passes", "quantized", "tensorir"]
 )
 def test_a_solved_notebook_has_them_and_a_template_has_none(
     tmp_path: Path, known: tuple[SolutionFingerprint, ...], slug: str

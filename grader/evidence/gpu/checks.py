@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from grader.assignment import PositiveInt
 from grader.evidence.case import Case, Problem
-from grader.evidence.gpu.cost import cost_of, cycles_of, share, wasted
+from grader.evidence.gpu.cost import cost_of, cycles_of, share
 from grader.evidence.gpu.devices import find_excesses
 from grader.evidence.gpu.gather import KIND as NAME
 from grader.evidence.gpu.gather import FoundKernels, KernelOptions
 from grader.evidence.gpu.kind import KIND
-from grader.evidence.gpu.messages import Finding
+from grader.evidence.gpu.messages import Finding, Traffic
 from grader.evidence.gpu.sentences import quoted, tell, tell_excess
 from grader.evidence.problems import explain, wrong_samples
 from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
+from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
+
+WORTH = 4
+"""A change is advised that saves more than one unit in so many."""
 
 
 class CostOptions(KernelOptions, frozen=True, kw_only=True):
@@ -108,15 +115,43 @@ def _advice(found: FoundKernels) -> Text:
     """Return what to change first: what the slowest kernel takes its time for."""
     costs = [cost_of(found.device, each) for each in found.kernels]
     slowest = max(range(len(costs)), key=lambda each: costs[each].cycles)
-    kernel, bottleneck = found.kernels[slowest], costs[slowest].bottleneck
-    scope = {"global": "global", "shared": "shared"}.get(bottleneck, "")
-    worst = next((each for each in wasted(kernel) if each.scope == scope), None)
-    if worst is not None:
-        told = say("gpu-coalesce") if scope == "global" else say("gpu-bank-conflicts")
-        return say(told, statement=quoted(worst.text), units=worst.units, least=worst.least)
-    return {
-        "global": say("gpu-fewer-sectors"),
-        "shared": say("gpu-fewer-passes"),
-        "operations": say("gpu-fewer-operations"),
-        "waits": say("gpu-fewer-waits"),
-    }[bottleneck]
+    bottleneck = costs[slowest].bottleneck
+    accesses = [each for each in found.kernels[slowest].traffic if each.scope == bottleneck]
+    changes = [*_summed(accesses), *map(_spread, accesses)]
+    best = max(changes, key=lambda each: each.saves, default=None)
+    if best is not None and best.saves * WORTH > sum(each.units for each in accesses):
+        return best.advice
+    return _OTHERWISE[bottleneck]
+
+
+class _Change(NamedTuple):
+    """A change, and how many units it saves."""
+
+    saves: int
+    advice: Text
+
+
+def _summed(accesses: list[Traffic]) -> Iterator[_Change]:
+    """Yield the sums that go to global memory in each round: their start alone would do."""
+    loads = {(each.statement, each.buffer): each for each in accesses if each.kind == "load"}
+    for store in accesses:
+        load = loads.get((store.statement, store.buffer))
+        if store.kind == "store" and load is not None and store.scope == "global":
+            advice = say("gpu-sum-locally", buffer=shown(store.buffer))
+            yield _Change(load.units + store.units, advice)
+
+
+def _spread(access: Traffic) -> _Change:
+    """Return the change of an access whose threads touch no neighbours."""
+    told = say("gpu-coalesce") if access.scope == "global" else say("gpu-bank-conflicts")
+    names = {"buffer": shown(access.buffer), "statement": quoted(access.text)}
+    advice = say(told, units=access.units, least=access.least, **names)
+    return _Change(access.units - access.least, advice)
+
+
+_OTHERWISE = {
+    "global": say("gpu-fewer-sectors"),
+    "shared": say("gpu-fewer-passes"),
+    "operations": say("gpu-fewer-operations"),
+    "waits": say("gpu-fewer-waits"),
+}

@@ -4,7 +4,8 @@ Of a kernel's blocks, as many run on one processor at a time as fit there. They 
 slowest of four things: sectors from global memory, passes over the banks of shared memory,
 floating-point operations (with idle threads of a warp), and the waits of one block's statements,
 which other blocks on the processor hide. No cache is modelled: a sector that is asked for twice is
-moved twice. What that leaves out only a GPU can tell (docs/gpu.md).
+moved twice. Local memory beyond the registers of a thread is global memory. What that leaves out
+only a GPU can tell (docs/gpu.md).
 
 A speed is points linear in the logarithm between two anchors, as a measured one is.
 """
@@ -16,10 +17,10 @@ from typing import Literal
 
 import msgspec
 
-from grader.evidence.gpu.devices import Device, resident_blocks
-from grader.evidence.gpu.messages import KernelCounts, Traffic
+from grader.evidence.gpu.devices import WARP, Device, resident_blocks
+from grader.evidence.gpu.messages import KernelCounts
 
-SECTOR_BYTES = 32
+SECTOR_BYTES, WORD_BYTES = 32, 4
 WAIT_REGISTERS, WAIT_SHARED, WAIT_GLOBAL = 4, 24, 400
 """Cycles until a statement has what it reads, without a cache: rounded figures of
 microbenchmarks. A barrier costs as much as a load from shared memory."""
@@ -66,10 +67,11 @@ def cost_of(device: Device, kernel: KernelCounts) -> KernelCost:
     """Return what a kernel costs; one that fits nowhere as if a block had a processor alone."""
     resident = max(1, resident_blocks(device, kernel))
     sectors = total(kernel, "global")
+    sectors += _spilled(device, kernel, kernel.local * WARP * WORD_BYTES // SECTOR_BYTES)
     waits = kernel.waits
-    waiting = (
-        waits.registers * WAIT_REGISTERS + waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL
-    )
+    waiting = waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL
+    waiting += waits.registers * WAIT_REGISTERS
+    waiting += _spilled(device, kernel, waits.registers * (WAIT_GLOBAL - WAIT_REGISTERS))
     x, y, z = kernel.block
     return KernelCost(
         global_cycles=_divide(sectors * SECTOR_BYTES, device.sector_bytes),
@@ -86,6 +88,11 @@ def total(kernel: KernelCounts, scope: Literal["global", "shared"]) -> int:
     return sum(each.units for each in kernel.traffic if each.scope == scope)
 
 
+def _spilled(device: Device, kernel: KernelCounts, amount: int) -> int:
+    """Return the share of an amount that is of local memory beyond a thread's registers."""
+    return amount * max(0, kernel.registers - device.registers) // max(1, kernel.registers)
+
+
 def cycles_of(device: Device, kernels: tuple[KernelCounts, ...]) -> int:
     """Return the cycles of all kernels, one after the other."""
     return sum(cost_of(device, each).cycles for each in kernels)
@@ -95,12 +102,6 @@ def intensity(kernel: KernelCounts) -> float:
     """Return operations for each byte from or to global memory, as it is moved."""
     moved = total(kernel, "global") * SECTOR_BYTES
     return kernel.operations / moved if moved else math.inf
-
-
-def wasted(kernel: KernelCounts) -> list[Traffic]:
-    """Return the accesses that move more than their elements fill, the worst first."""
-    found = [each for each in kernel.traffic if each.units > each.least]
-    return sorted(found, key=lambda each: (each.least - each.units, each.statement, each.kind))
 
 
 def share(cycles: int, naive: int, reference: int) -> float:

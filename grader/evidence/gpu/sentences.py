@@ -26,11 +26,17 @@ def tell(finding: Finding) -> Told:
     return _TELLING[finding.kind](finding)
 
 
-def quoted(statement: str) -> Text:
-    """Return a statement as code."""
+def quoted(statement: str, most: int = SHOWN_STATEMENT) -> Text:
+    """Return a statement as code, cut where it is longer than `most` characters."""
     clean = "".join(each for each in statement if each.isprintable() and each != "`")
-    cut = clean if len(clean) <= SHOWN_STATEMENT else clean[: SHOWN_STATEMENT - 1] + "…"
-    return foreign(f"`{cut}`")
+    return foreign(f"`{clean if len(clean) <= most else clean[: most - 1] + '…'}`")
+
+
+def extents(axes: Axes) -> Text:
+    """Return how many there are along x, y and z, without what is one at the end."""
+    x, y, z = axes
+    counts = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+    return foreign(" x ".join(f"{each:,}" for each in counts))
 
 
 def place(axes: Axes) -> Text:
@@ -45,6 +51,15 @@ def _element(finding: Finding) -> Text:
 
 def _race(finding: Finding) -> Told:
     first, second = finding.accesses
+    if first.statement == second.statement:
+        reason = say(
+            "gpu-race-in-one-statement",
+            element=_element(finding),
+            first=_who(first),
+            second=_who(second),
+            statement=quoted(first.text),
+        )
+        return Told(reason, say("gpu-own-element"))
     reason = say(
         "gpu-race",
         element=_element(finding),
@@ -53,8 +68,6 @@ def _race(finding: Finding) -> Told:
         before=quoted(first.text),
         after=quoted(second.text),
     )
-    if first.statement == second.statement:
-        return Told(reason, say("gpu-own-element"))
     if finding.loop:
         return Told(reason, say("gpu-barrier-in-loop", loop=shown(finding.loop)))
     barrier = say("gpu-barrier-between", before=quoted(first.text), after=quoted(second.text))
@@ -68,6 +81,15 @@ def _who(access: Access) -> Text:
 
 def _block_race(finding: Finding) -> Told:
     first, second = finding.accesses
+    if first.statement == second.statement:
+        reason = say(
+            "gpu-block-race-in-one-statement",
+            element=_element(finding),
+            first=place(first.block),
+            second=place(second.block),
+            statement=quoted(first.text),
+        )
+        return Told(reason, say("gpu-own-block"))
     reason = say(
         "gpu-block-race",
         element=_element(finding),
@@ -76,8 +98,7 @@ def _block_race(finding: Finding) -> Told:
         before=quoted(first.text),
         after=quoted(second.text),
     )
-    same = first.statement == second.statement
-    return Told(reason, say("gpu-own-block") if same else say("gpu-two-kernels"))
+    return Told(reason, say("gpu-two-kernels"))
 
 
 def _unwritten(finding: Finding) -> Told:

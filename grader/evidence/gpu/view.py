@@ -8,10 +8,13 @@ from grader.evidence.gpu.cost import cost_of, intensity
 from grader.evidence.gpu.devices import Device
 from grader.evidence.gpu.gather import FoundKernels
 from grader.evidence.gpu.messages import KernelCounts, Traffic
-from grader.evidence.gpu.sentences import place, quoted
+from grader.evidence.gpu.sentences import extents, quoted
 from grader.ir.vocabulary import shown
 from grader.language import Text, foreign, say
 from grader.report import Bar, Bars, Grid, Paragraph, Section
+
+SHOWN_STATEMENT = 60
+"""Longest statement in a table, in characters."""
 
 MOST_ROWS = 24
 """Most accesses that are shown, those that move most."""
@@ -43,8 +46,8 @@ def _blocks(number: int, kernel: KernelCounts, device: Device) -> Iterator[Parag
         say(
             "gpu-launch",
             number=number,
-            grid=place(kernel.grid),
-            block=place(kernel.block),
+            grid=extents(kernel.grid),
+            block=extents(kernel.block),
             shared=kernel.shared_bytes + kernel.dynamic_bytes,
             registers=kernel.registers,
             resident=cost.resident,
@@ -73,7 +76,7 @@ def _row(traffic: Traffic) -> tuple[Text, ...]:
     kinds = {"load": say("gpu-load-of"), "store": say("gpu-store-of")}
     units = {"global": say("gpu-sectors"), "shared": say("gpu-passes")}[traffic.scope]
     return (
-        quoted(traffic.text),
+        quoted(traffic.text, SHOWN_STATEMENT),
         say(kinds[traffic.kind], buffer=shown(traffic.buffer)),
         foreign(str(traffic.requests)),
         say(units, count=traffic.units),

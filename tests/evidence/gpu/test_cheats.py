@@ -145,3 +145,66 @@ def test_shared_memory_of_many_blocks_is_not_held_at_once() -> None:
     execution = execute(large_shared)
     assert () == execution.findings
     assert 65536 * 4 == execution.counts()[0].shared_bytes
+
+
+@T.prim_func
+def not_in_the_first_round(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        x = T.alloc_buffer((1,), "float32", scope="local")
+        x[0] = T.float32(0)
+        for i in range(2):
+            if i == 1:
+                x[0] = A[tx]
+        B[tx] = x[0]
+
+
+@T.prim_func
+def one_thread_a_round(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        x = T.alloc_buffer((1,), "float32", scope="local")
+        x[0] = T.float32(0)
+        for i in range(16):
+            x[0] = T.if_then_else(tx % 16 == i, A[tx], x[0])
+        B[tx] = x[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "requests"), [(not_in_the_first_round, 1), (one_thread_a_round, 16)]
+)
+def test_a_load_that_a_condition_moves_to_other_rounds_is_counted_there(
+    function: object, requests: int
+) -> None:
+    (counts,) = execute(function).counts()
+    (load,) = (each for each in counts.traffic if each.buffer == "A")
+    assert requests == load.requests
+
+
+@T.prim_func
+def few_registers(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        x = T.alloc_buffer((64,), "float32", scope="local")
+        for i in range(64):
+            x[i] = A[i, tx]
+        for _r in range(8):
+            for i in range(64):
+                x[i] = x[i] * T.float32(2)
+        for i in range(64):
+            B[i, tx] = x[i]
+
+
+@T.prim_func
+def many_registers(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        x = T.alloc_buffer((1024,), "float32", scope="local")
+        for i in range(64):
+            x[i] = A[i, tx]
+        for _r in range(8):
+            for i in range(64):
+                x[i] = x[i] * T.float32(2)
+        for i in range(64):
+            B[i, tx] = x[i]
+
+
+def test_more_local_memory_than_registers_is_paid_as_global_memory() -> None:
+    few, many = (execute(each).counts() for each in (few_registers, many_registers))
+    assert cycles_of(A100, many) > 2 * cycles_of(A100, few)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from grader.evidence.gpu.cost import cost_of, cycles_of, intensity, share, wasted
+from grader.evidence.gpu.cost import cost_of, cycles_of, intensity, share
 from grader.evidence.gpu.devices import DEVICES, Excess, find_excesses, resident_blocks
 from grader.evidence.gpu.messages import KernelCounts, Traffic, Waits
 
@@ -20,6 +20,7 @@ KERNEL = KernelCounts(
     issued=0,
     idle=0,
     repeated_stores=0,
+    local=0,
     waits=Waits(0, 0, 0),
     traffic=(),
 )
@@ -96,16 +97,17 @@ class TestCost:
         assert 64 * 400 // 8 == cost_of(A100, _kernel(**waiting)).cycles
         assert 64 * 400 == cost_of(A100, _kernel(executed=1, **waiting)).cycles
 
+    def test_local_memory_beyond_the_registers_is_global_memory(self) -> None:
+        assert 0 == cost_of(A100, _kernel(local=100, registers=255)).global_cycles
+        cost = cost_of(A100, _kernel(local=100, registers=510))
+        assert 100 * 4 // 2 * 32 // 10 == cost.global_cycles
+
     def test_kernels_run_one_after_the_other(self) -> None:
         kernels = (_kernel(traffic=(_moved("shared", 5),)), _kernel(traffic=(_moved("shared", 7),)))
         assert 12 == cycles_of(A100, kernels)
 
     def test_intensity_is_operations_for_a_byte_moved(self) -> None:
         assert 0.5 == intensity(_kernel(operations=1600, traffic=(_moved("global", 100),)))
-
-    def test_the_worst_access_comes_first(self) -> None:
-        good, bad, worse = _moved("global", 4, 4), _moved("global", 8, 4), _moved("shared", 32, 1)
-        assert [worse, bad] == wasted(_kernel(traffic=(good, bad, worse)))
 
 
 class TestShare:

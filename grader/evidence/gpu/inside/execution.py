@@ -245,6 +245,7 @@ def _counts(kernel: Translated, launch: Launch) -> KernelCounts:
         launch.issued,
         launch.idle,
         launch.repeated,
+        launch.local,
         Waits(*(launch.waits[each] for each in MEMORIES)),
         tuple(_traffic(kernel)),
     )

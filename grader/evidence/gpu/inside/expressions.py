@@ -220,6 +220,25 @@ def count_operations(node: Any) -> int:
     return own * lanes + sum(count_operations(each) for each in children)
 
 
+def choices_in(node: Any) -> list[Any]:
+    """Return the conditions of all choices in an expression."""
+    found, pending = [], [node]
+    while pending:
+        each = pending.pop()
+        kind = type(each).__name__
+        if kind == "Select":
+            found.append(each.condition)
+        if kind == "Call":
+            if str(getattr(each.op, "name", "")) == "prim.if_then_else":
+                found.append(each.args[0])
+            pending.extend(each.args)
+        elif kind == "TensorLoad":
+            pending.extend(each.indices)
+        else:
+            pending.extend(operands(each))
+    return found
+
+
 def operands(node: Any) -> list[Any]:
     """Return the expressions in an expression that is no call."""
     names = ("a", "b", "value", "base", "stride", "condition", "true_value", "false_value", "body")

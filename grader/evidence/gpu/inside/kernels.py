@@ -18,6 +18,7 @@ import numpy as np
 from grader.evidence.gpu.inside.expressions import (
     Evaluate,
     Expressions,
+    choices_in,
     count_operations,
     operands,
     parse_dtype,
@@ -82,9 +83,10 @@ class Translated:
 
 @dataclass
 class _Place:
-    """Where the translator is: the loops around."""
+    """Where the translator is: the loops around, and the conditions."""
 
     loops: tuple[Loop, ...] = ()
+    conditions: tuple[Any, ...] = ()
 
 
 @dataclass
@@ -172,7 +174,8 @@ class Translator:
         slot = self.expressions.slot(variable)
         dtype = parse_dtype(str(variable.ty.dtype))[0].type
         low, extent = self.value(node.min, place), self.value(node.extent, place)
-        body = self.statement(node.body, _Place((*place.loops, self._describe(node, slot))))
+        inner = _Place((*place.loops, self._describe(node, slot)), place.conditions)
+        body = self.statement(node.body, inner)
         step = 1 if node.step is None else int(node.step)
 
         def run(state: State) -> None:
@@ -205,6 +208,7 @@ class Translator:
 
     def _condition(self, node: Any, place: _Place) -> Run:
         condition = self.value(node.condition, place)
+        place = _Place(place.loops, (*place.conditions, node.condition))
         first = self.statement(node.then_case, place)
         second = None if node.else_case is None else self.statement(node.else_case, place)
 
@@ -236,10 +240,11 @@ class Translator:
         operations = count_operations(node.value)
         loads = [each for each in self.sites if each.statement is statement]
         site = self._site(statement, "store", slot)
+        own = sum(each.scope == "local" for each in (*loads, site))
 
         def run(state: State) -> None:
             result, where = value(state), index(state)
-            state.count(operations, loads)
+            state.count(operations, loads, own)
             state.memories[slot].store(state, site, where, result)
 
         return run
@@ -276,7 +281,6 @@ class Translator:
             launch = state.launch
             if number in launch.skipped:
                 return
-            launch.barriers += 1
             if state.mask is None:
                 state.epoch += 1
                 return
@@ -414,27 +418,35 @@ class Translator:
         """Return the function of an expression; its loads belong to a statement."""
         if statement is None:
             statement = Statement(self.statements, cut(quote(node)), place.loops)
+        conditions = (*place.conditions, *choices_in(node))
 
         def load(each: Any, _: Expressions) -> Evaluate:
             slot = self.memory(each.source)
             site = self._site(statement, "load", slot)
             if site.scope != "local":
-                self._keep(site, slot, each.indices[0], place.loops)
+                self._keep(site, slot, (each.indices[0], *conditions), place.loops)
             index = self._index(each.indices, place, statement)
             return lambda state: state.memories[slot].load(state, site, index(state))
 
         return self.expressions.of(node, load)
 
-    def _keep(self, site: Site, slot: int, index: Any, loops: tuple[Loop, ...]) -> None:
+    def _keep(
+        self, site: Site, slot: int, decisive: tuple[Any, ...], loops: tuple[Loop, ...]
+    ) -> None:
         """Find the loops over which a compiler keeps what is loaded in registers.
 
         Those are the inner loops that the index does not depend on: of `A[i, k] * B[k, j]` in loops
         `k, i, j` of four rounds each, four elements of each matrix are loaded for one `k`. Where
-        loops within have more values than there is room for, they are loaded again.
+        loops within have more values than there is room for, they are loaded again. `decisive` are
+        the index and the conditions of the load: what is loaded in the second round alone, or in
+        each round by another thread, is not there yet (cheat of a load under `i == 1`).
         """
-        used = self._loops_of(index)
-        if used is None:
-            return
+        used: set[int] = set()
+        for each in decisive:
+            found = self._loops_of(each)
+            if found is None:
+                return
+            used |= found
         kept, values = [], 1
         for loop in reversed(loops):
             if not loop.closed or slot in loop.stores or loop.extent is None or loop.low is None:

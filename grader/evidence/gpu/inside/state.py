@@ -115,11 +115,11 @@ class Launch:
     notes: Notes
     skipped: frozenset[int] = frozenset()
     executed: int = 0
-    barriers: int = 0
     operations: int = 0
     issued: int = 0
     idle: int = 0
     repeated: int = 0
+    local: int = 0
     waits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEMORIES, 0))
 
     @property
@@ -181,8 +181,11 @@ class State:
             return self.mask
         return np.broadcast_to(self.mask[..., None], (*self.shape, *lanes))
 
-    def count(self, operations: int, loads: list[Site]) -> None:
-        """Count one statement of so many operations. Raises NotSimulatedError after too many."""
+    def count(self, operations: int, loads: list[Site], own: int) -> None:
+        """Count one statement of so many operations, and of so many accesses to what threads own.
+
+        Raises NotSimulatedError after too many.
+        """
         scopes = (each.scope for each in loads if not each.is_kept(self.values))
         slowest = max(scopes, key=MEMORIES.index, default=MEMORIES[0])
         launch, (blocks, threads) = self.launch, self.shape
@@ -198,6 +201,7 @@ class State:
         launch.operations += operations * active
         launch.issued += operations * warps * WARP
         launch.idle += warps * WARP - active
+        launch.local += own * warps
         launch.waits[slowest] += waiting
 
     # --- what was found ---------------------------------------------------------------------------
