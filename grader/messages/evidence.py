@@ -11,7 +11,7 @@ import msgspec
 
 from grader.messages.frames import Message, decode_payload
 
-KINDS: Final[tuple[str, ...]] = ()
+KINDS: Final[tuple[str, ...]] = ("peak",)
 """The folders, in the order in which their evidence is gathered."""
 
 Content = TypeVar("Content")
