@@ -123,19 +123,6 @@ class Replay:
 
 
 @dataclass(frozen=True)
-class TargetMatch:
-    """Whether a scheduled function is the exercise's target, as TVM says, and both functions.
-
-    `place` is where TVM finds the first difference; empty when there is none.
-    """
-
-    equal: bool
-    place: str
-    wanted: FunctionFacts
-    found: FunctionFacts
-
-
-@dataclass(frozen=True)
 class Search:
     """What was drawn from a space of schedules. The candidate is the best of the trials.
 
@@ -186,7 +173,6 @@ class Evidence:
     stubs: StubOutputs | Problem | None = None
     timed: TimedSchedule | Problem | None = None
     replay: Replay | None = None
-    target: TargetMatch | Problem | None = None
     search: Search | Problem | None = None
     diagnosis: Diagnosis | None = None
     schedule: Problem | None = None

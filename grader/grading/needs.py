@@ -24,7 +24,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         needs = part_needs(part)
         if "outputs" in needs:
             kinds.append(runner_kind(part))
-        kinds += ["pure" for need in ("stubs", "replay", "target") if need in needs]
+        kinds += ["pure" for need in ("stubs", "replay") if need in needs]
         kinds += ["pure", "pure", "pure"] if "search" in needs else []
         kinds += ["pure" for kind in kinds_of(part) for _ in range(kind.runners)]
         kinds += ["timing"] if "timing" in needs else []

@@ -39,7 +39,7 @@ from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, Ti
 from grader.evidence.plug import Question, admitted, kinds_of, part_needs, tables_of
 from grader.evidence.problems import wrong_samples
 from grader.evidence.registry import find_check
-from grader.evidence.replay import NO_SCHEDULE, gather_replay, gather_target
+from grader.evidence.replay import NO_SCHEDULE, gather_replay
 from grader.evidence.runners import RunnerPool
 from grader.evidence.search import Searched, gather_search
 from grader.evidence.subject import Subject
@@ -305,7 +305,7 @@ class Referee:
         needs = part_needs(part)
         generator = np.random.default_rng(self._seeds[part.id])
         oracle = self._answers.of(part)
-        outputs = stubs = replay = target = None
+        outputs = stubs = replay = None
         if "stubs" in needs and candidate.facts.externs:
             stubs = gather_stubs(candidate, part, oracle, self._runners, generator)
         if "outputs" in needs:
@@ -315,10 +315,6 @@ class Referee:
             weight, batches = replayed(part)
             subject = self._subject(part, weight)
             replay = gather_replay(candidate, subject, batches, self._runners)
-        if "target" in needs:
-            workload = self._course_assignment.workload()
-            subject = self._subject(part, ())
-            target = gather_target(candidate, subject, workload, self._runners)
         found: dict[str, object] = {}
         for kind in kinds_of(part):
             question = Question(
@@ -335,7 +331,7 @@ class Referee:
             )
             if kind.gather is not None:
                 found[kind.name] = kind.gather(question)
-        return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target, found=found)
+        return Evidence(outputs=outputs, stubs=stubs, replay=replay, found=found)
 
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
         return Subject(weight, self._course_assignment.assignment.comparison(part))

@@ -3,8 +3,8 @@
 Which process writes what:
 
     referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
-    referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
-    runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
+    referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace──▶ runner
+    runner ──RunResult | TraceResult | TimingResult | ReplayResult──▶ referee
     referee ──MeasureLimits──▶ runner ──MachineLimits──▶ referee
     referee ──TimeSteps──▶ runner ──StepTimes──▶ referee
     referee ──BuildAhead──▶ runner ──Built──▶ referee
@@ -82,7 +82,6 @@ from grader.messages.runner import (
     SCRIPT_LIMIT,
     SEARCH_SECONDS,
     STEP_LIMIT,
-    CompareTarget,
     Correction,
     Documents,
     FailureCode,
@@ -93,7 +92,6 @@ from grader.messages.runner import (
     RunArgument,
     RunModule,
     RunResult,
-    TargetResult,
     TaskFailure,
     TensorSpec,
     TracedPass,
@@ -168,7 +166,6 @@ __all__ = [
     "Built",
     "Capture",
     "CaptureFailure",
-    "CompareTarget",
     "Correction",
     "Count",
     "Counts",
@@ -232,7 +229,6 @@ __all__ = [
     "StepSlice",
     "StepTimes",
     "Stream",
-    "TargetResult",
     "TaskFailure",
     "Tensor",
     "TensorSpec",

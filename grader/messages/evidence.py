@@ -11,7 +11,10 @@ import msgspec
 
 from grader.messages.frames import Message, decode_payload
 
-KINDS: Final[tuple[str, ...]] = ("peak",)
+KINDS: Final[tuple[str, ...]] = (
+    "peak",
+    "target",
+)
 """The folders, in the order in which their evidence is gathered."""
 
 Content = TypeVar("Content")

@@ -10,14 +10,12 @@ from grader.messages.evidence import Examine, Examined
 from grader.messages.frames import Array, Count, Message, Names, Seconds
 from grader.messages.machine_code import HotLoops
 from grader.messages.runner import (
-    CompareTarget,
     FindStep,
     FoundStep,
     ReplayResult,
     ReplayTrace,
     RunModule,
     RunResult,
-    TargetResult,
     TaskFailure,
     TraceModule,
     TraceResult,
@@ -275,7 +273,6 @@ ToRunner = (
     | MeasureLimits
     | ReplayTrace
     | FindStep
-    | CompareTarget
     | MutateModule
     | DrawTrials
     | RankTrials
@@ -292,7 +289,6 @@ FromRunner = (
     | MachineLimits
     | ReplayResult
     | FoundStep
-    | TargetResult
     | MutationResult
     | DrawnTrials
     | TrialTimes

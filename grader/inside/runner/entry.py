@@ -19,7 +19,7 @@ from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.find_step import find_step
 from grader.inside.runner.kinds import examine
 from grader.inside.runner.model import build_ahead, run_module
-from grader.inside.runner.replay import compare_target, replay_trace
+from grader.inside.runner.replay import replay_trace
 from grader.inside.runner.time_steps import build_steps_ahead, time_steps
 from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.inside.runner.trace import trace_module
@@ -29,7 +29,6 @@ from grader.messages import (
     RUNNER_FRAME_LIMIT,
     BuildAhead,
     Built,
-    CompareTarget,
     DrawTrials,
     Examine,
     FindStep,
@@ -96,7 +95,6 @@ _DONE_BY: Mapping[type[ToRunner], Callable[[Any], FromRunner]] = {
     MeasureLimits: limits.perform,
     ReplayTrace: replay_trace,
     FindStep: find_step,
-    CompareTarget: compare_target,
     DrawTrials: draw_trials,
     RankTrials: rank_trials,
     Examine: examine,
