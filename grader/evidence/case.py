@@ -122,18 +122,6 @@ class Replay:
         return say("schedule-proven-steps-applied-unscheduled-module-give", steps=self.steps)
 
 
-@dataclass(frozen=True)
-class Search:
-    """What was drawn from a space of schedules. The candidate is the best of the trials.
-
-    Of `trials` draws `failed` could not be done; the others gave `different` programs.
-    """
-
-    trials: int
-    failed: int
-    different: int
-
-
 class JudgedLayer(NamedTuple):
     """A layer of PyTorch's: whether a submission has it right where PyTorch's values go into it."""
 
@@ -173,7 +161,6 @@ class Evidence:
     stubs: StubOutputs | Problem | None = None
     timed: TimedSchedule | Problem | None = None
     replay: Replay | None = None
-    search: Search | Problem | None = None
     diagnosis: Diagnosis | None = None
     schedule: Problem | None = None
     stopped: Stop | None = None

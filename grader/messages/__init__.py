@@ -8,7 +8,6 @@ Which process writes what:
     referee ──MeasureLimits──▶ runner ──MachineLimits──▶ referee
     referee ──TimeSteps──▶ runner ──StepTimes──▶ referee
     referee ──BuildAhead──▶ runner ──Built──▶ referee
-    referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     referee ──Examine──▶ runner ──Examined──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
@@ -112,12 +111,8 @@ from grader.messages.step_times import (
 from grader.messages.tasks import (
     ARRAY_LIMIT,
     SHAPE_LIMIT,
-    TRIAL_LIMIT,
     BuildAhead,
     Built,
-    DrawnTrial,
-    DrawnTrials,
-    DrawTrials,
     FromReferee,
     FromRunner,
     MachineLimits,
@@ -127,14 +122,12 @@ from grader.messages.tasks import (
     Mutation,
     MutationKind,
     MutationResult,
-    RankTrials,
     Slice,
     TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRules,
     ToRunner,
-    TrialTimes,
     Unmutated,
 )
 from grader.messages.timed_outputs import SLICE_LIMIT, ShapeResult, Slots
@@ -158,7 +151,6 @@ __all__ = [
     "SLICE_LIMIT",
     "SOURCE_LIMIT",
     "STEP_LIMIT",
-    "TRIAL_LIMIT",
     "Argument",
     "ArgumentSpec",
     "Array",
@@ -171,9 +163,6 @@ __all__ = [
     "Counts",
     "DType",
     "Documents",
-    "DrawTrials",
-    "DrawnTrial",
-    "DrawnTrials",
     "EntrySpec",
     "Evaluate",
     "Evaluated",
@@ -214,7 +203,6 @@ __all__ = [
     "Output",
     "Pickles",
     "PrefixFate",
-    "RankTrials",
     "ReplayResult",
     "ReplayTrace",
     "RunArgument",
@@ -244,7 +232,6 @@ __all__ = [
     "TraceResult",
     "TracedPass",
     "TracedStep",
-    "TrialTimes",
     "Unmutated",
     "Violation",
     "ViolationKind",

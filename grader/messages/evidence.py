@@ -13,6 +13,7 @@ from grader.messages.frames import Message, decode_payload
 
 KINDS: Final[tuple[str, ...]] = (
     "peak",
+    "search",
     "target",
 )
 """The folders, in the order in which their evidence is gathered."""

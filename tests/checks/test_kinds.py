@@ -20,18 +20,15 @@ from grader.checks.kinds.measured import (
 )
 from grader.checks.kinds.python import LowLevelOptions, low_level
 from grader.checks.kinds.schedule import (
-    SpaceOptions,
     StepOptions,
     StepTable,
     schedule_steps,
-    search_space,
 )
 from grader.errors import CourseError
 from grader.evidence.case import (
     JudgedLayer,
     Problem,
     Replay,
-    Search,
     StubOutputs,
     TimedSchedule,
 )
@@ -663,38 +660,3 @@ class TestSpeedOptions:
     def test_what_could_never_give_a_grade_is_the_courses_error(self, options):
         with pytest.raises(CourseError, match="options"):
             self.parse(**options)
-
-
-class TestSearchSpace:
-    OPTIONS = SpaceOptions(trials=16, different=8)
-
-    def judge(self, search):
-        return search_space(case(module(CONV), search=search), self.OPTIONS)
-
-    @pytest.mark.parametrize(
-        ("different", "verdict", "fraction"),
-        [(8, "passed", 1), (16, "passed", 1), (2, "partial", 1 / 7), (1, "failed", 0)],
-    )
-    def test_different_programs_are_counted(self, different, verdict, fraction):
-        outcome = self.judge(Search(16, 0, different))
-        assert (verdict, fraction) == (outcome.verdict, outcome.fraction)
-
-    def test_what_was_drawn_is_told(self):
-        assert "Impossible: 3." in self.judge(Search(16, 3, 9)).reason.english
-
-    def test_what_is_no_space_gets_nothing(self):
-        problem = Problem(foreign("Nothing is drawn."), foreign("Draw."), code="unmet")
-        outcome = self.judge(problem)
-        assert ("failed", "Nothing is drawn.", "Draw.") == (
-            outcome.verdict,
-            outcome.reason.english,
-            outcome.hint.english,
-        )
-
-    @pytest.mark.parametrize("search", [None, Problem(foreign("Busy."), again=True)])
-    def test_what_was_not_searched_is_not_graded(self, search):
-        assert "not_graded" == self.judge(search).verdict
-
-    def test_more_programs_than_are_drawn_cannot_be_asked_for(self):
-        with pytest.raises(ValueError, match="9 different programs"):
-            SpaceOptions(trials=8, different=9)

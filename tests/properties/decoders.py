@@ -33,6 +33,13 @@ from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.evidence.registry import NoOptions
+from grader.evidence.search.messages import (
+    DrawnTrial,
+    DrawnTrials,
+    DrawTrials,
+    RankTrials,
+    TrialTimes,
+)
 from grader.evidence.subject import convolution_arrays
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
@@ -48,16 +55,12 @@ from grader.messages import (
     Array,
     Capture,
     CaptureFailure,
-    DrawnTrial,
-    DrawnTrials,
-    DrawTrials,
     FrameError,
     FromKernel,
     FromRunner,
     KernelConfig,
     MachineLimits,
     MeasureLimits,
-    RankTrials,
     ReplayResult,
     ReplayTrace,
     RunArgument,
@@ -69,7 +72,6 @@ from grader.messages import (
     TaskFailure,
     TimingResult,
     ToRunner,
-    TrialTimes,
     decode_payload,
     encode_frame,
     pack_array,

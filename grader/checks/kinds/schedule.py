@@ -1,23 +1,20 @@
-"""Checks of a schedule: which steps were done, and what a space of schedules has."""
+"""Checks of a schedule: which steps were done."""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Annotated, Literal, cast, get_args
-
-import msgspec
+from typing import Literal, cast, get_args
 
 from grader.assignment import Points, Table
-from grader.evidence.case import Case, Problem, TimedSchedule
-from grader.evidence.registry import Outcome, check, failed, not_graded, partial
+from grader.evidence.case import Case, TimedSchedule
+from grader.evidence.registry import Outcome, check, not_graded, partial
 from grader.evidence.stages import Stage, find_stages
 from grader.evidence.steps import Step, find_steps
 from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.measurement.steps.advice import is_costly
-from grader.messages import TRIAL_LIMIT
 from grader.report import StepSpeeds
 
 Paid = Literal[
@@ -257,40 +254,3 @@ def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeed
     if is_costly(speeds, _PRIMITIVES.get(best, (best,))):
         return say("assignment-asks-for-this-step-where-your", step=_WORDING[best][0])
     return _WORDING[best][1]
-
-
-class SpaceOptions(Table, frozen=True):
-    """`trials` schedules are drawn, and so many `different` programs asked for among them."""
-
-    trials: Annotated[int, msgspec.Meta(ge=1, le=TRIAL_LIMIT)] = 16
-    different: Annotated[int, msgspec.Meta(ge=2)] = 4
-
-    def __post_init__(self) -> None:
-        """Refuse to ask for more programs than are drawn."""
-        if self.different > self.trials:
-            raise ValueError(f"{self.different} different programs are more than are drawn")
-
-
-@check("search_space", needs=("search",), options=SpaceOptions)
-def search_space(case: Case, options: SpaceOptions) -> Outcome:
-    """The space leaves a choice between schedules.
-
-    The other checks of the part are about the fastest of those that were drawn.
-    """
-    found = case.evidence.search
-    if found is None or (isinstance(found, Problem) and found.again):
-        return not_graded(found or Problem(say("space-not-searched"), code="not_run"))
-    if isinstance(found, Problem):
-        return failed(found.reason, found.hint, code=found.code)
-    # One program is no choice, however often it is drawn.
-    share = (found.different - 1) / (options.different - 1)
-    return partial(
-        min(1.0, share),
-        say(
-            "schedules-drawn-from-space-impossible-distinct-programs",
-            trials=found.trials,
-            failed=found.failed,
-            different=found.different,
-        ),
-        say("draw-more-different-programs-asked-for-each", different=options.different),
-    )
