@@ -271,7 +271,7 @@ class Referee:
         evidence = self._gather(part, candidate, given)
         evidence = replace(
             evidence,
-            found=chosen | evidence.found,
+            found={**chosen, **evidence.found},
             stopped=find_stop(part, capture, self._lost),
         )
         if given and not (evidence.replay and evidence.replay.proven):
