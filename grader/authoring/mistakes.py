@@ -34,7 +34,7 @@ GRAPH_KINDS = frozenset(
 )
 """Kinds of checks that look at a module: a function of NumPy arrays is none."""
 
-_EVIDENCE = ("outputs", "stubs", "target", "timing")
+_EVIDENCE = ("outputs", "stubs", "timing")
 SCHEDULE_KINDS = frozenset({"schedule_steps", "search_space", "speed", "target"})
 
 
@@ -148,7 +148,6 @@ def _empty_case(chosen: CourseAssignment, part: PartTable, kind: CheckKind) -> C
     evidence = Evidence(
         outputs=lacking["outputs"],
         stubs=lacking["stubs"],
-        target=lacking["target"],
         timed=lacking["timing"],
     )
     return Case(Candidate(capture, facts), evidence, chosen.assignment.comparison(part))

@@ -122,31 +122,6 @@ class Replay:
         return say("schedule-proven-steps-applied-unscheduled-module-give", steps=self.steps)
 
 
-@dataclass(frozen=True)
-class TargetMatch:
-    """Whether a scheduled function is the exercise's target, as TVM says, and both functions.
-
-    `place` is where TVM finds the first difference; empty when there is none.
-    """
-
-    equal: bool
-    place: str
-    wanted: FunctionFacts
-    found: FunctionFacts
-
-
-@dataclass(frozen=True)
-class Search:
-    """What was drawn from a space of schedules. The candidate is the best of the trials.
-
-    Of `trials` draws `failed` could not be done; the others gave `different` programs.
-    """
-
-    trials: int
-    failed: int
-    different: int
-
-
 class JudgedLayer(NamedTuple):
     """A layer of PyTorch's: whether a submission has it right where PyTorch's values go into it."""
 
@@ -186,8 +161,6 @@ class Evidence:
     stubs: StubOutputs | Problem | None = None
     timed: TimedSchedule | Problem | None = None
     replay: Replay | None = None
-    target: TargetMatch | Problem | None = None
-    search: Search | Problem | None = None
     diagnosis: Diagnosis | None = None
     schedule: Problem | None = None
     stopped: Stop | None = None

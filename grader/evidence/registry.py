@@ -204,7 +204,7 @@ class check(Generic[Options]):  # noqa: N801 - read as a decorator
         return self.options
 
 
-_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "target", "timing", "search", *KINDS})
+_NEEDS: Final = frozenset({"outputs", "stubs", "replay", "timing", *KINDS})
 
 _DECLARE: Final = say("write-check-name-options-nooptions-or-class")
 

@@ -1,4 +1,4 @@
-"""Proving a schedule: its trace is replayed on its start, and its end compared with the target.
+"""Proving a schedule: its trace is replayed on its start.
 
 The capture's base and trace are the student's word. The base is read like any module, and must show
 no step itself; the trace is read strictly; both are then given to a runner, which says whether the
@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grader.errors import IRError, ProtocolError, Told
-from grader.evidence.case import Candidate, LargerBatch, Problem, Replay, TargetMatch
-from grader.evidence.problems import explain_failure, told_by
+from grader.evidence.case import Candidate, LargerBatch, Replay
 from grader.evidence.runners import RunnerPool
 from grader.evidence.steps import is_unscheduled
 from grader.evidence.subject import Data, Subject
@@ -21,8 +20,8 @@ from grader.ir.read import read_module
 from grader.ir.rewriting import Rebatched, rebatch
 from grader.ir.trace import Trace, read_trace
 from grader.ir.vocabulary import shown
-from grader.language import Text, clause, foreign, say
-from grader.messages import CompareTarget, ReplayResult, ReplayTrace, TargetResult, TaskFailure
+from grader.language import clause, foreign, say
+from grader.messages import ReplayResult, ReplayTrace, TaskFailure
 from grader.report import Scripts
 
 NO_TRACE = say("module-comes-from-no-schedule-or-schedule")
@@ -181,47 +180,3 @@ def _has_batch(function: FunctionFacts, batch: int) -> bool:
     """Say whether the last parameter, the output, has `batch` as its first extent."""
     shape = function.parameters[-1].tensor.shape if function.parameters else None
     return shape is not None and shape[:1] == (batch,)
-
-
-# --- the target -----------------------------------------------------------------------------------
-# Whether a schedule arrived at the exercise's target: TVM says if, and facts say where not.
-
-
-UNREADABLE = Problem(
-    say("answer-process-that-compared-schedule-with-target"),
-    say("schedule-may-compute-but-must-not-touch"),
-    code="no_answer",
-)
-
-NO_TARGET = say("target-this-assignment-could-not-made")
-NOT_YOURS = say("this-not-your-fault-tell-your-instructor")
-
-
-def gather_target(
-    candidate: Candidate, subject: Subject, workload: str, runners: RunnerPool
-) -> TargetMatch | Problem:
-    """Compare a candidate's function with the target of `workload`, the text of `workload.py`."""
-    function = subject.find(candidate.facts)
-    if function is None:
-        return subject.missing
-    try:
-        task = CompareTarget(workload, candidate.capture.module, function.name)
-        answer = runners.request("pure", task)
-    except ProtocolError:
-        return UNREADABLE
-    if isinstance(answer, TaskFailure) and answer.stage == "time":
-        return _no_target(told_by(answer))
-    if not isinstance(answer, TargetResult):
-        return explain_failure(answer)
-    try:
-        facts = read_module(answer.target)
-    except IRError as error:
-        return _no_target(error.message)
-    (wanted, *more) = facts.functions.values() or (None,)
-    if wanted is None or more:
-        return _no_target(say("not-single-tir-function"))
-    return TargetMatch(answer.equal, answer.place, wanted, function)
-
-
-def _no_target(reason: Text) -> Problem:
-    return Problem(say(NO_TARGET, reason=clause(reason)), NOT_YOURS, again=True, code="no_target")

@@ -22,7 +22,6 @@ from grader.errors import DisplacedError
 from grader.evidence.runner_client import Runner
 from grader.messages import (
     SEARCH_SECONDS,
-    CompareTarget,
     Examine,
     FindStep,
     FromRunner,
@@ -57,7 +56,7 @@ _MOST_KNOWN = 32 * 2**20
 _DRAWS = b'"Sample'
 """What the name of an instruction of a trace begins with that draws what the trace leaves open."""
 
-_DECIDED = RunModule | TraceModule | ReplayTrace | CompareTarget | MutateModule | Examine
+_DECIDED = RunModule | TraceModule | ReplayTrace | MutateModule | Examine
 """Tasks whose answer depends on nothing beside them: not on a clock, as a measurement does."""
 
 
@@ -121,6 +120,8 @@ def _has_failed(answer: FromRunner) -> bool:
 def _digest(kind: Kind, task: ToRunner, within: bytes) -> bytes | None:
     """Return what a task's answer is kept under, None if it depends on more than the task."""
     if kind != "pure" or not isinstance(task, _DECIDED):
+        return None
+    if isinstance(task, Examine) and task.timed:
         return None
     # A sampled tile that the trace does not decide is another one in every replay (cheat
     # trace_that_draws_anew).

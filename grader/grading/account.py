@@ -281,7 +281,7 @@ Results = tuple[tuple[Part, ...], "Timing | None"]
 """All parts in order, and the timing if one was made."""
 
 
-def notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, ...]:
+def _notes_on(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, ...]:
     """Return what is to be said of a submission's text, whatever it computes."""
     about = (*_divided(submission), *_watched(submission, assignment), *_withheld(assignment))
     return (*submission.notes, *about)
@@ -325,6 +325,8 @@ def make_report(
     assignment, settings = prepared.course_assignment.assignment, prepared.settings
     parts, timing = results
     cells = transcribe(submission, execution, _places(prepared), prepared.handout())
+    if execution is not None:
+        notes += (*_notes_on(submission, assignment), *execution.notes)
     return Report(
         score=round(sum(part.score for part in parts), 6),
         max_score=assignment.graded_points,
@@ -332,7 +334,7 @@ def make_report(
         submission=_describe_submission(submission, execution),
         parts=(*parts, *_left_to_people(assignment, submission, cells)),
         problems=execution.problems if execution is not None else (),
-        notes=notes + (execution.notes if execution is not None else ()),
+        notes=notes,
         timing=timing,
         data=Data(data.name, len(data.images), _hidden_inputs(assignment), data.detail),
         sandbox=SandboxFacts(settings.sandbox.level, settings.sandbox.detail),

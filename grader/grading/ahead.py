@@ -32,9 +32,9 @@ from grader.evidence.candidates import (
 )
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.oracle import Arrangement
-from grader.evidence.plug import admitted, part_needs
+from grader.evidence.plug import admitted, kinds_of, part_needs
 from grader.evidence.runners import Kind, RunnerPool
-from grader.grading.needs import replayed, timing_setup, trials_of
+from grader.grading.needs import replayed, timing_setup
 from grader.measurement.measure import Machine
 from grader.measurement.speed import timing_ahead
 from grader.messages import (
@@ -131,7 +131,7 @@ class BuiltAhead:
         """Say whether a candidate is not run as it is: it is given, or there is much to draw."""
         comparison = self._course_assignment.assignment.comparison(part)
         given = is_given(candidate, comparison, self._course_assignment.given())
-        return given or bool(trials_of(part))
+        return given or any(kind.choose for kind in kinds_of(part))
 
     def _ask(self, part: PartTable, candidate: Candidate, arrangement: Arrangement) -> None:
         self._runners.forget(part.id)  # this one is judged first: the one before may build no more

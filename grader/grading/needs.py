@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
-from grader.checks.kinds.schedule import SpaceOptions, StepOptions
+from grader.checks.kinds.schedule import StepOptions
 from grader.course import CourseAssignment
 from grader.evidence.candidates import runner_kind
 from grader.evidence.plug import kinds_of, part_needs
@@ -24,8 +24,7 @@ def expected_runners(course_assignment: CourseAssignment) -> list[Kind]:
         needs = part_needs(part)
         if "outputs" in needs:
             kinds.append(runner_kind(part))
-        kinds += ["pure" for need in ("stubs", "replay", "target") if need in needs]
-        kinds += ["pure", "pure", "pure"] if "search" in needs else []
+        kinds += ["pure" for need in ("stubs", "replay") if need in needs]
         kinds += ["pure" for kind in kinds_of(part) for _ in range(kind.runners)]
         kinds += ["timing"] if "timing" in needs else []
     return kinds
@@ -52,12 +51,6 @@ def replayed(part: PartTable) -> tuple[tuple[int, ...], tuple[int, ...]]:
     weights = [each.weight for each in parsed if isinstance(each, SpeedOptions | StepOptions)]
     batches = [each.batches for each in parsed if isinstance(each, SpeedOptions)]
     return next(filter(None, weights), ()), batches[0] if batches else ()
-
-
-def trials_of(part: PartTable) -> int:
-    """Return how many schedules are drawn where the checks of a part ask for that, else 0."""
-    parsed = [find_check(table).parse(table) for table in part.made]
-    return max((each.trials for each in parsed if isinstance(each, SpaceOptions)), default=0)
 
 
 def timing_setup(

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from grader.evidence.case import Problem
 from grader.execute.result import Execution
-from grader.grading.account import Results, make_report, notes_on
+from grader.grading.account import Results, make_report
 from grader.grading.judge import judge_problem
 from grader.grading.machine_faults import refuse_missing_compiler
 from grader.grading.preparation import Preparation, Settings
@@ -81,7 +81,6 @@ def grade(
         execution = None
     else:
         execution, results, turn = run_parts(submission, prepared, progress, stages)
-        notes += notes_on(submission, prepared.course_assignment.assignment)
         notes += (turn.note,) if turn.note else ()
     report = make_report(submission, prepared, data, results, execution, notes, stages.duration())
     refuse_missing_compiler(report, execution)

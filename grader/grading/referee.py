@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -36,12 +36,11 @@ from grader.evidence.candidates import (
     is_meant,
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
-from grader.evidence.plug import Question, admitted, kinds_of, part_needs, tables_of
+from grader.evidence.plug import EvidenceKind, Question, admitted, kinds_of, part_needs, tables_of
 from grader.evidence.problems import wrong_samples
 from grader.evidence.registry import find_check
-from grader.evidence.replay import NO_SCHEDULE, gather_replay, gather_target
+from grader.evidence.replay import NO_SCHEDULE, gather_replay
 from grader.evidence.runners import RunnerPool
-from grader.evidence.search import Searched, gather_search
 from grader.evidence.subject import Subject
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
@@ -59,7 +58,6 @@ from grader.grading.judge import (
 from grader.grading.needs import (
     replayed,
     timing_setup,
-    trials_of,
 )
 from grader.grading.rescoring import outdoes
 from grader.language import NOTHING, foreign, say
@@ -269,11 +267,11 @@ class Referee:
         given = is_given(candidate, comparison, self._given)
         if given and capture.trace is None:
             return Refused(capture)
-        searched = self._search(part, candidate)
-        candidate = searched.candidate
+        candidate, chosen = self._choose(part, candidate)
+        evidence = self._gather(part, candidate, given)
         evidence = replace(
-            self._gather(part, candidate, given),
-            search=searched.search,
+            evidence,
+            found={**chosen, **evidence.found},
             stopped=find_stop(part, capture, self._lost),
         )
         if given and not (evidence.replay and evidence.replay.proven):
@@ -283,18 +281,15 @@ class Referee:
         fits = not isinstance(arrange(candidate, part, self._answers.of(part)), Problem)
         return Graded(judge_case(part, case), capture, case, fits)
 
-    def _search(self, part: PartTable, candidate: Candidate) -> Searched:
-        """Return the best schedule of a space in a candidate's place, where a check asks for it."""
-        trials, oracle = trials_of(part), self._answers.of(part)
-        if not trials:
-            return Searched(None, candidate)
-        arrangement = arrange(candidate, part, oracle)
-        if isinstance(arrangement, Problem):
-            return Searched(arrangement, candidate)
-        subject = self._subject(part, replayed(part)[0])
-        generator = np.random.default_rng(self._seeds[part.id])
-        found = gather_search(candidate, arrangement, subject, trials, self._runners, generator)
-        return found._replace(candidate=found.candidate.taking(oracle.shapes(part)))
+    def _choose(self, part: PartTable, candidate: Candidate) -> tuple[Candidate, dict[str, object]]:
+        """Return the candidate to judge, such as the best schedule of a space, and why it is."""
+        found: dict[str, object] = {}
+        for kind in kinds_of(part):
+            if kind.choose is not None:
+                choice = kind.choose(self._question(part, kind, candidate))
+                candidate = choice.candidate.taking(self._answers.of(part).shapes(part))
+                found[kind.name] = choice.found
+        return candidate, found
 
     def _gather(self, part: PartTable, candidate: Candidate, is_given: bool) -> Evidence:
         """Gather what the part's checks need.
@@ -305,7 +300,7 @@ class Referee:
         needs = part_needs(part)
         generator = np.random.default_rng(self._seeds[part.id])
         oracle = self._answers.of(part)
-        outputs = stubs = replay = target = None
+        outputs = stubs = replay = None
         if "stubs" in needs and candidate.facts.externs:
             stubs = gather_stubs(candidate, part, oracle, self._runners, generator)
         if "outputs" in needs:
@@ -315,25 +310,25 @@ class Referee:
             weight, batches = replayed(part)
             subject = self._subject(part, weight)
             replay = gather_replay(candidate, subject, batches, self._runners)
-        if "target" in needs:
-            workload = self._course_assignment.workload()
-            subject = self._subject(part, ())
-            target = gather_target(candidate, subject, workload, self._runners)
-        found: dict[str, object] = {}
-        for kind in kinds_of(part):
-            question = Question(
-                part,
-                candidate,
-                self._course_assignment.assignment.comparison(part),
-                oracle,
-                tables_of(part, kind),
-                self._runners,
-                np.random.default_rng(self._seeds[part.id]),
-                self._course_assignment.workload,
-                outputs,
-            )
-            found[kind.name] = kind.gather(question)
-        return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target, found=found)
+        found = {
+            kind.name: kind.gather(replace(self._question(part, kind, candidate), outputs=outputs))
+            for kind in kinds_of(part)
+            if kind.gather is not None
+        }
+        return Evidence(outputs=outputs, stubs=stubs, replay=replay, found=found)
+
+    def _question(self, part: PartTable, kind: EvidenceKind[Any], candidate: Candidate) -> Question:
+        return Question(
+            part=part,
+            candidate=candidate,
+            comparison=self._course_assignment.assignment.comparison(part),
+            oracle=self._answers.of(part),
+            tables=tables_of(part, kind),
+            runners=self._runners,
+            generator=np.random.default_rng(self._seeds[part.id]),
+            workload=self._course_assignment.workload,
+            weight=replayed(part)[0],
+        )
 
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
         return Subject(weight, self._course_assignment.assignment.comparison(part))

@@ -3,12 +3,11 @@
 Which process writes what:
 
     referee ──KernelConfig──▶ student kernel ──Capture | CaptureFailure | KernelNote──▶ referee
-    referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace | CompareTarget──▶ runner
-    runner ──RunResult | TraceResult | TimingResult | ReplayResult | TargetResult──▶ referee
+    referee ──RunModule | TraceModule | TimeSchedule | ReplayTrace──▶ runner
+    runner ──RunResult | TraceResult | TimingResult | ReplayResult──▶ referee
     referee ──MeasureLimits──▶ runner ──MachineLimits──▶ referee
     referee ──TimeSteps──▶ runner ──StepTimes──▶ referee
     referee ──BuildAhead──▶ runner ──Built──▶ referee
-    referee ──DrawTrials | RankTrials──▶ runner ──DrawnTrials | TrialTimes──▶ referee
     referee ──Examine──▶ runner ──Examined──▶ referee
     runner ──TaskFailure──▶ referee
     runner ──LoadExtern | Evaluate──▶ evaluator
@@ -82,7 +81,6 @@ from grader.messages.runner import (
     SCRIPT_LIMIT,
     SEARCH_SECONDS,
     STEP_LIMIT,
-    CompareTarget,
     Correction,
     Documents,
     FailureCode,
@@ -93,7 +91,6 @@ from grader.messages.runner import (
     RunArgument,
     RunModule,
     RunResult,
-    TargetResult,
     TaskFailure,
     TensorSpec,
     TracedPass,
@@ -114,12 +111,8 @@ from grader.messages.step_times import (
 from grader.messages.tasks import (
     ARRAY_LIMIT,
     SHAPE_LIMIT,
-    TRIAL_LIMIT,
     BuildAhead,
     Built,
-    DrawnTrial,
-    DrawnTrials,
-    DrawTrials,
     FromReferee,
     FromRunner,
     MachineLimits,
@@ -129,14 +122,12 @@ from grader.messages.tasks import (
     Mutation,
     MutationKind,
     MutationResult,
-    RankTrials,
     Slice,
     TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRules,
     ToRunner,
-    TrialTimes,
     Unmutated,
 )
 from grader.messages.timed_outputs import SLICE_LIMIT, ShapeResult, Slots
@@ -160,7 +151,6 @@ __all__ = [
     "SLICE_LIMIT",
     "SOURCE_LIMIT",
     "STEP_LIMIT",
-    "TRIAL_LIMIT",
     "Argument",
     "ArgumentSpec",
     "Array",
@@ -168,15 +158,11 @@ __all__ = [
     "Built",
     "Capture",
     "CaptureFailure",
-    "CompareTarget",
     "Correction",
     "Count",
     "Counts",
     "DType",
     "Documents",
-    "DrawTrials",
-    "DrawnTrial",
-    "DrawnTrials",
     "EntrySpec",
     "Evaluate",
     "Evaluated",
@@ -217,7 +203,6 @@ __all__ = [
     "Output",
     "Pickles",
     "PrefixFate",
-    "RankTrials",
     "ReplayResult",
     "ReplayTrace",
     "RunArgument",
@@ -232,7 +217,6 @@ __all__ = [
     "StepSlice",
     "StepTimes",
     "Stream",
-    "TargetResult",
     "TaskFailure",
     "Tensor",
     "TensorSpec",
@@ -248,7 +232,6 @@ __all__ = [
     "TraceResult",
     "TracedPass",
     "TracedStep",
-    "TrialTimes",
     "Unmutated",
     "Violation",
     "ViolationKind",

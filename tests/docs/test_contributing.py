@@ -103,6 +103,10 @@ def test_a_check_that_is_added_is_tried_and_listed_for_translation(newcomer: New
     )
 
 
+def test_the_kind_of_evidence_that_is_the_example_passes_its_tests(newcomer: Newcomer) -> None:
+    newcomer.follow("A kind of evidence")
+
+
 def test_a_row_of_the_table_migrates_a_file_and_is_on_the_page(newcomer: Newcomer) -> None:
     newcomer.follow("A row of the dialect table")
     assert 'target = tvm.target.Target("llvm")' in newcomer.read("new.py")

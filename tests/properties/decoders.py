@@ -5,6 +5,7 @@ The tests draw a few examples for each, `benchmarks/decoders.py` draws thousands
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import socket
@@ -32,6 +33,13 @@ from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.evidence.registry import NoOptions
+from grader.evidence.search.messages import (
+    DrawnTrial,
+    DrawnTrials,
+    DrawTrials,
+    RankTrials,
+    TrialTimes,
+)
 from grader.evidence.subject import convolution_arrays
 from grader.execute.captures import CaptureReader
 from grader.execute.problems import cell_problem
@@ -43,19 +51,16 @@ from grader.measurement.measure import Machine, Measured, MeasurementSetup, Vers
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import outputs_right
 from grader.messages import (
+    KINDS,
     Array,
     Capture,
     CaptureFailure,
-    DrawnTrial,
-    DrawnTrials,
-    DrawTrials,
     FrameError,
     FromKernel,
     FromRunner,
     KernelConfig,
     MachineLimits,
     MeasureLimits,
-    RankTrials,
     ReplayResult,
     ReplayTrace,
     RunArgument,
@@ -67,7 +72,6 @@ from grader.messages import (
     TaskFailure,
     TimingResult,
     ToRunner,
-    TrialTimes,
     decode_payload,
     encode_frame,
     pack_array,
@@ -162,7 +166,8 @@ _MESSAGES = (
     KernelConfig((3, 4, 5, 6, 7), "key", 8, ()),
 )
 _PAYLOADS = tuple(msgspec.msgpack.encode(message) for message in _MESSAGES)
-_TYPES: tuple[Any, ...] = (FromKernel, FromRunner, ToRunner, KernelConfig, Array)
+_ANSWERS = (importlib.import_module(f"grader.evidence.{kind}.messages").Answer for kind in KINDS)
+_TYPES: tuple[Any, ...] = (FromKernel, FromRunner, ToRunner, KernelConfig, Array, *_ANSWERS)
 
 
 def check_message(payload: bytes) -> None:

@@ -1,24 +1,20 @@
-"""Checks of a schedule: which steps were done, and whether it arrives at the target."""
+"""Checks of a schedule: which steps were done."""
 
 from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Annotated, Literal, cast, get_args
-
-import msgspec
+from typing import Literal, cast, get_args
 
 from grader.assignment import Points, Table
-from grader.checks.difference import THIRDS, Third, compare_functions
-from grader.evidence.case import Case, Problem, TargetMatch, TimedSchedule
-from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
+from grader.evidence.case import Case, TimedSchedule
+from grader.evidence.registry import Outcome, check, not_graded, partial
 from grader.evidence.stages import Stage, find_stages
 from grader.evidence.steps import Step, find_steps
 from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.measurement.steps.advice import is_costly
-from grader.messages import TRIAL_LIMIT
 from grader.report import StepSpeeds
 
 Paid = Literal[
@@ -258,92 +254,3 @@ def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeed
     if is_costly(speeds, _PRIMITIVES.get(best, (best,))):
         return say("assignment-asks-for-this-step-where-your", step=_WORDING[best][0])
     return _WORDING[best][1]
-
-
-class SpaceOptions(Table, frozen=True):
-    """`trials` schedules are drawn, and so many `different` programs asked for among them."""
-
-    trials: Annotated[int, msgspec.Meta(ge=1, le=TRIAL_LIMIT)] = 16
-    different: Annotated[int, msgspec.Meta(ge=2)] = 4
-
-    def __post_init__(self) -> None:
-        """Refuse to ask for more programs than are drawn."""
-        if self.different > self.trials:
-            raise ValueError(f"{self.different} different programs are more than are drawn")
-
-
-@check("search_space", needs=("search",), options=SpaceOptions)
-def search_space(case: Case, options: SpaceOptions) -> Outcome:
-    """The schedule space offers more than one schedule.
-
-    The other checks of the part are about the fastest of those that were drawn.
-    """
-    found = case.evidence.search
-    if found is None or (isinstance(found, Problem) and found.again):
-        return not_graded(found or Problem(say("space-not-searched"), code="not_run"))
-    if isinstance(found, Problem):
-        return failed(found.reason, found.hint, code=found.code)
-    # One program is no choice, however often it is drawn.
-    share = (found.different - 1) / (options.different - 1)
-    return partial(
-        min(1.0, share),
-        say(
-            "schedules-drawn-from-space-impossible-distinct-programs",
-            trials=found.trials,
-            failed=found.failed,
-            different=found.different,
-        ),
-        say("draw-more-different-programs-asked-for-each", different=options.different),
-    )
-
-
-_THIRDS: dict[Third, Text] = {
-    "loops": say("loops-sum"),
-    "annotations": say("which-loops-parallel-vectorized-and-unrolled"),
-    "places": say("where-initialisation-and-other-blocks"),
-}
-
-_EQUAL = say("target-tvm-finds-both-structurally-equal")
-_ALIKE = say("has-targets-loops-annotations-and-blocks-tvm")
-_PROVE = say("steps-count-here-not-result-that-written")
-
-
-class TargetOptions(Table, frozen=True):
-    """`unproven` is the share that is left where no trace proves the schedule.
-
-    Students are shown the target: what is copied from there was not scheduled.
-    """
-
-    unproven: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
-
-
-@check("target", needs=("target", "replay"), options=TargetOptions)
-def target(case: Case, options: TargetOptions) -> Outcome:
-    """The scheduled function equals the target.
-
-    A third of the points is for the loops of the sum, one for their annotations, and one for the
-    places of the initialisation and of other blocks; names count for nothing.
-    """
-    match = case.evidence.target
-    if isinstance(match, Problem) or match is None:
-        return not_graded(
-            match or Problem(say("function-not-compared-with-target"), code="not_run")
-        )
-    replay = case.evidence.replay
-    provenance = NOTHING if replay is None else replay.provenance
-    found = passed(join(_EQUAL, provenance)) if match.equal else _compare(match, provenance)
-    if options.unproven < 1 and found.fraction > 0 and not (replay and replay.proven):
-        return partial(options.unproven * found.fraction, found.reason, _PROVE)
-    return found
-
-
-def _compare(match: TargetMatch, provenance: Text) -> Outcome:
-    likeness = compare_functions(match.wanted, match.found)
-    if likeness.first is None:
-        return passed(join(_ALIKE, provenance))
-    done = [_THIRDS[each] for each in likeness.right]
-    reason = say("first-difference-from-target", reason=likeness.first.reason)
-    if done:
-        reason = join(say("as-in-target", done=in_a_row(done)), reason, provenance)
-    # With a difference somewhere, all thirds cannot be right: it is in one of them.
-    return partial(len(likeness.right) / len(THIRDS), reason, likeness.first.hint)

@@ -12,7 +12,6 @@ Python externs are loaded and called in another sandbox, by an evaluator, which 
     kinds       Examine: what the folders of `grader/evidence/` have done in boxes
     find_step   FindStep: find the step of a schedule that changes what is computed
     replay      ReplayTrace: apply the trace of a schedule to the module it started from
-    target      CompareTarget: compare a schedule's module with the exercise's target
     trace       TraceModule: run a module step by step
     kernels     one compiled function, callable many times in a row without Python
     arena       the arrays that timed functions work on

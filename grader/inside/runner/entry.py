@@ -19,25 +19,21 @@ from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.find_step import find_step
 from grader.inside.runner.kinds import examine
 from grader.inside.runner.model import build_ahead, run_module
-from grader.inside.runner.replay import compare_target, replay_trace
+from grader.inside.runner.replay import replay_trace
 from grader.inside.runner.time_steps import build_steps_ahead, time_steps
 from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.inside.runner.trace import trace_module
-from grader.inside.runner.trials import draw_trials, rank_trials
 from grader.messages import (
     READY,
     RUNNER_FRAME_LIMIT,
     BuildAhead,
     Built,
-    CompareTarget,
-    DrawTrials,
     Examine,
     FindStep,
     FrameError,
     FromReferee,
     FromRunner,
     MeasureLimits,
-    RankTrials,
     ReplayTrace,
     RunModule,
     TaskFailure,
@@ -96,9 +92,6 @@ _DONE_BY: Mapping[type[ToRunner], Callable[[Any], FromRunner]] = {
     MeasureLimits: limits.perform,
     ReplayTrace: replay_trace,
     FindStep: find_step,
-    CompareTarget: compare_target,
-    DrawTrials: draw_trials,
-    RankTrials: rank_trials,
     Examine: examine,
 }
 """Tasks of runners that have no evaluator beside them."""

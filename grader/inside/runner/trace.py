@@ -23,7 +23,12 @@ import numpy as np
 import numpy.typing as npt
 import tvm
 
-from grader.inside.common.arguments import check_signature, module_to_run, unpack_arguments
+from grader.inside.common.arguments import (
+    Arguments,
+    check_signature,
+    module_to_run,
+    unpack_arguments,
+)
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.modules import load_module
 from grader.inside.common.poison import Poison, as_array, is_poisoned
@@ -31,7 +36,6 @@ from grader.inside.launcher.linux import die_with_parent
 from grader.inside.runner.evaluation import Evaluator, extern_names, load_externs
 from grader.inside.runner.model import (
     OUTPUT_LIMIT,
-    Arguments,
     Main,
     build_main,
 )

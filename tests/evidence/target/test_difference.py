@@ -10,7 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from grader.checks.difference import THIRDS, Difference, Level, compare_functions, read_nests
+from grader.evidence.target.difference import (
+    THIRDS,
+    Difference,
+    Level,
+    compare_functions,
+    read_nests,
+)
 from tests.evidence.products import (
     Steps,
     Written,

@@ -11,11 +11,17 @@ import tvm
 import tvm_ffi
 from tvm.script import tirx as T  # noqa: N812
 
+from grader.evidence.search.inside.entry import perform, rank_trials
+from grader.evidence.search.messages import (
+    DrawnTrials,
+    DrawTrials,
+    RankTrials,
+    TrialTimes,
+)
 from grader.inside.common.modules import load_module
-from grader.inside.runner.entry import perform
+from grader.inside.runner import entry
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.trials import rank_trials
-from grader.messages import DrawnTrials, DrawTrials, RankTrials, RunModule, TaskFailure, TrialTimes
+from grader.messages import Examine, Examined, RunModule, TaskFailure
 from tests.evidence import spaces
 from tests.evidence.schedules import saved_trace
 from tests.ir import modules
@@ -135,7 +141,9 @@ class TestRanking:
     "task", [DrawTrials(b"[[], []]", BASE, 1, 1), RankTrials(run_of(), (BASE,))]
 )
 def test_beside_student_python_nothing_is_drawn_or_ranked(task: Any):
-    answer = perform(task, Evaluator.__new__(Evaluator))
+    asked = Examine.of("search", task)
+    assert isinstance(entry.perform(asked), Examined)
+    answer = entry.perform(asked, Evaluator.__new__(Evaluator))
     assert isinstance(answer, TaskFailure)
     assert "NotHere" == answer.code
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ from tvm import s_tir
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from grader.evidence.target.inside.entry import perform as compare_target
+from grader.evidence.target.messages import CompareTarget, TargetResult
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
-from grader.inside.runner.replay import compare_target
-from grader.messages import CompareTarget, TargetResult, TaskFailure
+from grader.messages import Examine, Examined, TaskFailure
 from tests.inside.runner import modules
 
 WORKLOAD = """
@@ -102,7 +104,9 @@ def test_a_function_that_is_not_there_is_refused():
     assert ("signature", "NoFunction") == (caught.value.stage, caught.value.error_name)
 
 
-def test_it_is_a_task_of_runners_without_externs(evaluator: Evaluator):
-    task = CompareTarget(WORKLOAD, modules.document(Student), "row_sums")
-    assert isinstance(perform(task), TargetResult)
-    assert isinstance(perform(task, evaluator), TaskFailure)
+def test_it_is_a_task_of_runners_without_externs():
+    task = Examine.of("target", CompareTarget(WORKLOAD, modules.document(Student), "row_sums"))
+    answer = perform(task)
+    assert isinstance(answer, Examined)
+    assert answer.read(TargetResult).equal
+    assert isinstance(perform(task, Evaluator(socket.socket())), TaskFailure)

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
-from grader.errors import IRError, ProtocolError
+from grader.errors import IRError
 from grader.evidence.candidates import UNTIMED, run_task
-from grader.evidence.case import Candidate, Problem, Search
+from grader.evidence.case import Problem
 from grader.evidence.oracle import Arrangement
-from grader.evidence.problems import explain_failure
+from grader.evidence.plug import Choice, Question, ask
 from grader.evidence.replay import gather_replay
-from grader.evidence.runners import RunnerPool
-from grader.evidence.subject import Subject
+from grader.evidence.search.found import SEARCH, Search, SpaceOptions
+from grader.evidence.search.messages import (
+    DrawnTrial,
+    DrawnTrials,
+    DrawTrials,
+    RankTrials,
+    TrialTimes,
+)
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.trace import read_trace
 from grader.language import clause, foreign, say
-from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, TrialTimes
 
 HOST = "host"
 
@@ -42,41 +45,29 @@ NONE_RAN = Problem(
 )
 
 
-class Searched(NamedTuple):
-    """What a search has found, and the candidate to judge: the best trial, if there is one.
-
-    `search` is None where nobody asked for one.
-    """
-
-    search: Search | Problem | None
-    candidate: Candidate
-
-
-def gather_search(
-    candidate: Candidate,
-    arrangement: Arrangement,
-    subject: Subject,
-    trials: int,
-    runners: RunnerPool,
-    generator: np.random.Generator,
-) -> Searched:
-    """Draw `trials` schedules from a candidate's space, and take the best for the candidate.
+def search_space(question: Question) -> Choice[Search]:
+    """Draw schedules from a candidate's space, and take the best for the candidate.
 
     Raises SandboxError where no runner can be started.
     """
-    drawn = _draw(candidate, subject, trials, runners, generator)
+    candidate, arrangement = question.candidate, question.arrangement()
+    if isinstance(arrangement, Problem):
+        return Choice(arrangement, candidate)
+    options = question.options(SpaceOptions)
+    assert options is not None, "the check that needs this has options"
+    drawn = _draw(question, options.trials)
     if isinstance(drawn, Problem):
-        return Searched(drawn, candidate)
-    search = Search(trials, drawn.failed, len(drawn.trials))
+        return Choice(drawn, candidate)
+    search = Search(options.trials, drawn.failed, len(drawn.trials))
     read = _read(drawn.trials)
     if isinstance(read, Problem):
-        return Searched(read, candidate)
-    place = _best(candidate, [trial for trial, _ in read], arrangement, runners)
+        return Choice(read, candidate)
+    place = _best(question, arrangement, [trial for trial, _ in read])
     if isinstance(place, Problem):
-        return Searched(place, candidate)
+        return Choice(place, candidate)
     best, facts = read[place]
     capture = msgspec.structs.replace(candidate.capture, module=best.module, trace=best.trace)
-    return Searched(search, replace(candidate, capture=capture, facts=facts, symbolic=None))
+    return Choice(search, replace(candidate, capture=capture, facts=facts, symbolic=None))
 
 
 def _read(trials: Sequence[DrawnTrial]) -> list[tuple[DrawnTrial, ModuleFacts]] | Problem:
@@ -102,14 +93,9 @@ def _read(trials: Sequence[DrawnTrial]) -> list[tuple[DrawnTrial, ModuleFacts]] 
     return read or refused[0]
 
 
-def _draw(
-    candidate: Candidate,
-    subject: Subject,
-    trials: int,
-    runners: RunnerPool,
-    generator: np.random.Generator,
-) -> DrawnTrials | Problem:
+def _draw(question: Question, trials: int) -> DrawnTrials | Problem:
     """Return the schedules that were drawn, at least one, or why there are none."""
+    candidate, runners = question.candidate, question.runners
     capture = candidate.capture
     try:
         trace = None if capture.trace is None else read_trace(capture.trace)
@@ -117,16 +103,14 @@ def _draw(
         return Problem(error.message, error.hint, code="unmet")
     if trace is None or not trace.draws:
         return NOT_A_SPACE
-    proof = gather_replay(candidate, subject, (), runners)
+    proof = gather_replay(candidate, question.subject(question.weight), (), runners)
     if not proof.proven or capture.base is None:
         return Problem(say("space-not-searched-sentence", reason=proof.reason), code="unmet")
-    seed = int(generator.integers(1, 2**30))
-    try:
-        answer = runners.request("pure", DrawTrials(trace.document, capture.base, seed, trials))
-    except ProtocolError:
-        return UNTIMED
-    if not isinstance(answer, DrawnTrials):
-        return explain_failure(answer)
+    seed = int(question.generator.integers(1, 2**30))
+    task = DrawTrials(trace.document, capture.base, seed, trials)
+    answer = ask(runners, SEARCH.name, task, DrawnTrials, UNTIMED)
+    if isinstance(answer, Problem):
+        return answer
     if not answer.trials:
         return Problem(
             say(
@@ -141,21 +125,16 @@ def _draw(
 
 
 def _best(
-    candidate: Candidate,
-    trials: Sequence[DrawnTrial],
-    arrangement: Arrangement,
-    runners: RunnerPool,
+    question: Question, arrangement: Arrangement, trials: Sequence[DrawnTrial]
 ) -> int | Problem:
     """Return the place of the trial that took the least time."""
     run = msgspec.structs.replace(
-        run_task(candidate, arrangement.first(1)), module=b"", target=HOST
+        run_task(question.candidate, arrangement.first(1)), module=b"", target=HOST
     )
-    try:
-        answer = runners.request("pure", RankTrials(run, tuple(each.module for each in trials)))
-    except ProtocolError:
-        return UNTIMED
-    if not isinstance(answer, TrialTimes):
-        return explain_failure(answer)
+    task = RankTrials(run, tuple(each.module for each in trials))
+    answer = ask(question.runners, SEARCH.name, task, TrialTimes, UNTIMED, timed=True)
+    if isinstance(answer, Problem):
+        return answer
     if len(answer.seconds) != len(trials):
         return UNTIMED
     timed = [(each, place) for place, each in enumerate(answer.seconds) if each is not None]

@@ -29,6 +29,15 @@ from tvm.s_tir.meta_schedule.postproc import (
     RewriteReductionBlock,
 )
 
+from grader.evidence.search.messages import (
+    Answer,
+    DrawnTrial,
+    DrawnTrials,
+    DrawTrials,
+    RankTrials,
+    Task,
+    TrialTimes,
+)
 from grader.inside.common.allocations import PIPELINE
 from grader.inside.common.arguments import check_signature, module_to_run, unpack_arguments
 from grader.inside.common.blocks import block_places
@@ -38,7 +47,7 @@ from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target, use_threads
 from grader.inside.common.modules import load_module
 from grader.inside.common.timed import as_timed
-from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, RunModule, TrialTimes
+from grader.messages import RunModule
 
 POSTPROCESSORS = (DisallowDynamicLoop, RewriteParallelVectorizeUnroll, RewriteReductionBlock)
 """MetaSchedule's own for processors, in its order, less the one that changes layouts, which only
@@ -57,6 +66,11 @@ BLOCK_SECONDS = 0.002
 disturbs a block makes it slower. A block lasts so long, or one call."""
 
 Clock = Callable[[], float]
+
+
+def perform(task: Task) -> Answer:
+    """Do the task. Raises TaskError."""
+    return draw_trials(task) if isinstance(task, DrawTrials) else rank_trials(task)
 
 
 def draw_trials(task: DrawTrials) -> DrawnTrials:

@@ -1,0 +1,1 @@
+"""What draws and ranks schedules in a box: it has TVM, and nothing of the referee."""
