@@ -95,7 +95,7 @@ def compile_all(case: Case, target: Any) -> dict[str, Callable[[int], float]]:
     """Return what makes so many calls of each function, and returns the thread's seconds."""
     import tvm
 
-    from grader.inside.runner.kernels import as_timed
+    from grader.inside.common.timed import as_timed
 
     generator = np.random.default_rng(0)
     tensors = [

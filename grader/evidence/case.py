@@ -12,7 +12,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison
 from grader.evidence.named_cases import NamedCase
 from grader.ir.facts import FunctionFacts, ModuleFacts, bind_symbols
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, say
 from grader.messages import Capture, HotLoops
 from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
 
@@ -111,6 +111,15 @@ class Replay:
     larger: tuple[LargerBatch, ...] = ()
     larger_reason: Text = NOTHING
     scripts: Scripts | None = None
+
+    @property
+    def provenance(self) -> Text:
+        """Whether the schedule is proven, or why it was graded on its result."""
+        if not self.proven:
+            return say("schedule-graded-only-on-result", reason=self.reason)
+        if self.steps == 1:
+            return say("schedule-proven-one-step-applied-unscheduled-module")
+        return say("schedule-proven-steps-applied-unscheduled-module-give", steps=self.steps)
 
 
 @dataclass(frozen=True)

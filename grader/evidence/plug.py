@@ -4,8 +4,9 @@ A folder holds all of its kind, and CONTRIBUTING.md has an example:
 
     messages.py   `Task` and `Answer`: what is asked of a box, and what it answers
     inside/       what runs in that box: `entry.perform(task)`; it has TVM, nothing of the referee
+    found.py      what is found, and as what it is `Gathered`
     kind.py       `KIND`, an `EvidenceKind`: how the evidence is gathered, and how it is shown
-    checks.py     the checks that are decided by it
+    checks.py     the checks that are decided by what is found
     words/        its sentences
 
 Its name in `grader.messages.KINDS` registers it. Whoever runs, gathers, judges, reports and draws
@@ -54,7 +55,8 @@ class Question:
 
     `tables` are the options of the part's checks that need this kind, in their order. `outputs` are
     those that were compared with PyTorch's, None where no check asks for them. `generator` draws
-    the same for each candidate of a part. `workload` reads the assignment's `workload.py`.
+    the same for each candidate of a part. `workload` reads the assignment's `workload.py`. `weight`
+    is the shape of the convolution that the part schedules, empty where it is another function.
     """
 
     part: PartTable
@@ -65,6 +67,7 @@ class Question:
     runners: RunnerPool
     generator: np.random.Generator
     workload: Callable[[], str]
+    weight: tuple[int, ...] = ()
     outputs: Outputs | Problem | None = None
 
     def options(self, wanted: type[Options]) -> Options | None:
@@ -83,28 +86,54 @@ class Question:
 
 
 @dataclass(frozen=True)
-class EvidenceKind(Generic[Found]):
-    """One kind of evidence; `name` is that of its folder.
+class Gathered(Generic[Found]):
+    """What a kind has gathered, for its checks; `name` is that of its folder.
 
-    `gather` returns what was found, or why there is nothing; it raises SandboxError where no runner
-    can be started. `view` returns what a report shows of that. So many `runners` are started ahead.
-    `admits` are codes of findings (`grader/ir/`), or `code:subject`, for which a part that needs
-    this kind refuses no module: its boxed code knows how to run it.
+    Checks are read by commands that gather nothing, so it is apart from what gathers: with that
+    comes PyTorch, which takes seconds.
     """
 
     name: str
-    gather: Callable[[Question], Found | Problem]
-    view: Callable[[Found], Section | None] = lambda _: None
-    runners: int = 1
-    admits: frozenset[str] = frozenset()
 
     def of(self, case: Case) -> Found | Problem:
         """Return what was found of a candidate, for a check to decide from."""
         return cast("Found | Problem", case.evidence.found.get(self.name, NOT_RUN))
 
+
+@dataclass(frozen=True)
+class Choice(Generic[Found]):
+    """What was found, and the candidate to judge in place of the one that was handed in."""
+
+    found: Found | Problem
+    candidate: Candidate
+
+
+@dataclass(frozen=True)
+class EvidenceKind(Generic[Found]):
+    """One kind of evidence.
+
+    `gather` returns what was found, or why there is nothing; it raises SandboxError where no runner
+    can be started. `view` returns what a report shows of that. A kind that has `choose` in place of
+    `gather` comes before all others, which are then of the candidate that it chose. So many
+    `runners` are started ahead. `admits` are codes of findings (`grader/ir/`), or `code:subject`,
+    for which a part that needs this kind refuses no module: its boxed code knows how to run it.
+    """
+
+    gathered: Gathered[Found]
+    gather: Callable[[Question], Found | Problem] | None = None
+    view: Callable[[Found], Section | None] = lambda _: None
+    choose: Callable[[Question], Choice[Found]] | None = None
+    runners: int = 1
+    admits: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.gathered.name
+
     def shown(self, case: Case) -> Section | None:
         """Return what a report shows of it, with the kinds of checks that it explains."""
-        found = self.of(case)
+        found = self.gathered.of(case)
         section = None if isinstance(found, Problem) else self.view(found)
         if section is None:
             return None
@@ -150,25 +179,42 @@ def _module(kind: str, name: str) -> Any:
     return importlib.import_module(f"grader.evidence.{kind}.{name}")
 
 
-def ask(runners: RunnerPool, kind: str, task: Message, answer: type[Answer]) -> Answer | Problem:
-    """Have a kind's task done in a box; a failure is a problem. Raises SandboxError."""
-    found = request(runners, kind, task, answer)
+def ask(
+    runners: RunnerPool,
+    kind: str,
+    task: Message,
+    answer: type[Answer],
+    unreadable: Problem = UNREADABLE,
+    *,
+    timed: bool = False,
+) -> Answer | Problem:
+    """Have a kind's task done in a box; a failure is a problem. Raises SandboxError.
+
+    An answer that is `timed` is kept for no other submission that asks the same.
+    """
+    found = request(runners, kind, task, answer, unreadable, timed=timed)
     return explain_failure(found) if isinstance(found, TaskFailure) else found
 
 
 def request(
-    runners: RunnerPool, kind: str, task: Message, answer: type[Answer]
+    runners: RunnerPool,
+    kind: str,
+    task: Message,
+    answer: type[Answer],
+    unreadable: Problem = UNREADABLE,
+    *,
+    timed: bool = False,
 ) -> Answer | TaskFailure | Problem:
-    """Have a kind's task done in a box, for whoever has sentences of its own for failures."""
+    """Have a kind's task done in a box, for kinds with sentences of their own for failures."""
     try:
-        found = runners.request("pure", Examine.of(kind, task))
+        found = runners.request("pure", Examine.of(kind, task, timed=timed))
         if isinstance(found, TaskFailure):
             return found
         if not isinstance(found, Examined) or found.kind != kind:
-            return UNREADABLE
+            return unreadable
         return found.read(answer)
     except (ProtocolError, FrameError):
-        return UNREADABLE
+        return unreadable
 
 
 def sections_of(case: Case, among: Iterable[EvidenceKind[Any]]) -> tuple[Section, ...]:

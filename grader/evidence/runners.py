@@ -122,6 +122,8 @@ def _digest(kind: Kind, task: ToRunner, within: bytes) -> bytes | None:
     """Return what a task's answer is kept under, None if it depends on more than the task."""
     if kind != "pure" or not isinstance(task, _DECIDED):
         return None
+    if isinstance(task, Examine) and task.timed:
+        return None
     # A sampled tile that the trace does not decide is another one in every replay (cheat
     # trace_that_draws_anew).
     if isinstance(task, ReplayTrace) and _DRAWS in task.trace:

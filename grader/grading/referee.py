@@ -322,17 +322,19 @@ class Referee:
         found: dict[str, object] = {}
         for kind in kinds_of(part):
             question = Question(
-                part,
-                candidate,
-                self._course_assignment.assignment.comparison(part),
-                oracle,
-                tables_of(part, kind),
-                self._runners,
-                np.random.default_rng(self._seeds[part.id]),
-                self._course_assignment.workload,
-                outputs,
+                part=part,
+                candidate=candidate,
+                comparison=self._course_assignment.assignment.comparison(part),
+                oracle=oracle,
+                tables=tables_of(part, kind),
+                runners=self._runners,
+                generator=np.random.default_rng(self._seeds[part.id]),
+                workload=self._course_assignment.workload,
+                weight=replayed(part)[0],
+                outputs=outputs,
             )
-            found[kind.name] = kind.gather(question)
+            if kind.gather is not None:
+                found[kind.name] = kind.gather(question)
         return Evidence(outputs=outputs, stubs=stubs, replay=replay, target=target, found=found)
 
     def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:

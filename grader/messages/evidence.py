@@ -20,16 +20,17 @@ Content = TypeVar("Content")
 class Examine(Message, frozen=True):
     """Do the `task` of a kind of evidence, which is one of the `Task` in its `messages.py`.
 
-    What comes of it depends on the task alone, and on no clock.
+    What comes of it depends on the task alone, unless it is `timed`.
     """
 
     kind: str
     task: bytes
+    timed: bool = False
 
     @classmethod
-    def of(cls, kind: str, task: Message) -> Examine:
+    def of(cls, kind: str, task: Message, *, timed: bool = False) -> Examine:
         """Return the message that has a kind's task done."""
-        return cls(kind, msgspec.msgpack.encode(task))
+        return cls(kind, msgspec.msgpack.encode(task), timed)
 
 
 class Examined(Message, frozen=True):

@@ -15,8 +15,9 @@ import tvm
 from tvm import relax, topi
 from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
 
+from grader.inside.common.allocations import PIPELINE
 from grader.inside.common.machine import find_target
-from grader.inside.runner.kernels import PIPELINE, as_timed
+from grader.inside.common.timed import as_timed
 from tests.cheats.fixtures import Cheat, all_cheats, shared_cell
 
 WILD = "b_wild"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from grader.assignment import OracleOptions
+from grader.assignment import OracleOptions, Table
 from grader.evidence.case import Candidate, Case, Evidence, Outputs
+from grader.evidence.plug import Question
 from grader.ir.facts import (
     Argument,
     Block,
@@ -98,6 +101,16 @@ def init(loop_nest=PLAIN[:4], store="out") -> Block:
 def case(facts: ModuleFacts, base: ModuleFacts | None = None, **evidence) -> Case:
     capture = Capture("part", "create", 3, True, b"{}")
     return Case(Candidate(capture, facts, base), Evidence(**evidence), ORACLE)
+
+
+def question(
+    subject: Candidate, comparison: Any, runners: Any, workload: str = "", *tables: Table
+) -> Question:
+    """What a kind of evidence is asked of a candidate."""
+    nothing: Any = None
+    return Question(
+        nothing, subject, comparison, nothing, tables, runners, nothing, lambda: workload
+    )
 
 
 def softmax(samples: int, seed: int = 0) -> np.ndarray:

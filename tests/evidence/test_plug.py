@@ -15,7 +15,7 @@ from grader.checks import kinds as checks
 from grader.errors import ProtocolError
 from grader.evidence import plug, registry
 from grader.evidence.case import Problem
-from grader.evidence.plug import UNREADABLE, EvidenceKind, Question, ask, request
+from grader.evidence.plug import UNREADABLE, EvidenceKind, Gathered, Question, ask, request
 from grader.evidence.registry import NOT_RUN, NoOptions, check, passed
 from grader.language import foreign, say
 from grader.messages import Examine, Examined, Message, TaskFailure
@@ -98,8 +98,9 @@ def test_a_question_has_the_options_of_the_first_check_that_has_such() -> None:
     assert None is replace(question, tables=()).options(Scale)
 
 
-KIND = EvidenceKind[int](
-    "weight",
+WEIGHT = Gathered[int]("weight")
+KIND = EvidenceKind(
+    WEIGHT,
     lambda _: 3,
     lambda grams: Section(foreign("Weight"), (Paragraph(foreign(f"{grams} g")),)),
     admits=frozenset({"heavy"}),
@@ -111,9 +112,9 @@ class TestOneKind:
 
     def test_a_check_reads_what_was_found_or_why_there_is_nothing(self) -> None:
         problem = Problem(foreign("No."))
-        assert 3 == KIND.of(case(module(), found={"weight": 3}))
-        assert problem is KIND.of(case(module(), found={"weight": problem}))
-        assert NOT_RUN is KIND.of(case(module()))
+        assert 3 == WEIGHT.of(case(module(), found={"weight": 3}))
+        assert problem is WEIGHT.of(case(module(), found={"weight": problem}))
+        assert NOT_RUN is WEIGHT.of(case(module()))
 
     def test_a_page_says_which_checks_it_explains(self, registered: None) -> None:
         section = KIND.shown(case(module(), found={"weight": 3}))

@@ -5,6 +5,7 @@ The tests draw a few examples for each, `benchmarks/decoders.py` draws thousands
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import socket
@@ -43,6 +44,7 @@ from grader.measurement.measure import Machine, Measured, MeasurementSetup, Vers
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import outputs_right
 from grader.messages import (
+    KINDS,
     Array,
     Capture,
     CaptureFailure,
@@ -162,7 +164,8 @@ _MESSAGES = (
     KernelConfig((3, 4, 5, 6, 7), "key", 8, ()),
 )
 _PAYLOADS = tuple(msgspec.msgpack.encode(message) for message in _MESSAGES)
-_TYPES: tuple[Any, ...] = (FromKernel, FromRunner, ToRunner, KernelConfig, Array)
+_ANSWERS = (importlib.import_module(f"grader.evidence.{kind}.messages").Answer for kind in KINDS)
+_TYPES: tuple[Any, ...] = (FromKernel, FromRunner, ToRunner, KernelConfig, Array, *_ANSWERS)
 
 
 def check_message(payload: bytes) -> None:

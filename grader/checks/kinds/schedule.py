@@ -10,7 +10,7 @@ import msgspec
 
 from grader.assignment import Points, Table
 from grader.checks.difference import THIRDS, Third, compare_functions
-from grader.evidence.case import Case, Problem, Replay, TargetMatch, TimedSchedule
+from grader.evidence.case import Case, Problem, TargetMatch, TimedSchedule
 from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.evidence.stages import Stage, find_stages
 from grader.evidence.steps import Step, find_steps
@@ -200,7 +200,7 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     missing = [name for name in points if name not in done]
     sentences = _spell(steps, done, missing)
     if steps and case.evidence.replay is not None:
-        sentences.append(spell_provenance(case.evidence.replay))
+        sentences.append(case.evidence.replay.provenance)
     earned = sum(points[name] for name in done)
     hint = _next_step(points, missing, _measured_steps(case))
     return partial(earned / sum(points.values()), join(*sentences), hint)
@@ -245,15 +245,6 @@ def _name(name: Paid, steps: Done) -> Text:
     ways = [text for step, text in _PARTS.get(name, {}).items() if step in steps]
     step = _WORDING[name][0]
     return say("step-ways", step=step, ways=in_a_row(ways)) if ways else step
-
-
-def spell_provenance(replay: Replay) -> Text:
-    """Say whether the schedule is proven, or why it was graded on its result."""
-    if not replay.proven:
-        return say("schedule-graded-only-on-result", reason=replay.reason)
-    if replay.steps == 1:
-        return say("schedule-proven-one-step-applied-unscheduled-module")
-    return say("schedule-proven-steps-applied-unscheduled-module-give", steps=replay.steps)
 
 
 def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeeds | None) -> Text:
@@ -339,7 +330,7 @@ def target(case: Case, options: TargetOptions) -> Outcome:
             match or Problem(say("function-not-compared-with-target"), code="not_run")
         )
     replay = case.evidence.replay
-    provenance = NOTHING if replay is None else spell_provenance(replay)
+    provenance = NOTHING if replay is None else replay.provenance
     found = passed(join(_EQUAL, provenance)) if match.equal else _compare(match, provenance)
     if options.unproven < 1 and found.fraction > 0 and not (replay and replay.proven):
         return partial(options.unproven * found.fraction, found.reason, _PROVE)

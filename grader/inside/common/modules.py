@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tvm
 import tvm_ffi
+
+from grader.inside.common.failure import TaskError
 
 
 def load_module(document: bytes) -> tvm.IRModule:
@@ -17,3 +21,12 @@ def load_module(document: bytes) -> tvm.IRModule:
     if not isinstance(module, tvm.IRModule):
         raise TypeError("the JSON holds something else than an IRModule")
     return module
+
+
+def take_function(module: tvm.IRModule, name: str) -> Any:
+    """Return a PrimFunc of a module by its name. Raises TaskError."""
+    functions = {var.name_hint: function for var, function in module.functions.items()}
+    function = functions.get(name)
+    if not isinstance(function, tvm.tirx.PrimFunc):
+        raise TaskError("signature", "NoFunction", f"The module has no TIR function {name}.")
+    return function

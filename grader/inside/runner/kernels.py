@@ -19,13 +19,12 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 import tvm
-import tvm_ffi
-from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.inside.common.allocations import PIPELINE
 from grader.inside.common.guards import Guards
+from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import TABLE, Arena
 from grader.inside.runner.signature import (
     OUTPUT,
@@ -194,43 +193,6 @@ def _array(address: Any, shape: tuple[int, ...], dtype: str) -> Any:
     no_strides, no_offset, item = 0, 0, tvm.tirx.const(0, dtype)
     return T.tvm_stack_make_array(
         address, extents, no_strides, len(shape), item, no_offset, dtype="handle"
-    )
-
-
-_APART = "tirx.noalias"
-"""The promise that no two arrays of a function overlap."""
-
-
-def as_timed(function: Any, threads: int) -> Any:
-    """Return a function as it is timed: its arrays apart, and with one thread in plain loops.
-
-    Whoever promises TVM that arrays are apart gets other machine code: one schedule had 0.56 times
-    the speed of the unscheduled function without the promise, and all points with it. It holds for
-    every call that is timed: each array lies between pages of its own, and functions that use
-    addresses, or leave their arrays, are not timed. So it is made for all functions alike.
-
-    With one thread, parallel loops mean plain ones. TVM makes a task of each round all the same and
-    calls it through its pool: the schedule of e2e-conv, whose `parallel` the handout asks for, lost
-    13 % by it on one processor and nothing on another.
-    """
-    function = function.with_attr(_APART, True)
-    if threads > 1:
-        return function
-    return tvm_ffi.structural_map(function, (tirx.For, _in_turn))
-
-
-def _in_turn(loop: Any) -> Any:
-    if loop.kind != tirx.ForKind.PARALLEL:
-        return loop
-    return tirx.For(
-        loop.loop_var,
-        loop.min,
-        loop.extent,
-        tirx.ForKind.SERIAL,
-        loop.body,
-        None,
-        loop.annotations,
-        loop.step,
     )
 
 

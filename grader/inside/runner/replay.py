@@ -17,9 +17,8 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import TaskError, shorten, stage
-from grader.inside.common.modules import load_module
-from grader.inside.runner.subjects import take_function
-from grader.inside.runner.timing import load_workload
+from grader.inside.common.modules import load_module, take_function
+from grader.inside.common.workload import load_workload
 from grader.messages import SCRIPT_LIMIT, CompareTarget, ReplayResult, ReplayTrace, TargetResult
 
 _ERROR = "ScheduleError: "

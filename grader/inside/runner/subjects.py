@@ -10,13 +10,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import tvm
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.guards import Guards
-from grader.inside.common.modules import load_module
+from grader.inside.common.modules import load_module, take_function
+from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena, ArenaSlots
-from grader.inside.runner.kernels import CourseFunctions, Kernel, Made, as_timed, compile_ahead
+from grader.inside.runner.kernels import CourseFunctions, Kernel, Made, compile_ahead
 from grader.inside.runner.signature import (
     OUTPUT,
     Form,
@@ -290,15 +290,6 @@ def _load_function(shape: TimedFunction) -> Any:
     with stage("load"):
         module = load_module(shape.module)
     return take_function(module, shape.function)
-
-
-def take_function(module: tvm.IRModule, name: str) -> Any:
-    """Return a PrimFunc of a module by its name. Raises TaskError."""
-    functions = {var.name_hint: function for var, function in module.functions.items()}
-    function = functions.get(name)
-    if not isinstance(function, tvm.tirx.PrimFunc):
-        raise TaskError("signature", "NoFunction", f"The module has no TIR function {name}.")
-    return function
 
 
 def find_variant(

@@ -24,9 +24,10 @@ import tvm_ffi
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target
-from grader.inside.common.modules import load_module
+from grader.inside.common.modules import load_module, take_function
+from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena
-from grader.inside.runner.kernels import Kernel, as_timed
+from grader.inside.runner.kernels import Kernel
 from grader.inside.runner.replay import apply_trace
 from grader.inside.runner.signature import (
     OUTPUT,
@@ -36,7 +37,7 @@ from grader.inside.runner.signature import (
     read_signature,
     unpack_arrays,
 )
-from grader.inside.runner.subjects import TimedOutputs, one_call, take_function
+from grader.inside.runner.subjects import TimedOutputs, one_call
 from grader.inside.runner.timing import settle, without_collector
 from grader.messages import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps, pack_array
 from grader.timing.estimate import LOOK_EVERY, Settling, TimedSlice, Times, is_settled

@@ -7,18 +7,17 @@ functions get their arrays and nothing else. How it is measured is in `grader.ti
 
 from __future__ import annotations
 
-import functools
 import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import ModuleType
 
 import numpy as np
 
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
+from grader.inside.common.workload import load_workload
 from grader.inside.runner.hot_loops import read_hot_loops
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
 from grader.messages import Slice, TimeSchedule, TimingResult, TimingRules, pack_array
@@ -74,18 +73,6 @@ def settle(cpus: tuple[int, ...]) -> None:
     if threads != len(cpus):
         message = f"The runner has {threads} threads instead of {len(cpus)}."
         raise TaskError("time", "TooFewThreads", message)
-
-
-@functools.lru_cache(maxsize=1)
-def load_workload(text: str) -> ModuleType:
-    """Execute the course's own workload; it defines VARIANTS, `baseline` and `reference`.
-
-    Once in a process: an intrinsic that it makes known to TVM is refused the second time, and what
-    was compiled ahead could not be timed.
-    """
-    workload = ModuleType("workload")
-    exec(compile(text, "workload.py", "exec"), workload.__dict__)  # noqa: S102 - course code
-    return workload
 
 
 def _demand_one_variant(shapes: Sequence[Subjects]) -> None:

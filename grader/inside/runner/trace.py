@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import tvm
 
+from grader.inside.common.arguments import check_signature, module_to_run, unpack_arguments
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.modules import load_module
 from grader.inside.common.poison import Poison, as_array, is_poisoned
@@ -33,9 +34,6 @@ from grader.inside.runner.model import (
     Arguments,
     Main,
     build_main,
-    check_signature,
-    module_to_run,
-    unpack_arguments,
 )
 from grader.inside.runner.steps import Buffers, Step, expose, watched
 from grader.messages import (

@@ -30,14 +30,14 @@ from tvm.s_tir.meta_schedule.postproc import (
 )
 
 from grader.inside.common.allocations import PIPELINE
+from grader.inside.common.arguments import check_signature, module_to_run, unpack_arguments
+from grader.inside.common.blocks import block_places
 from grader.inside.common.executables import make_machine
 from grader.inside.common.failure import TaskError, shorten, stage
 from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target, use_threads
 from grader.inside.common.modules import load_module
-from grader.inside.runner.find_step import block_places
-from grader.inside.runner.kernels import as_timed
-from grader.inside.runner.model import check_signature, module_to_run, unpack_arguments
+from grader.inside.common.timed import as_timed
 from grader.messages import DrawnTrial, DrawnTrials, DrawTrials, RankTrials, RunModule, TrialTimes
 
 POSTPROCESSORS = (DisallowDynamicLoop, RewriteParallelVectorizeUnroll, RewriteReductionBlock)

@@ -19,7 +19,7 @@ from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
 from grader.inside.common.guards import Guards
 from grader.inside.common.ranges import Interval
-from grader.inside.runner.timing import load_workload
+from grader.inside.common.workload import load_workload
 from grader.messages import Violation
 from tests.inside.runner import modules
 from tests.inside.runner.timed import WORKLOAD

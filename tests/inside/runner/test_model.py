@@ -10,10 +10,11 @@ import torch
 import tvm
 from tvm import relax, topi
 
+from grader.inside.common.arguments import unpack_arguments
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import model
 from grader.inside.runner.entry import perform
-from grader.inside.runner.model import build_ahead, repeats, run_module, unpack_arguments
+from grader.inside.runner.model import build_ahead, repeats, run_module
 from grader.messages import (
     OUT_OF_BOUNDS,
     Array,

@@ -14,11 +14,12 @@ from tvm import te, topi
 
 from grader.inside.common.failure import TaskError
 from grader.inside.common.machine import find_target
+from grader.inside.common.timed import as_timed
+from grader.inside.common.workload import load_workload
 from grader.inside.runner import arena as arenas
-from grader.inside.runner import kernels, subjects
+from grader.inside.runner import subjects
 from grader.inside.runner.arena import ArenaSlots
 from grader.inside.runner.subjects import Subjects, TimedOutputs
-from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, Violation, pack_array, unpack_array
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION
 from tests.inside.runner import modules
@@ -469,10 +470,10 @@ class TestOneThread:
 
     def test_parallel_loops_are_timed_as_plain_ones(self) -> None:
         assert "T.parallel" in str(self.marked())
-        assert "T.parallel" not in str(kernels.as_timed(self.marked(), threads=1))
+        assert "T.parallel" not in str(as_timed(self.marked(), threads=1))
 
     def test_with_several_threads_they_stay(self) -> None:
-        assert "T.parallel" in str(kernels.as_timed(self.marked(), threads=2))
+        assert "T.parallel" in str(as_timed(self.marked(), threads=2))
 
 
 class TestArraysApart:
@@ -486,9 +487,7 @@ class TestArraysApart:
 
     @pytest.mark.parametrize("threads", [1, 2])
     def test_a_function_without_the_promise_is_timed_as_one_with_it(self, threads: int) -> None:
-        one, other = (
-            kernels.as_timed(each, threads) for each in (self.with_it(), self.without_it())
-        )
+        one, other = (as_timed(each, threads) for each in (self.with_it(), self.without_it()))
         tvm.ir.assert_structural_equal(one, other)
         assert one.attrs["tirx.noalias"]
 

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from grader.inside.common.failure import TaskError
+from grader.inside.common.workload import load_workload
 from grader.inside.runner import kernels
-from grader.inside.runner.timing import compile_ahead, load_workload, time_schedule
+from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.messages import TimedFunction, TimingResult, unpack_array
 from grader.timing.estimate import is_plausible
 from tests.inside.runner import modules

@@ -10,8 +10,8 @@ import tvm
 from tvm import te, topi
 
 from grader.inside.common.machine import find_target
+from grader.inside.common.workload import load_workload
 from grader.inside.runner.subjects import Subjects, prepare_shape
-from grader.inside.runner.timing import load_workload
 from grader.messages import TimedFunction, TimeSchedule, TimingRules, pack_array
 from tests.inside.runner import modules
 
