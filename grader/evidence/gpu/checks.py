@@ -9,9 +9,7 @@ from grader.assignment import PositiveInt
 from grader.evidence.case import Case, Problem
 from grader.evidence.gpu.cost import cost_of, cycles_of, share
 from grader.evidence.gpu.devices import find_excesses
-from grader.evidence.gpu.gather import KIND as NAME
-from grader.evidence.gpu.gather import FoundKernels, KernelOptions
-from grader.evidence.gpu.kind import KIND
+from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions
 from grader.evidence.gpu.messages import Finding, Traffic
 from grader.evidence.gpu.sentences import quoted, tell, tell_excess
 from grader.evidence.problems import explain, wrong_samples
@@ -33,13 +31,13 @@ class CostOptions(KernelOptions, frozen=True, kw_only=True):
     reference: PositiveInt
 
 
-@check("gpu_equivalence", options=KernelOptions, needs=(NAME,))
+@check("gpu_equivalence", options=KernelOptions, needs=("gpu",))
 def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     """The kernels compute the right outputs.
 
     They are executed thread by thread, with poison in every buffer that nobody has stored into.
     """
-    found = KIND.of(case)
+    found = GPU.of(case)
     if isinstance(found, Problem):
         return not_graded(found)
     wrong = wrong_samples(found.outputs, case.comparison)
@@ -53,14 +51,14 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     return failed(join(told.reason, problem.reason), told.hint, problem.code)
 
 
-@check("gpu_threads", options=KernelOptions, needs=(NAME,))
+@check("gpu_threads", options=KernelOptions, needs=("gpu",))
 def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
     """No two threads race, and whatever is read was stored before.
 
     A barrier lies between two threads of a block that touch one element, if one of them stores
     there; threads of two blocks never do.
     """
-    found = KIND.of(case)
+    found = GPU.of(case)
     if isinstance(found, Problem):
         return not_graded(found)
     first, *others = faults(found) or (None,)
@@ -72,10 +70,10 @@ def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
     return failed(join(told.reason, more), told.hint)
 
 
-@check("gpu_fits", options=KernelOptions, needs=(NAME,))
+@check("gpu_fits", options=KernelOptions, needs=("gpu",))
 def gpu_fits(case: Case, _options: KernelOptions) -> Outcome:
     """The kernels fit on the device."""
-    found = KIND.of(case)
+    found = GPU.of(case)
     if isinstance(found, Problem):
         return not_graded(found)
     if not found.kernels:
@@ -87,14 +85,14 @@ def gpu_fits(case: Case, _options: KernelOptions) -> Outcome:
     return passed(say("gpu-fits", device=found.device.name))
 
 
-@check("gpu_cost", options=CostOptions, needs=(NAME,))
+@check("gpu_cost", options=CostOptions, needs=("gpu",))
 def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     """The kernels cost few cycles of the device's model.
 
     The points are linear in the logarithm of the cycles, between the unscheduled function's and
     the course's.
     """
-    found = KIND.of(case)
+    found = GPU.of(case)
     if isinstance(found, Problem):
         return not_graded(found)
     if faults(found) or wrong_samples(found.outputs, case.comparison).any():

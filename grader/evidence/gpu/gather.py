@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import cast
 
-import msgspec
 import numpy as np
 
-from grader.assignment import PositiveInt, Table
 from grader.evidence.case import FloatArray, Outputs, Problem
-from grader.evidence.gpu.devices import DEVICES, Device
-from grader.evidence.gpu.messages import (
-    Answer,
-    Finding,
-    KernelCounts,
-    KernelsRun,
-    NotExecuted,
-    RunKernels,
-)
+from grader.evidence.gpu.devices import DEVICES
+from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions
+from grader.evidence.gpu.messages import Answer, KernelsRun, NotExecuted, RunKernels
 from grader.evidence.oracle import Arrangement
 from grader.evidence.plug import UNREADABLE, Question, ask
 from grader.language import Text, foreign, say
 from grader.messages import FrameError, number_type, pack_array, unpack_array
-
-KIND = "gpu"
-
-DeviceName = Literal["sm_75", "sm_80", "sm_90", "sm_100"]
-
-
-class KernelOptions(Table, frozen=True):
-    """`device` is the architecture that a part is for; all checks of a part name the same one.
-
-    `calls` of the computation's cases are executed: each takes seconds.
-    """
-
-    device: DeviceName = "sm_80"
-    calls: Annotated[PositiveInt, msgspec.Meta(le=16)] = 2
-
-
-@dataclass(frozen=True)
-class FoundKernels:
-    """What a function's kernels computed, what is wrong with them, and what they moved.
-
-    `findings` and `kernels` are of the first call; the others compute with other numbers alone.
-    """
-
-    outputs: Outputs
-    findings: tuple[Finding, ...]
-    kernels: tuple[KernelCounts, ...]
-    device: Device
 
 
 def gather_kernels(question: Question) -> FoundKernels | Problem:
@@ -66,7 +30,7 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
     answers: list[KernelsRun] = []
     for call in range(min(options.calls, arrangement.samples)):
         task = _task(question, arrangement, call, options.device)
-        answer = ask(question.runners, KIND, task, Answer)
+        answer = ask(question.runners, GPU.name, task, Answer)
         if isinstance(answer, NotExecuted):
             return explain_not_executed(answer)
         if isinstance(answer, Problem):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader.evidence.gpu.gather import KIND as NAME
-from grader.evidence.gpu.gather import FoundKernels, gather_kernels
+from grader.evidence.gpu.found import GPU, FoundKernels
+from grader.evidence.gpu.gather import gather_kernels
 from grader.evidence.gpu.view import show_kernels
 from grader.evidence.plug import EvidenceKind
 
@@ -17,4 +17,4 @@ ADMITTED = frozenset(
 """What a program for a CPU may not have. Nothing of it is compiled: the box computes what it
 means."""
 
-KIND: EvidenceKind[FoundKernels] = EvidenceKind(NAME, gather_kernels, show_kernels, admits=ADMITTED)
+KIND: EvidenceKind[FoundKernels] = EvidenceKind(GPU, gather_kernels, show_kernels, admits=ADMITTED)

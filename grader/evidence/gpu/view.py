@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from grader.evidence.gpu.cost import cost_of, intensity
 from grader.evidence.gpu.devices import Device
-from grader.evidence.gpu.gather import FoundKernels
+from grader.evidence.gpu.found import FoundKernels
 from grader.evidence.gpu.messages import KernelCounts, Traffic
 from grader.evidence.gpu.sentences import extents, quoted
 from grader.ir.vocabulary import shown

@@ -1,0 +1,42 @@
+"""What was found of a part's kernels, and the options of the checks that it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from grader.assignment import PositiveInt, Table
+from grader.evidence.case import Outputs
+from grader.evidence.gpu.devices import Device
+from grader.evidence.gpu.messages import Finding, KernelCounts
+from grader.evidence.plug import Gathered
+
+DeviceName = Literal["sm_75", "sm_80", "sm_90", "sm_100"]
+
+
+class KernelOptions(Table, frozen=True):
+    """`device` is the architecture that a part is for; all checks of a part name the same one.
+
+    `calls` of the computation's cases are executed: each takes seconds.
+    """
+
+    device: DeviceName = "sm_80"
+    calls: Annotated[PositiveInt, msgspec.Meta(le=16)] = 2
+
+
+@dataclass(frozen=True)
+class FoundKernels:
+    """What a function's kernels computed, what is wrong with them, and what they moved.
+
+    `findings` and `kernels` are of the first call; the others compute with other numbers alone.
+    """
+
+    outputs: Outputs
+    findings: tuple[Finding, ...]
+    kernels: tuple[KernelCounts, ...]
+    device: Device
+
+
+GPU: Gathered[FoundKernels] = Gathered("gpu")
