@@ -1,1 +1,1 @@
-"""Recipes for grading on push and for notebooks in a browser: data files and their values."""
+"""Recipes for grading on push and for notebooks in a browser: files, and what fills them in."""

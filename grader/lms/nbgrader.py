@@ -69,9 +69,10 @@ def read_note(folder: Path, assignment: str) -> SubmissionNote:
 def note_of(given: str) -> SubmissionNote | None:
     """Return what `SubmissionNote.given` says; None for what another system has given."""
     head, _, secret = given.rpartition("+")
-    mark, *rest = head.split("+", 2)
-    is_known = mark == _MARK and len(rest) == 2 and all(rest)
-    return SubmissionNote(*rest, secret) if is_known else None
+    mark, _, rest = head.partition("+")
+    assignment, _, timestamp = rest.partition("+")
+    is_known = mark == _MARK and assignment and timestamp
+    return SubmissionNote(assignment, timestamp, secret) if is_known else None
 
 
 def feedback_files(
@@ -199,7 +200,8 @@ def _look_through(top: int, name_of: UserNames) -> tuple[list[_Work], LeftOutLis
         elif match["user"] != name_of(status.st_uid):
             left_out.add(name, "owner")
         else:
-            works.append(_Work(name, *match.group("user", "assignment", "at"), status.st_uid))
+            student, assignment, at = match["user"], match["assignment"], match["at"]
+            works.append(_Work(name, student, assignment, at, status.st_uid))
     return works, left_out, strangers
 
 
