@@ -24,7 +24,7 @@ from grader.errors import UsageError
 from grader.files import write_whole
 from grader.language import say
 from grader.lms.archives import LeftOut
-from grader.lms.choices import PLATFORM_NAMES, Key
+from grader.lms.choices import PLATFORM_NAMES, Key, OwnApi
 from grader.lms.collect import (
     Collected,
     CollectedStudent,
@@ -34,7 +34,7 @@ from grader.lms.collect import (
 )
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.roster import Acquainted, Roster, RosterPerson
-from grader.lms.sync.platform import LmsFile, LmsGrades, LmsHandIn, LmsPerson, LmsPlatform
+from grader.lms.sync.platform import LmsFile, LmsGrades, LmsHandIn, LmsPerson, LmsPlatform, Standing
 from grader.lms.sync.session import NotFoundError, TooLargeError
 from grader.lms.sync.source import Source, read_source, write_source
 from grader.lms.times import moment_of
@@ -83,6 +83,9 @@ def fetch_class(
     assignment, people = platform.assignment(), platform.people()
     known = {each.user: each for each in people}
     standings = platform.standings()
+    excused = tuple(
+        user for user in sorted(known, key=_order) if standings.get(user, _NOTHING).excused
+    )
     source = Source(
         platform.name,
         url,
@@ -90,11 +93,7 @@ def fetch_class(
         None if assignment.points is None else format(assignment.points, "f"),
         assignment.due,
         {user: due for user, due in assignment.extended.items() if user in known},
-        tuple(
-            sorted(
-                (user for user, e in standings.items() if e.excused and user in known), key=_order
-            )
-        ),
+        excused,
         {
             user: standings[user].policy
             for user in sorted(standings, key=_order)
@@ -116,6 +115,9 @@ def fetch_class(
         if (owner := owners.find(_delivery(known[user], platform.key))) is not None
     }
     return Fetched(replace(outcome, unchanged=unchanged), source, due_dates)
+
+
+_NOTHING = Standing()
 
 
 def _order(user: str) -> tuple[int, str]:
@@ -209,9 +211,8 @@ class _Fetching:
         for done, (person, each) in enumerate(waiting):
             self._progress.step(done, len(waiting))
             found.append(self._one(folder / str(done), person, each, left_out))
-        return FolderContents(
-            self._platform.name, tuple(found), left_out=tuple(left_out), certain=True
-        )
+        layout: OwnApi = "canvas" if self._platform.name == "canvas" else "moodle"
+        return FolderContents(layout, tuple(found), left_out=tuple(left_out), certain=True)
 
     def _one(
         self, folder: Path, person: LmsPerson, each: LmsHandIn, left_out: list[LeftOut]
