@@ -141,12 +141,13 @@ class Built:
         return set(names)
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return Built(tmp_path_factory.mktemp("built"))
+
+
 class TestFiles:
     """The source archive and the wheel that is built from it."""
-
-    @pytest.fixture(scope="class")
-    def built(self, tmp_path_factory: pytest.TempPathFactory) -> Built:
-        return Built(tmp_path_factory.mktemp("built"))
 
     def test_an_index_shows_what_is_said_of_them(self, built: Built) -> None:
         words = ("-m", "twine", "check", "--strict", str(built.wheel), str(built.archive))

@@ -62,7 +62,8 @@ class Hub:
 
     def run(self, where: Path, *words: str) -> str:
         """Run a command of nbgrader; return what it said."""
-        own = {"HOME": self.home, "JUPYTER_CONFIG_DIR": self.folder / "config"}
+        path = f"{HERE}/bin:{os.environ['PATH']}"  # it calls alembic
+        own = {"HOME": self.home, "JUPYTER_CONFIG_DIR": self.folder / "config", "PATH": path}
         done = subprocess.run(
             [Path(str(HERE), "bin/nbgrader"), *words],
             cwd=where,
