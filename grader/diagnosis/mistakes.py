@@ -168,7 +168,8 @@ def explain(
                 is_doubted = not is_borne_out(one, place, found, program, tolerance)
                 if not is_vague and not is_doubted:
                     return _told(one, value.numbers.size, program, tolerance)
-                explaining.append((is_doubted, is_vague, place > max(one.computes), one))
+                is_later = place not in one.computes and place > min(one.computes)
+                explaining.append((is_doubted, is_vague, is_later, one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one

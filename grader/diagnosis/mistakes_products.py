@@ -99,7 +99,6 @@ def _terms(place: int, layer: Layer, turned: Callable[[Tensor], Tensor]) -> Iter
         ("x - w", lambda x, w: of_first(x, w) - of_second(x, w)),
         ("w - x", lambda x, w: of_second(x, w) - of_first(x, w)),
         ("x / w", lambda x, w: products(x, 1 / w)),
-        ("w / x", lambda x, w: products(1 / x, w)),
         ("x", of_first),
         ("w", of_second),
     )
