@@ -142,8 +142,13 @@ def _summed(accesses: list[Traffic]) -> Iterator[_Change]:
 def _spread(access: Traffic) -> _Change:
     """Return the change of an access whose threads touch no neighbours."""
     told = say("gpu-coalesce") if access.scope == "global" else say("gpu-bank-conflicts")
-    names = {"buffer": shown(access.buffer), "statement": quoted(access.text)}
-    advice = say(told, units=access.units, least=access.least, **names)
+    advice = say(
+        told,
+        units=access.units,
+        least=access.least,
+        buffer=shown(access.buffer),
+        statement=quoted(access.text),
+    )
     return _Change(access.units - access.least, advice)
 
 

@@ -14,6 +14,9 @@ from grader.evidence.oracle import Arrangement
 from grader.evidence.plug import UNREADABLE, Question, ask
 from grader.language import Text, foreign, say
 from grader.messages import FrameError, number_type, pack_array, unpack_array
+from grader.report import CheckCode
+
+_ANSWER = cast("type[KernelsRun | NotExecuted]", Answer)
 
 
 def gather_kernels(question: Question) -> FoundKernels | Problem:
@@ -30,7 +33,7 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
     answers: list[KernelsRun] = []
     for call in range(min(options.calls, arrangement.samples)):
         task = _task(question, arrangement, call, options.device)
-        answer = ask(question.runners, GPU.name, task, Answer)
+        answer = ask(question.runners, GPU.name, task, _ANSWER)
         if isinstance(answer, NotExecuted):
             return explain_not_executed(answer)
         if isinstance(answer, Problem):
@@ -88,5 +91,5 @@ def explain_not_executed(answer: NotExecuted) -> Problem:
     """Say why a function was not executed."""
     reason = say(_REASONS[answer.reason], subject=foreign(answer.subject))
     hint = _HINTS.get(answer.reason, say("gpu-use-what-is-simulated"))
-    code = "not_built" if answer.reason == "lowering" else "undecided"
+    code: CheckCode = "not_built" if answer.reason == "lowering" else "undecided"
     return Problem(reason, hint, code=code)

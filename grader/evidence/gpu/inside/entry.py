@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import tvm
-
 from grader.evidence.gpu.inside.audit import find_needless
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.lowering import lower
 from grader.evidence.gpu.messages import FINDING_LIMIT, Answer, KernelsRun, Task
+from grader.inside.common.failure import stage
+from grader.inside.common.modules import load_module
 from grader.messages import pack_array, unpack_array
 
 
 def perform(task: Task) -> Answer:
-    """Execute the kernels of a function."""
-    module = tvm.ir.load_json(task.module.decode())
+    """Execute the kernels of a function. Raises TaskError for a module that TVM cannot read."""
+    with stage("load"):
+        module = load_module(task.module)
     arguments = [unpack_array(each) for each in task.arguments]
     outputs = list(task.outputs)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -253,9 +253,9 @@ def _counts(kernel: Translated, launch: Launch) -> KernelCounts:
 
 def _traffic(kernel: Translated) -> Iterator[Traffic]:
     for site in kernel.sites:
-        scope = site.scope
-        if site.moved.requests and (scope == "global" or scope == "shared"):
+        if site.moved.requests and site.scope != "local":
             statement = site.statement
+            scope: Literal["global", "shared"] = "shared" if site.scope == "shared" else "global"
             yield Traffic(
                 statement.number, site.kind, statement.text, site.buffer, scope, *site.moved
             )

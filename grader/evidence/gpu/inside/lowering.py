@@ -56,7 +56,7 @@ def _shapes(node: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Return names and shapes of all allocations in a statement."""
     for each in statements_in(node):
         if type(each).__name__ == "AllocBuffer":
-            extents = [getattr(extent, "value", None) for extent in each.buffer.ty.shape]
+            extents: list[Any] = [getattr(one, "value", None) for one in each.buffer.ty.shape]
             if None not in extents:
                 yield str(each.buffer.name), tuple(map(int, extents))
 

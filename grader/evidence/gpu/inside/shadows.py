@@ -48,7 +48,8 @@ class Shadow:
     def _is_open(self, before: Numbers, epoch: Numbers, now: Numbers, then: Numbers) -> Mask:
         """Say where no barrier lies between an access of `before`, in its `epoch`, and now."""
         elsewhere = before // self.threads != now // self.threads
-        return (before >= 0) & (elsewhere | (epoch == then))
+        is_open: Mask = (before >= 0) & (elsewhere | (epoch == then))
+        return is_open
 
     def load(self, keys: Numbers, who: Numbers, epoch: Numbers, site: int) -> Meeting | None:
         """Take down loads of some threads, all at once; return one that meets a store."""

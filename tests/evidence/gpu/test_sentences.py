@@ -1,0 +1,79 @@
+"""What is said of a fault: the thing, the cause, and what to do."""
+
+import pytest
+
+from grader.evidence.gpu.devices import DEVICES, Excess
+from grader.evidence.gpu.messages import Access, Finding
+from grader.evidence.gpu.sentences import extents, quoted, tell, tell_excess
+
+STORE = Access("store", 0, "S[tx] = A[tx]", (0, 0, 0), (63, 0, 0))
+LOAD = Access("load", 1, "B[tx] = S[63 - tx]", (0, 0, 0), (0, 0, 0))
+NEXT = Access("store", 0, "S[tx] = A[tx]", (0, 0, 0), (5, 2, 0))
+ELSEWHERE = Access("store", 2, "B[tx] = 0", (3, 1, 0), (0, 0, 0))
+
+
+def _race(*accesses: Access, kind: str = "race", loop: str = "") -> Finding:
+    return Finding(kind, 0, "S", "shared", (63,), accesses, loop)  # type: ignore[arg-type]
+
+
+def test_a_race_names_threads_statements_and_the_place_of_the_barrier() -> None:
+    told = tell(_race(STORE, LOAD))
+    assert "`S[63]`" in told.reason.english
+    assert "thread 63 stores it in `S[tx] = A[tx]`" in told.reason.english
+    assert "thread 0 loads it in `B[tx] = S[63 - tx]`" in told.reason.english
+    assert "between `S[tx] = A[tx]` and `B[tx] = S[63 - tx]`" in told.hint.english
+
+
+def test_a_race_with_the_next_round_wants_a_barrier_at_the_end_of_the_loop() -> None:
+    assert "end of the body of the loop `k`" in tell(_race(LOAD, NEXT, loop="k")).hint.english
+
+
+def test_a_race_of_one_statement_wants_elements_for_each_thread() -> None:
+    told = tell(_race(STORE, NEXT))
+    assert 1 == told.reason.english.count("S[tx] = A[tx]")
+    assert "thread (5, 2)" in told.reason.english
+    assert "elements of its own" in told.hint.english
+
+
+def test_blocks_are_never_ordered_by_a_barrier() -> None:
+    told = tell(_race(STORE, ELSEWHERE, kind="block_race"))
+    assert "Block 0 and block (3, 1)" in told.reason.english
+    assert "two kernels" in told.hint.english
+
+
+@pytest.mark.parametrize(
+    ("scope", "advice"), [("shared", "cover"), ("local", "of its own"), ("global", "Store into")]
+)
+def test_what_nobody_stored_is_explained_by_its_memory(scope: str, advice: str) -> None:
+    finding = Finding("unwritten", 0, "S", scope, (64,), (LOAD,))
+    assert advice in tell(finding).hint.english
+
+
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        (Finding("divergent_barrier", 0, text="B[0] = 1"), "before `B[0] = 1`"),
+        (Finding("outside_kernel", 0, "B", text="B[0] = 1"), "executed by no thread"),
+        (Finding("outside_kernel", 0, "S", "shared", text="S"), "allocated outside"),
+        (Finding("needless_barrier", 0, text="B[0] = 1"), "keeps no two threads apart"),
+        (Finding("bounds", 0, "A", "global", (128,), (LOAD,)), "leaves its buffer"),
+    ],
+)
+def test_other_faults_are_named(finding: Finding, words: str) -> None:
+    assert words in tell(finding).reason.english
+
+
+def test_a_limit_is_told_with_both_numbers() -> None:
+    told = tell_excess(Excess("threads", 4096, 1024), DEVICES["sm_80"], 0)
+    assert "4,096" in told.reason.english
+    assert "1,024" in told.reason.english
+
+
+def test_a_statement_is_code_and_short() -> None:
+    assert "`A[`" not in quoted("A[`x`] = 1").english
+    assert 62 == len(quoted("x" * 500, 60).english)
+
+
+def test_extents_of_one_are_left_out() -> None:
+    shown = [extents(each).english for each in ((8, 1, 1), (8, 4, 1), (8, 1, 2), (1, 1, 1))]
+    assert ["8", "8 x 4", "8 x 1 x 2", "1"] == shown
