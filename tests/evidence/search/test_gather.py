@@ -154,4 +154,4 @@ def test_what_the_trace_does_not_give_is_not_searched():
 
 
 def test_an_answer_about_other_trials_is_none():
-    assert UNTIMED is search(space(), Ranking(1.0)).search
+    assert UNTIMED is search(space(), Ranking(1.0)).found
