@@ -146,8 +146,8 @@ class TestFiles:
             ([], "There is no notebook"),
             (["data.csv", "__MACOSX/hw.ipynb", ".ipynb_checkpoints/hw.ipynb"], "There is no"),
             (["._hw.ipynb", "a/._hw.ipynb"], "There is no"),
-            (["a.ipynb", "b/C.IPYNB"], "You handed in 2 files"),
-            (["a.py", "b.md"], "You handed in 2 files"),
+            (["a.ipynb", "b/C.IPYNB"], "You submitted 2 files"),
+            (["a.py", "b.md"], "You submitted 2 files"),
         ],
         ids=["nothing", "copies", "of a Mac", "two", "scripts"],
     )

@@ -78,7 +78,7 @@ def test_who_has_no_name_is_not_given_another_one_in_every_run(
     repository.write("consent.csv", CONSENT + "eve,\n")
     outcome, site = run(repository, tmp_path)
     assert not outcome.succeeded
-    assert "::error::Somebody who wants to be ranked has no name." in outcome.log
+    assert "::error::A student who wants to be ranked has no name." in outcome.log
     assert not site.exists()
     assert (repository.path / "consent.csv").read_text().endswith("eve,\n")
 
