@@ -169,7 +169,7 @@ class TestStatements:
     def test_a_decision_by_content_names_the_function_and_the_buffer(
         self, function: Any, what: str
     ) -> None:
-        expected = f"In the function `f`, the contents of the buffer `A` decide {what}."
+        expected = f"In the function `f`, the contents of the buffer `A` determine {what}."
         (finding,) = decisions(function)
         assert ("content", "A", "f", expected) == (
             finding.code,
