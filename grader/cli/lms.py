@@ -43,7 +43,7 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.roster import keys_of, read_roster
-from grader.lms.times import zone_of
+from grader.lms.times import moment_of, zone_of
 from grader.progress import Progress, Silent
 from grader.reading.member_names import ENCODINGS
 from grader.render.audience import utc_now
@@ -198,6 +198,9 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     list_some(output, say("left-out"), _left_out(outcome.collected))
     tell(output, say("owner-each-folder", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
+    is_told = all(moment_of(each.attempts[-1].at) is not None for each in found)
+    if found and is_told and not outcome.zoneless:
+        command += f" --handed-in {folder / MANIFEST}"
     tell(output, say("next-title", command=command))
 
 
