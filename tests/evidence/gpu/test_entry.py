@@ -78,6 +78,18 @@ def test_a_store_that_no_thread_executes_is_a_finding() -> None:
 
 
 @T.prim_func
+def long_on_the_host(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+    for i in range(1000000000):
+        B[0] = A[0] + T.Cast("float32", i)
+
+
+def test_rounds_of_the_host_are_not_executed_one_by_one() -> None:
+    answer = perform(_task(IRModule({"main": long_on_the_host}), arrays_of(long_on_the_host)))
+    assert isinstance(answer, KernelsRun)
+    assert ["outside_kernel"] == [each.kind for each in answer.findings]
+
+
+@T.prim_func
 def warp_memory(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     for tx in T.thread_binding(32, thread="threadIdx.x"):
         S = T.alloc_buffer((32,), "float32", scope="warp")
