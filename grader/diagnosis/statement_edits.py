@@ -174,7 +174,8 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
     yield from _too_early(function)
     for place, block in enumerate(function.blocks):
         for at, store in enumerate(block.statements):
-            for index in (store.index, *_stored_at(store, block)):
+            others = _stored_at(store, block) if _may_be_elsewhere(store, block) else ()
+            for index in (store.index, *others):
                 changed, found, wanted = _at_its_own(store, index)
                 edited = _with(function, place, "statements", at, changed)
                 if block.initial:
@@ -227,6 +228,17 @@ def _replaced(value: Expression, old: Expression, new: Expression) -> Expression
     if value == old:
         return new
     return replace(value, arguments=tuple(_replaced(each, old, new) for each in value.arguments))
+
+
+def _may_be_elsewhere(store: Store, block: Block) -> bool:
+    """Say whether a sum is begun or read at another index than it is stored at.
+
+    Nothing else says of one iterator for each axis that two of them are exchanged.
+    """
+    loads = [] if store.value is None else [each.one for each in _spots(Spot(store.value))]
+    own = [each.arguments for each in loads if (each.kind, each.name) == ("load", store.buffer)]
+    own += [each.index for each in block.initial]
+    return any(each != store.index for each in own)
 
 
 def _stored_at(store: Store, block: Block) -> Iterator[tuple[Expression, ...]]:
