@@ -23,7 +23,7 @@ from grader.diagnosis.statement_edits import Edit, edits, own_edits
 from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
-from grader.ir.facts import Argument, BufferFacts, FunctionFacts, ModuleFacts
+from grader.ir.facts import Argument, Block, BufferFacts, FunctionFacts, ModuleFacts
 from grader.ir.vocabulary import is_name
 
 Values = npt.NDArray[Any]
@@ -192,12 +192,20 @@ def _mended(
     tried = edits if is_computed else own_edits
     terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
+    right: Edit | None = None
     for edit in islice(tried(function), _MOST_EDITS):
         if trial.computed > _WORK:
             break
         places = (few, many, *_all_places(value.size, terms))
         if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
-            return edit
+            if is_computed:
+                return edit
+            if right is not None and right.told != edit.told:
+                # `C[vi, vi]` of a square may be meant as `C[vi, vj]` and as `C[vj, vi]`
+                return None
+            right = edit
+    if right is not None:
+        return right
     # Where every statement is right, what is not is where its axes go.
     is_right = tried is own_edits and trial.gives(function, few, wanted.numbers)
     return _binding(function, buffer, has_main=has_main) if is_right else None
@@ -225,7 +233,19 @@ def _binding(function: FunctionFacts, buffer: str, *, has_main: bool) -> Edit | 
         return Edit(function, "short_axis", short.block, *extents, short.iterator)
     if not own or not is_name(own[-1].name) or len(blocks) > len(own):
         return None
+    if any(map(_stores_along_a_sum, own)):
+        return None
     return Edit(function, "axis_binding", own[-1].name, "", "")
+
+
+def _stores_along_a_sum(block: Block) -> bool:
+    """Say whether an axis by which a block stores is declared as one that is summed over.
+
+    `T.axis.remap("RSS", ...)` in place of "SSR" is wrong in its letters, and not in its loops.
+    """
+    letters = dict(zip((name for name, _ in block.extents), block.iterators, strict=False))
+    stored = {index.name for store in block.statements for index in store.index}
+    return any(letters.get(name) == "R" for name in stored)
 
 
 def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:

@@ -42,6 +42,22 @@ class Module:
 """
 
 
+BEGUN_APART = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 5), "float32"), B: T.Buffer((5, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        for i, j in T.grid(5, 5):
+            with T.sblock("C_init"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.float32(0)
+        for i, j, k in T.grid(5, 5, 5):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
 SQUARE = MATMUL.replace("6", "5").replace(" * V[vj]", "")
 
 
@@ -98,7 +114,9 @@ def told(
     assert old in source
     module = from_source(source.replace(old, new), extra_vars={"I": I, "T": T})
     pair = A, B[:, 0], B[:, 1]
-    given = {SQUARE: (A[:, :5], B[:5], V), PAIR: pair, CLAMP: pair}.get(source, (A, B, V))
+    square = A[:, :5], B[:5], V
+    found = {SQUARE: square, BEGUN_APART: square, PAIR: pair, CLAMP: pair}
+    given = found.get(source, (A, B, V))
     return told_of(module, given, compute, kind)
 
 
@@ -420,6 +438,24 @@ def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)
     assert mistake is not None
     assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
+
+
+def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
+    """The letters are wrong: whoever rebinds the loops makes it worse."""
+    letters = told('remap("SSR"', 'remap("RSS"', source=SQUARE, compute=lambda a, b, v: a @ b)
+    assert letters is None or "axis_binding" != letters.kind
+
+
+def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
+    """A square, begun along its diagonal: who says whether rows or columns were meant?"""
+    mistake = told(
+        *("C[vi, vj] = T.float32(0)", "C[vi, vi] = T.float32(0)"),
+        source=BEGUN_APART,
+        compute=lambda a, b, v: a @ b,
+        kind="sum_not_initialised",
+    )
+    assert mistake is not None
+    assert "sum_not_initialised" == mistake.kind
 
 
 APART_AXES = """T.grid(5, 4):
