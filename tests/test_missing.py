@@ -20,6 +20,8 @@ OF_THE_TEST = {
     "tests/levels/test_watching.py",
     "tests/machine/test_cpus.py",
     "tests/ci/test_installed.py",
+    "tests/lms/test_nbgrader.py",
+    "tests/lms/test_nbgrader_itself.py",
     "tests/endtoend/batches.py",
     "tests/inside/launcher/test_linux.py",
     "tests/sandbox/test_holder.py",

@@ -140,7 +140,7 @@ class TestBundle:
     def test_a_course_with_its_solutions_is_refused(self, released: Choices) -> None:
         """Bundles are published: everybody on the internet can read one."""
         (released.directory / "release.json").unlink()
-        with pytest.raises(UsageError, match="no release"):
+        with pytest.raises(UsageError, match="not a release"):
             classroom50_files(released)
 
     def test_no_submission_is_run_beside_it_without_isolation(self, released: Choices) -> None:

@@ -324,7 +324,7 @@ class TestOnlyTheSelfCheck:
         monkeypatch.setattr("grader.environment.missing_for_grading", lambda: ("nbclient",))
         assert 2 == app._run(SimpleNamespace(end=lambda: None))
         said = capsys.readouterr().err
-        assert "grading needs nbclient" in said
+        assert "grading also needs nbclient" in said
         assert "pip install 'FILE.whl[grading]'" in said
 
     def test_nothing_is_graded_where_notebooks_could_not_import_what_they_do(
@@ -339,5 +339,5 @@ class TestOnlyTheSelfCheck:
         assert "grading needs torchsummary, too" in capsys.readouterr().err
 
     def test_each_package_is_named(self) -> None:
-        assert "needs a, b, too" in only_self_check(["a", "b"]).message.english
+        assert "also needs a, b" in only_self_check(["a", "b"]).message.english
         assert FOR_GRADING["jupyter_client"] == "jupyter-client"

@@ -106,7 +106,7 @@ def test_adjusting_explains_itself_and_can_be_taken_back(folder: Path) -> None:
     part = (*words, "--part", "schedule", "--points", "-2.5", "--reason", "too late", "--by", "eve")
     assert f"ada, {SLUG}: 77.5 before, 75 now." in said(folder, *part)
     lines = found(folder, "grades", "explain", "ada", SLUG)["lines"]
-    assert any("Part schedule -2.5 is 20: adjustment 1 by eve" in line for line in lines)
+    assert any("Part schedule: -2.5 gives 20; adjustment 1 by eve" in line for line in lines)
     back = found(folder, *words, "--take-back", "1", "--reason", "no")
     assert (75, 77.5, 1) == (back["before"], back["after"], back["takes_back"])
 
@@ -274,12 +274,12 @@ def _regrade_after_a_changed_rubric(course: Path) -> None:
     assert (0, 1, False) == (planned["run"], planned["rescored"], planned["done"])
     (moved,) = found(course, "regrade", "small", "--changed")["moved"]
     assert ("ada", 10, 13) == (moved["student"], moved["before"], moved["after"])
-    assert "counted anew; model 10 of 10 is now 13 of 13" == moved["why"]
+    assert "recomputed; model 10 of 10 is now 13 of 13" == moved["why"]
     assert "--yes" in call(course, "regrade", "small").stderr
     rubric.write_text(rubric.read_text().replace("cell_seconds = 20", "cell_seconds = 21"))
     again = call(course, "regrade", "--changed")
     assert 0 == again.returncode, again.stderr
-    assert "1 of 1 are run: 1 file, about" in again.stderr
+    assert "1 of 1: run 1 file, about" in again.stderr
     assert "0 grades changed." in again.stdout
     gradings = found(course, "grades", "show", "ada")["assignments"]["small"]["attempts"][0]
     assert [10, 13, 13] == [each["score"] for each in gradings["gradings"]]

@@ -113,7 +113,7 @@ def test_objections_are_counted_by_part_and_state(folder: Path) -> None:
     said(folder, "objections", "add", "ada", SLUG, "All of it <b>wrong</b>.")
     said(folder, "objections", "answer", "1", "It is so.")
     told = said(folder, "insights", "--assignment", SLUG, "--output", "out", "--no-pages")
-    assert "Objections: 2 open, 1 answered, 0 with points moved." in told
+    assert "Objections: 2 open, 1 answered, 0 with changed points." in told
     document = json.loads((folder / "out" / f"{SLUG}.json").read_text())
     assert [("", "open", 1), (part, "open", 1), (part, "answered", 1)] == [
         (each["part"], each["state"], each["count"]) for each in document["objections"]

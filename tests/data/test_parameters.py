@@ -73,7 +73,7 @@ def test_a_pickle_of_a_known_name_and_other_content_is_refused() -> None:
     ("change", "phrase"),
     [
         ({"b0": np.ones((1, 128), np.float32)}, r"b0 in .* has the shape \(1, 128\)"),
-        ({"b0": np.ones(128)}, "of type float64"),
+        ({"b0": np.ones(128)}, "has the type float64"),
         ({"b0": np.full(128, np.nan, np.float32)}, "not finite"),
         ({"b0": np.array([None] * 128)}, "not a complete .npz"),
         ({"b0": None}, "lacks the array b0"),

@@ -128,13 +128,13 @@ class TestNotReplayed:
     def test_the_step_is_named(self, oracle: ModelOracle) -> None:
         told = unread(oracle, LAYOUT)
         assert told is not None
-        assert "One of its steps can do that: `transform_layout`" in told.reason.english
+        assert "This step can do that: `transform_layout`" in told.reason.english
         assert "before and after `transform_layout`" in told.hint.english
 
     def test_an_annotation_is_named_by_its_key(self, oracle: ModelOracle) -> None:
         told = unread(oracle, [LAYOUT[0], *PIPELINE[:1]])
         assert told is not None
-        assert 'Its step `annotate("software_pipeline_stage")` is one' in told.reason.english
+        assert 'This step can do that: `annotate("software_pipeline_stage")`' in told.reason.english
 
     def test_of_several_all_are_named_and_none_is_blamed(self, oracle: ModelOracle) -> None:
         told = unread(oracle, [*LAYOUT, *PIPELINE, LAYOUT[1]])

@@ -190,7 +190,7 @@ class TestDiagnose:
         )
         step = found.steps[found.wrong]
         assert ("softmax", (BATCH, 10)) == (step.callee, step.shape)
-        assert f"`{step.variable} = softmax` departs" in found.message.english
+        assert f"`{step.variable} = softmax` differs" in found.message.english
         assert (
             "the softmax is computed along axis 0; it should be computed along axis 1"
             in found.message.english

@@ -182,7 +182,7 @@ class TestDistrust:
     def test_what_cannot_be_is_an_answer_that_cannot_be_read(self, changes: dict[str, Any]) -> None:
         result = self.said(**changes)
         assert isinstance(result, Problem)
-        assert "cannot be read" in result.reason.english
+        assert "sent an unreadable answer" in result.reason.english
 
     def test_what_was_never_written_is_an_ordinary_nan(self) -> None:
         poison = np.full((1, 2), 0x7FA5A5A5, np.uint32).view(np.float32)
@@ -197,7 +197,7 @@ class TestDistrust:
 
         result = gather(twice_and_more(1), model_oracle(), [0], Broken())
         assert isinstance(result, Problem)
-        assert "cannot be read" in result.reason.english
+        assert "sent an unreadable answer" in result.reason.english
 
 
 def case_oracle(*arguments: ArgumentTable) -> CaseOracle:

@@ -154,7 +154,7 @@ class TestWhatIsNotRecognised:
 
     def test_other_shapes_are_told_alone(self) -> None:
         assert tell(POOL, "", {})[0].english == (
-            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26), PyTorch has (4, 32, 13, 13)"
+            "After `lv2 = max_pool2d` the shape is (4, 32, 26, 26); PyTorch's is (4, 32, 13, 13)"
             " after max_pool2d."
         )
 

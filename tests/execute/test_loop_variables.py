@@ -1,4 +1,4 @@
-"""What belongs in place of a loop's variable is said in the student's language."""
+"""What belongs instead of a loop's variable is said in the student's language."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ HAS_NONE = LoopVariable("sum", "product", "k", kind="reduce", extent="8")
 
 def test_the_axis_is_named_where_the_block_has_one() -> None:
     said = advice_on_loop_variable(HAS_AXIS)
-    assert said.english.startswith("In block `sum` of `product`, write `vj` in place of `j`")
+    assert said.english.startswith("In block `sum` of `product`, write `vj` instead of `j`")
 
 
 def test_the_axis_is_declared_where_the_block_has_none() -> None:
     said = advice_on_loop_variable(HAS_NONE)
-    assert "declare `vk = T.axis.reduce(8, k)`, and write `vk` in place of `k`" in said.english
+    assert "declare `vk = T.axis.reduce(8, k)`, and write `vk` instead of `k`" in said.english
 
 
 def test_all_that_were_found_are_told() -> None:
     said = advice_on_loop_variable(msgspec.structs.replace(HAS_AXIS, others=(HAS_NONE,))).english
-    assert "write `vj` in place of `j`" in said
+    assert "write `vj` instead of `j`" in said
     assert "declare `vk = T.axis.reduce(8, k)`" in said
 
 
@@ -43,7 +43,7 @@ def test_what_steers_a_terminal_or_ends_a_quote_is_left_out() -> None:
     forged = LoopVariable("\x1b[2J`s`", "f\n", "i", axis="`v\u202e")
     said = advice_on_loop_variable(forged).english
     assert said.isprintable()
-    assert said.startswith("In block `[2Js` of `f`, write `v` in place of `i`")
+    assert said.startswith("In block `[2Js` of `f`, write `v` instead of `i`")
 
 
 @pytest.mark.parametrize(

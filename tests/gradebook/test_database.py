@@ -168,7 +168,7 @@ class TestFile:
         with pytest.raises(GradebookError) as caught:
             Gradebook(open_database(url)).students()
         assert "is damaged" in str(caught.value)
-        assert "copy" in caught.value.hint.english
+        assert "backup" in caught.value.hint.english
 
     @pytest.mark.parametrize("content", [b"PK\x03\x04 a zip", b"a,b\n" * 2000])
     def test_what_is_no_database_is_said(self, tmp_path: Path, content: bytes) -> None:

@@ -131,7 +131,7 @@ class TestOldNotebooks:
 
     def test_they_are_refused_where_only_todays_are_accepted(self) -> None:
         with pytest.raises(
-            UsageError, match=r"in 2022: code cell 1, line 3 has `tvm\.script\.tir`"
+            UsageError, match=r"as of 2022: code cell 1, line 3 has `tvm\.script\.tir`"
         ):
             respell(notebook(*OLD), "current")
 

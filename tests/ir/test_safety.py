@@ -361,7 +361,12 @@ class TestRefused:
 
     @pytest.mark.parametrize(
         ("dtype", "found"),
-        [("bfloat16", "unguarded-large"), ("float8_e4m3fn", "unguarded-large"), ("float16", None), ("int8", None)],
+        [
+            ("bfloat16", "unguarded-large"),
+            ("float8_e4m3fn", "unguarded-large"),
+            ("float16", None),
+            ("int8", None),
+        ],
     )
     def test_what_tvm_stores_as_wider_numbers_counts_as_those(
         self, dtype: str, found: str | None

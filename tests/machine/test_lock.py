@@ -248,7 +248,7 @@ class TestAtOnce:
         path.mkdir()
         with TimingLock(path).turn_at_once() as turn:
             assert turn is not None
-            assert "not a plain file" in turn.note.english
+            assert "not a regular file" in turn.note.english
 
 
 class TestOneProcess:
@@ -377,8 +377,8 @@ def make_closed(path: Path) -> None:
     ("make", "reason"),
     [
         (make_link, "it is a link"),
-        (Path.mkdir, "not a plain file"),
-        (os.mkfifo, "not a plain file"),
+        (Path.mkdir, "not a regular file"),
+        (os.mkfifo, "not a regular file"),
         pytest.param(
             make_closed,
             "Permission denied",

@@ -72,7 +72,7 @@ class TestOwners:
         for each in book.students():
             if each.login != "ada":
                 book.forget(each.id)
-        with pytest.raises(UsageError, match="Nobody in the roster"):
+        with pytest.raises(UsageError, match="No student in the roster"):
             find_student(book.students(), student)
         with pytest.raises(UsageError, match="line 2"):
             self.enter(course, student)
@@ -87,7 +87,7 @@ class TestOwners:
 
         entry = RosterEntry("ada", {"github": "ada-on-github", "email": "ada@x.org"}, {})
         book.change_students(plan(book.students(), [entry]))
-        with pytest.raises(UsageError, match="Nobody in the roster"):
+        with pytest.raises(UsageError, match="No student in the roster"):
             self.enter(course, student)
         self.enter(course, "ada@x.org")
         self.enter(course, "ada")

@@ -41,7 +41,7 @@ def test_a_marking_is_a_grade_at_once_and_says_what_was_chosen(session: Session)
     session.mark(first, ["memory", "numbers"], "Well said.", seen=0)
     grade = grade_of(session.book, "ada")
     assert (Decimal(14), Decimal(16), Decimal(4)) == (grade.points, grade.possible, grade.open)
-    line = next(each for each in grade.lines if "why is marked" in each.english)
+    line = next(each for each in grade.lines if "why: marked" in each.english)
     told = (
         "Says that `lv0` is not written to memory and read again (+3); Compares two measured times"
         " (+3); Well said."

@@ -509,14 +509,14 @@ class TestUnreadable:
     )
     def test_an_answer_that_does_not_fit_is_a_problem(self, changes: Any) -> None:
         machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, **changes(answer)))
-        assert "cannot be read" in problem(machine).reason.english
+        assert "unreadable" in problem(machine).reason.english
         assert 1 == len(machine.asked)
 
     def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
         def fail(_: TimingResult) -> None:
             raise ProtocolError(foreign("no"), foreign("no"))
 
-        assert "cannot be read" in problem(Machine(spoil=fail)).reason.english
+        assert "unreadable" in problem(Machine(spoil=fail)).reason.english
 
 
 def spoiled(array: Array, value: Any) -> Array:

@@ -78,7 +78,7 @@ def test_the_panes_show_cells_and_files(visitor: Visitor) -> None:
 def test_a_mistake_is_told_in_the_pane(visitor: Visitor, course: Path) -> None:
     (course / "reference" / "layer.py").write_text("# %%\n### Begin solution\n")
     text = visitor.get("/template").text
-    assert "which is looks like a mark but is none" in text and "docs/masters.md" in text
+    assert "which looks like a mark but is none" in text and "docs/masters.md" in text
     assert 200 == visitor.get("/").status_code
 
 

@@ -133,7 +133,7 @@ class TestNotebook:
         (b"[]", ".ipynb", "no cells"),
         (b"{}", ".ipynb", "no cells"),
         (b"\xff", ".md", "UTF-8"),
-        (b"", ".docx", "unknown"),
+        (b"", ".docx", "not supported"),
         (b"x" * (2**20 + 1), ".py", "larger than 1 MB"),
     ],
 )

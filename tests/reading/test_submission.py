@@ -104,7 +104,7 @@ class TestOtherKinds:
             (b"PK\x03\x04\x14\0", "an archive (zip)"),
             (b"\x1f\x8b\x08\0", "an archive (gzip)"),
             (b"%PDF-1.7\n", "a PDF"),
-            (b"\xff\xd8\xff\xe0", "a picture"),
+            (b"\xff\xd8\xff\xe0", "an image"),
             (POINTER, "a Git LFS pointer"),
             (PAGE, "a web page"),
             (b"\xef\xbb\xbf\n " + PAGE.lower(), "a web page"),

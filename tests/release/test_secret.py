@@ -201,7 +201,7 @@ class TestFetching:
         self, serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(secret, "MOST_BYTES", 2**20)
-        with pytest.raises(DataError, match="has more than 1 MB"):
+        with pytest.raises(DataError, match="larger than 1 MB"):
             fetch(ArchiveSource(serve(bytes(2**21)), "", digest_of(bytes(2**21))))
 
     @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ class TestContent:
     @pytest.mark.parametrize("language", LANGUAGES)
     def test_it_speaks_the_reports_language(self, language: str) -> None:
         report = msgspec.structs.replace(sample_reports.typical(), language=language)
-        said = {"en": "How it was graded", "zh": "评分的条件", "ko": "채점 환경"}[language]
+        said = {"en": "How it was graded", "zh": "评分环境", "ko": "채점 환경"}[language]
         assert f"\n## {said}\n" in rendered(report)
 
 

@@ -13,7 +13,7 @@
 #
 # [expect.part.transform]
 # score = 0
-# reason_contains = ["another function"]
+# reason_contains = ["a function other than"]
 # ///
 # A trace gives a whole module. Beside the scheduled function lies the copied target, and a module's
 # functions have an order that no comparison sees.

@@ -27,7 +27,7 @@ class TestSearchSpace:
         assert (verdict, fraction) == (outcome.verdict, outcome.fraction)
 
     def test_what_was_drawn_is_told(self):
-        assert "Impossible: 3." in self.judge(Search(16, 3, 9)).reason.english
+        assert "Not applicable: 3." in self.judge(Search(16, 3, 9)).reason.english
 
     def test_what_is_no_space_gets_nothing(self):
         problem = Problem(foreign("Nothing is drawn."), foreign("Draw."), code="unmet")

@@ -152,7 +152,7 @@ class TestWords:
     def test_what_is_not_in_the_target_is_to_be_left_out(self):
         likeness = compare_functions(facts_of(Written), transformed())
         assert likeness.first is not None
-        assert "`Y_update`, the loops along axis 2 should have the extents [128]" in (
+        assert "`Y_update` have the extents [16, 8]; they should have [128]" in (
             likeness.first.reason.english
         )
         assert "`split`" in likeness.first.hint.english

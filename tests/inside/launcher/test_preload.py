@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -128,7 +129,7 @@ def test_that_of_kernels_does_without_a_debugger() -> None:
     ("preload", "inside", "readers"),
     [
         ("student", {"common", "evaluator", "kernel", "launcher", "library"}, set()),
-        ("pure", {"common", "launcher", "mutants", "runner"}, {"hotloop"}),
+        ("pure", {"common", "launcher", "mutants", "runner"}, {"evidence", "hotloop"}),
     ],
 )
 def test_nothing_of_the_grader_is_loaded_that_a_child_does_not_need(
@@ -138,6 +139,9 @@ def test_nothing_of_the_grader_is_loaded_that_a_child_does_not_need(
     prepared = after_preparing(preload)
     ours = {name for name in prepared.modules if name.startswith("grader.")}
     loaded = ours & set(prepared.packages)
+    kinds = {name for name in ours if name.startswith("grader.evidence.")}
+    boxed = re.compile(r"grader\.evidence\.\w+(\.messages|\.inside(\.\w+)*)?")
+    assert set() == {name for name in kinds if not boxed.fullmatch(name)}
     assert {"inside", "messages", "timing", *readers} == {name.split(".")[1] for name in loaded}
     assert inside == {name.split(".")[2] for name in ours if name.startswith("grader.inside.")}
     alone = {name for name in ours - loaded if name.count(".") == 1}
