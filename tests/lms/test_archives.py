@@ -194,7 +194,7 @@ def test_of_a_class_each_has_a_share(tmp_path: Path, folder: Path) -> None:
 
 def test_so_is_one_of_too_many_files(tmp_path: Path, folder: Path) -> None:
     archive = make_zip(tmp_path / "a.zip", {f"../{each}": "" for each in range(11)})
-    with pytest.raises(ArchiveError, match="unpacked: 16,384 MB, 10 files"):
+    with pytest.raises(ArchiveError, match="unpacking: 16,384 MB, 10 files"):
         unpack(archive, folder, ArchiveLimits(files=10))
 
 

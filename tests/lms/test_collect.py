@@ -248,7 +248,7 @@ def test_the_manifest_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 def test_a_manifest_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
     make_folder(tmp_path / "class", {"collected.json": "[]"})
-    with pytest.raises(UsageError, match="collected before"):
+    with pytest.raises(UsageError, match="an earlier collection"):
         collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
 
 

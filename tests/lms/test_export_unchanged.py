@@ -157,7 +157,7 @@ def test_a_maximum_is_read_as_it_is_written_in_each_language(
 
 def test_a_maximum_of_moodle_that_is_no_number_is_refused(tmp_path: Path) -> None:
     own = "Identifier,Grade,Maximum Grade\nParticipant 7,,Scale: good\n"
-    with pytest.raises(UsageError, match="no number"):
+    with pytest.raises(UsageError, match="not a number"):
         export(tmp_path, "moodle", own, ADA)
 
 

@@ -309,7 +309,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_layout_that_is_demanded_and_explains_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="the layout of canvas"):
+    with pytest.raises(UsageError, match="the layout canvas"):
         read_layout(laid_out(tmp_path, "moodle"), "canvas")
 
 

@@ -45,8 +45,8 @@ class TestAddresses:
     @pytest.mark.parametrize(
         ("url", "host"),
         [
-            ("http://canvas.example.org/courses/1/assignments/2", "encryption"),
-            ("http://127.0.0.1.evil.org/courses/1/assignments/2", "encryption"),
+            ("http://canvas.example.org/courses/1/assignments/2", "not be encrypted"),
+            ("http://127.0.0.1.evil.org/courses/1/assignments/2", "not be encrypted"),
             ("ftp://canvas.example.org/courses/1/assignments/2", "not an address"),
             ("https://user:pw@canvas.example.org/courses/1/assignments/2", "not an address"),
             ("https://canvas.example.org/courses/1", "not the page"),
