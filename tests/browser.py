@@ -53,10 +53,10 @@ SILENCE_SECONDS = 150.0
 class Browser:
     """Chromium, started anew where it stops answering.
 
-    In three of some hundred runs of all tests a call waited for ever, once for a new page and once
-    for a script (microsoft/playwright#42692 has the same). It ends with Playwright's own process
-    alone. It also waits where the process that starts renderers is dead, as one that the kernel
-    picks when memory is short; a warning says what was alive, and what it was doing.
+    In four of some hundred runs of all tests a call waited for ever, for a new page or for a script
+    (microsoft/playwright#42692 has the same). All processes were alive and idle then. It ends with
+    Playwright's own process alone; a warning says what was alive, and what it was doing. Chromium
+    also waits where the process is dead that starts its renderers.
     """
 
     def __init__(self, path: str, patience: float = SILENCE_SECONDS) -> None:
