@@ -1,4 +1,4 @@
-"""What is right in assignment gpu, said in PyTorch.
+"""The right outputs of assignment gpu, computed by PyTorch.
 
 Only the referee imports this file: it never enters a sandbox. Arguments and results have a leading
 axis over the cases, and are computed in double precision.

@@ -19,7 +19,7 @@ from grader.cli.telling import tell
 from grader.language import Text, foreign, say
 
 if TYPE_CHECKING:
-    from grader.ci.browser import BrowserChoices
+    from grader.ci.browser import BrowserChoices, Service
     from grader.ci.recipes import BoardChoices, Choices
 
 FOUND = 1
@@ -243,14 +243,12 @@ def codespaces(
     force: ForceOption = False,
 ) -> None:
     """Write a dev container with the self-check into a release, and a button that opens it."""
-    from grader.ci.browser import BrowserChoices, button, codespaces_files
+    from grader.ci.browser import BrowserChoices, codespaces_files
     from grader.ci.wheel import find_installed
 
     installed = find_installed(install, directory)
     choices = BrowserChoices(directory, installed, assignment, repository, force)
-    shown = button(choices, "codespaces")
-    _write(codespaces_files, choices)
-    _show_button(choices, shown)
+    _write_with_button("codespaces", codespaces_files, choices)
 
 
 @init.command(
@@ -265,14 +263,12 @@ def binder(
     force: ForceOption = False,
 ) -> None:
     """Write an environment for Binder into a release, and a button that opens it."""
-    from grader.ci.browser import BrowserChoices, binder_files, button
+    from grader.ci.browser import BrowserChoices, binder_files
     from grader.ci.wheel import find_installed
 
     installed = find_installed(install, directory)
     choices = BrowserChoices(directory, installed, assignment, repository, force)
-    shown = button(choices, "binder")
-    _write(binder_files, choices)
-    _show_button(choices, shown)
+    _write_with_button("binder", binder_files, choices)
     tell(Console(emoji=False), say("binder-reads-public-repositories-only"))
 
 
@@ -334,9 +330,16 @@ def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
     tell(Console(emoji=False), *map(str, files))
 
 
-def _show_button(choices: BrowserChoices, shown: str) -> None:
-    from grader.ci.browser import PLACEHOLDER
+def _write_with_button(
+    service: Service,
+    make: Callable[[BrowserChoices], dict[Path, bytes]],
+    choices: BrowserChoices,
+) -> None:
+    """Write files and show the button that opens them: refused choices write nothing."""
+    from grader.ci.browser import PLACEHOLDER, button
 
+    shown = button(choices, service)
+    _write(make, choices)
     console = Console(emoji=False)
     tell(console, say("next-commit-and-put-button-into-readme"), shown)
     if choices.repository == PLACEHOLDER:

@@ -102,7 +102,7 @@ class Gathered(Generic[Found]):
 
 @dataclass(frozen=True)
 class Choice(Generic[Found]):
-    """What was found, and the candidate to judge in place of the one that was handed in."""
+    """The evidence, and the candidate to judge instead of the submitted one."""
 
     found: Found | Problem
     candidate: Candidate

@@ -59,7 +59,7 @@ class KernelCost(msgspec.Struct, frozen=True):
 
     @property
     def bottleneck(self) -> Bottleneck:
-        """What it takes its time for, the first of equal ones."""
+        """The slowest cause; of equal ones the first."""
         return max(self.causes, key=lambda each: self.causes[each])
 
 

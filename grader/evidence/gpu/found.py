@@ -1,4 +1,4 @@
-"""What was found of a part's kernels, and the options of the checks that it decides."""
+"""The results of executing a part's kernels, and the options of checks that use them."""
 
 from __future__ import annotations
 

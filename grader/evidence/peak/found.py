@@ -1,4 +1,4 @@
-"""What is found of a module's memory, and what is asked of it."""
+"""The memory that a module uses at its peak, and the limit that an assignment sets."""
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ class Execution:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, in the order in which it happened."""
+        """All faults, in the order in which they happened."""
         return tuple(self.notes.found.values())
 
     def counts(self) -> tuple[KernelCounts, ...]:
-        """What was counted, kernel by kernel."""
+        """The counters of each kernel."""
         return tuple(_counts(*each) for each in self.launches)
 
 

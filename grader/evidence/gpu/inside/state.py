@@ -82,7 +82,7 @@ class Site:
 
 @dataclass
 class Notes:
-    """What was found so far: each fault of each pair of statements once."""
+    """Faults so far: each fault of each pair of statements once."""
 
     found: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
     left: int = MOST_STEPS
