@@ -95,7 +95,7 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CourseError(
-            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror)),
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
             say("check-path"),
         ) from None
 
@@ -232,7 +232,7 @@ def load_given(folder: Path) -> GivenForms:
         return _DECODER.decode(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
         raise CourseError(
-            say("path-cannot-read-error", path=str(path), error=str(error)),
+            say("cannot-read", path=str(path), reason=str(error)),
             say("make-again-with-tools-make-given-py"),
         ) from error
 

@@ -89,7 +89,7 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
             content = file.read(_SIZE_LIMIT + 1)
     except OSError as error:
         raise UsageError(
-            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
             say("check-name"),
         ) from None
     if len(content) > _SIZE_LIMIT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 import string
 import subprocess
 import sys
@@ -132,6 +133,18 @@ class TestFiles:
         command = [sys.executable, "tools/make_words.py", "--check"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert (0, "") == (done.returncode, done.stdout + done.stderr)
+
+    def test_one_message_has_one_id(self) -> None:
+        """Whatever its values are called: Cannot read {path}: {reason}. had three."""
+        doubles = runpy.run_path(str(ROOT / "tools" / "make_words.py"))["doubles"]
+        words = {
+            "a": "Cannot read {path}: {reason}.",
+            "b": "Cannot read {name}: {strerror}.",
+            "c": "Cannot read {name:>3}: {strerror}.",
+            "d": "{path}: {reason}",
+            "e": "{name}: {strerror}",
+        }
+        assert [("a", "b")] == doubles(words)
 
     def test_no_saying_hides_from_them(self) -> None:
         """Within an f-string, for example, the tool would not see it."""

@@ -5,6 +5,8 @@ Sentences that one folder of grader/evidence/ alone says stand in the words/ of 
     python tools/make_words.py            remove what nothing says, list what has no words yet
     python tools/make_words.py --check    write nothing; exit 1 and name what is stale
 
+One message has one id: it exits with 1, too, if two ids have the same text.
+
 Sentences are written in en.json by hand, beside the id that the code says. Titles of checks are the
 first sentences of their docstrings. Untranslated sentences are "" there, and appear in English.
 """
@@ -14,7 +16,9 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from grader.checks import kinds as checks
@@ -28,6 +32,19 @@ SHOWING = ("selfcheck", "render")
 
 PROVING = ("doubt", "refuse")
 """What takes an id as the code of a reason against a function, in grader/ir."""
+
+SAME_WORDS_ONLY = frozenset(
+    {
+        *("count-graded", "students-graded"),  # submissions; a text that counts students
+        *("done-total", "points-possible", "score-maximum"),  # progress; points in two notations
+        *("named-and-more", "names-and-count-more"),  # Korean counts people by another word
+        # a mistake of several settings names them: their values are found and wanted of each
+        *("dilation-dilation-found-should-dilation-wanted", "dilation-should"),
+        *("padding-padding-found-should-padding-wanted", "padding-should"),
+        *("stride-stride-found-should-stride-wanted", "stride-should"),
+    }
+)
+"""Ids of texts that are another's in English, and still another message."""
 
 assert checks.__all__  # importing the package registers the checks
 
@@ -84,6 +101,18 @@ def words_of(folder: Path, language: str, ids: dict[str, Path]) -> str:
     return json.dumps(fresh, ensure_ascii=False, indent=0) + "\n"
 
 
+def doubles(words: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Return the ids that have one text, apart from the names of its values.
+
+    A text of values and signs alone is no message: what it says lies in the values.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for id, text in words.items():
+        if re.search(r"[A-Za-z]", re.sub(r"\{.*?\}", "", text)) and id not in SAME_WORDS_ONLY:
+            found[re.sub(r"\{\w*", "{", text)].append(id)
+    return sorted(tuple(ids) for ids in found.values() if len(ids) > 1)
+
+
 def _holds(path: Path, text: str) -> bool:
     return path.exists() and path.read_text(encoding="utf-8") == text
 
@@ -102,7 +131,11 @@ def main() -> int:
             path.parent.mkdir(exist_ok=True)
             path.write_text(wanted[path], encoding="utf-8")
         print(path.relative_to(ROOT))
-    return 1 if arguments.check and stale else 0
+    english = [json.loads(text) for path, text in wanted.items() if path.stem == ENGLISH]
+    doubled = doubles({id: text for words in english for id, text in words.items()})
+    for same in doubled:
+        print("one message, several ids:", ", ".join(same))
+    return 1 if (arguments.check and stale) or doubled else 0
 
 
 if __name__ == "__main__":

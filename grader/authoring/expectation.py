@@ -85,7 +85,7 @@ def load_expectation(path: Path) -> Expectation:
         return msgspec.toml.decode(path.read_bytes(), type=prepared(Expectation))
     except OSError as error:
         raise CourseError(
-            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
             say("check-path"),
         ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

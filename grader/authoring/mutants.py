@@ -174,13 +174,13 @@ def _check(mutant: DeclaredMutant, assignment: Assignment) -> None:
     if mutant.part not in parts:
         raise CourseError(
             say("mutant-names-part-that-does-not-exist", id=mutant.id, part=repr(mutant.part)),
-            say("known-sentence", names=in_a_row(parts)),
+            say("known", known=in_a_row(parts)),
         )
     checks = [table.id for table in parts[mutant.part].check]
     if mutant.expect and mutant.expect not in checks:
         raise CourseError(
             say("mutant-names-check-that-part-does", id=mutant.id, check=repr(mutant.expect)),
-            say("known-sentence", names=in_a_row(checks)),
+            say("known", known=in_a_row(checks)),
         )
     if not mutant.find or mutant.find == mutant.replace:
         raise CourseError(say("mutant-changes-nothing", id=mutant.id), say("give-find"))

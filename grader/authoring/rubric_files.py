@@ -131,7 +131,7 @@ def _read(path: Path) -> bytes:
             content = file.read(LARGEST + 1)
     except OSError as error:
         raise UsageError(
-            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
             say("check-name"),
         ) from None
     if len(content) > LARGEST:

@@ -47,7 +47,7 @@ def make_assignment(
     taken = [path for path in (*contents, *(root / "templates").glob(f"{slug}.*")) if path.exists()]
     if taken:
         raise UsageError(
-            say("exists-already", file=str(taken[0])), say("choose-another-name-or-move-away-first")
+            say("exists-already", path=str(taken[0])), say("choose-another-name-or-move-away-first")
         )
     write_files(contents)
     made = build_templates(root, load_course(root).get(slug))

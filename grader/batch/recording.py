@@ -418,10 +418,8 @@ def _read(entry: Entry) -> _File:
         with open_handed_in(entry.path, entry.trusted) as file:
             found = os.fstat(file.fileno())
             if found.st_size > _LARGEST:
-                raise GraderError(
-                    say("larger-than-mb-sentence", name=entry.name, limit=_LARGEST >> 20)
-                )
+                raise GraderError(say("larger-than-mb", path=entry.name, most=_LARGEST >> 20))
             content = b"".join(iter(lambda: file.read(2**20), b""))
     except OSError as error:
-        raise GraderError(say("cannot-read", name=entry.name, reason=str(error.strerror))) from None
+        raise GraderError(say("cannot-read", path=entry.name, reason=str(error.strerror))) from None
     return _File(entry, content, datetime.fromtimestamp(found.st_mtime, timezone.utc))

@@ -138,7 +138,7 @@ def find_course_of(choices: Choices) -> Course | None:
 def _check_inside(course: Path) -> None:
     if course.is_absolute() or ".." in course.parts:
         raise CourseError(
-            say("not-folder-repository-sentence", course=str(course)),
+            say("not-folder-repository", text=str(course)),
             say("course-must-in-repository-that-graded-name"),
         )
 
@@ -206,7 +206,7 @@ def write_new(files: Mapping[Path, bytes], *, force: bool) -> None:
     taken = [path for path in files if os.path.lexists(path) and not _is(path, files[path])]
     if taken and not force:
         raise UsageError(
-            say("exists-already-sentence", path=str(taken[0])),
+            say("exists-already", path=str(taken[0])),
             say("use-force-overwrite-or-move-away-first"),
         )
     for path, content in files.items():
@@ -223,7 +223,7 @@ def _write(path: Path, content: bytes) -> None:
         write_whole(path, content)
     except OSError as error:
         raise UsageError(
-            say("cannot-write-sentence", path=str(path), reason=str(error.strerror)),
+            say("cannot-write-path", path=str(path), reason=str(error.strerror)),
             say("check-folder-and-permissions"),
         ) from None
 

@@ -59,7 +59,7 @@ def run_leaderboard(
             say("nobody-who-opted-in-measured"),
             say("each-line-stands-for-student-who-opted", file=str(options.consent)),
         )
-    made = say("made-by-grader", day=clock().date().isoformat(), version=__version__)
+    made = say("made-by-grader", time=clock().date().isoformat(), version=__version__)
     for board in known:
         slug, title = board.assignment, titles[board.assignment]
         path = options.output / f"{slug}-leaderboard.html"
@@ -149,9 +149,9 @@ def run_similar(
     Raises UsageError where there is nothing to compare, or nothing can be written.
     """
     language = options.language or command_language()
-    made = say(
-        "made-by-grader-sentence", time=clock().isoformat(" ", "seconds"), version=__version__
-    ).in_(language)
+    made = say("made-by-grader", time=clock().isoformat(" ", "seconds"), version=__version__).in_(
+        language
+    )
     every = _writings(options.found)
     pairs = {
         slug: compare(slug, writings, _given(options, slug), options.least)
@@ -244,7 +244,7 @@ def _sources(path: Path) -> tuple[str, ...]:
         document = migrate_document(path.read_bytes(), path.suffix)
     except OSError as error:
         raise UsageError(
-            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
             say("check-name"),
         ) from None
     return (*document.before, *document.migration.sources)

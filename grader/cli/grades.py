@@ -213,7 +213,7 @@ def adjust(
         if part and part not in account.rules.parts:
             parts = ", ".join(account.rules.parts)
             raise UsageError(
-                say("has-no-part", slug=slug, part=repr(part)), say("has-parts", parts=parts)
+                say("has-no-part", slug=slug, part=repr(part)), say("has-sentence", names=parts)
             )
         chosen = chosen_attempt(account, attempt or grade.attempt)
         number = book.adjust(chosen.id, part=part, points=added, factor=times, **told)

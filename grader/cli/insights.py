@@ -60,7 +60,7 @@ def run_insights(
     try:
         for slug, insights in every.items():
             made = say(
-                "made-by-grader-sentence",
+                "made-by-grader",
                 time=clock().isoformat(" ", "seconds"),
                 version=__version__,
             )

@@ -432,7 +432,7 @@ def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
 def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
     found = next((each for each in known if each == name), None)
     if found is None:
-        raise UsageError(say("there-no-form", name=name), say("one", names=in_a_row(known)))
+        raise UsageError(say("there-no-format", format=name), say("one", names=in_a_row(known)))
     return found
 
 

@@ -53,9 +53,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(SIZE_LIMIT + 1)
     except OSError as error:
-        raise UsageError(
-            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror))
-        ) from None
+        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
 
 
 def _write(path: Path, content: bytes) -> None:

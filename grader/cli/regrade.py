@@ -218,7 +218,7 @@ def _why(way: str, before: Grade | None, after: Grade) -> Text:
     """Say in a line what made a grade another one."""
     known = {} if before is None else {each.id: each for each in before.parts}
     parts = [
-        say("part-before-now-after", part=each.id, before=_of(known.get(each.id)), after=_of(each))
+        say("field-old-now-new", field=each.id, old=_of(known.get(each.id)), new=_of(each))
         for each in after.parts
         if _of(known.get(each.id)) != _of(each)
     ]

@@ -104,7 +104,7 @@ def place_of(name: str, finding: LintFinding) -> Text:
     if not finding.number:
         return foreign(name)
     line = "" if finding.line is None else f":{finding.line}"
-    return say("place-cell", place=f"{name}{line}", cell=finding.number)
+    return say("cell", name=f"{name}{line}", cell=finding.number)
 
 
 def _print(place: Text, found: Mistake | LintFinding, output: Console) -> None:

@@ -330,12 +330,10 @@ def _first_file(folder: Path, places: list[Path]) -> Path | None:
 def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > BYTE_LIMIT:
-            raise DataError(
-                say("longer-than-bytes-sentence", path=str(path.name), byte_limit=str(BYTE_LIMIT))
-            )
+            raise DataError(say("longer-than-bytes", name=str(path.name), limit=str(BYTE_LIMIT)))
         return path.read_bytes()
     except OSError as error:
         raise DataError(
-            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror)),
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
             say("check-permissions"),
         ) from None

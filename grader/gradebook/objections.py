@@ -86,7 +86,8 @@ def checked_part(part: str, slug: str, parts: tuple[str, ...]) -> str:
     """Return a part of an assignment, or nothing for the whole. Raises UsageError."""
     if part and part not in parts:
         raise UsageError(
-            say("has-no-part", slug=slug, part=repr(part)), say("has-parts", parts=", ".join(parts))
+            say("has-no-part", slug=slug, part=repr(part)),
+            say("has-sentence", names=", ".join(parts)),
         )
     return part
 

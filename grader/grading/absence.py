@@ -219,10 +219,10 @@ def _raised(failure: CaptureFailure, where: Text) -> Text:
     error, message = failure.error_name, failure.message
     if not message:
         if failure.line is None:
-            return say("raised-sentence", where=where, error=error)
+            return say("raised", name=where, error=error)
         return say("raised-at-line", where=where, error=error, line=failure.line)
     if failure.line is None:
-        return say("where-raised-error-message", where=where, error=error, message=message)
+        return say("name-raised-error-message", name=where, error=error, message=message)
     return say(
         "where-raised-error-at-line-message",
         where=where,

@@ -70,7 +70,7 @@ def read_connection(file: Path) -> Connection:
         return msgspec.json.decode(file.read_bytes(), type=prepared(Connection))
     except OSError as error:
         raise UsageError(
-            say("file-cannot-read-reason", file=str(file), reason=str(error.strerror)), _HINT
+            say("cannot-read", path=str(file), reason=str(error.strerror)), _HINT
         ) from None
     except msgspec.DecodeError as error:
         raise UsageError(

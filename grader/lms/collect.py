@@ -336,9 +336,7 @@ def _opened(
         yield source, UnpackOutcome(tuple(_not_plain(source)), 0, 0, 0.0)
         return
     if not source.is_file():
-        raise UsageError(
-            say("there-no-file-or-folder-sentence", source=str(source)), say("check-name")
-        )
+        raise UsageError(say("there-no-file-or-folder", path=str(source)), say("check-name"))
     with _own_folder(wanted.output) as place:
         inside = place / source.name.partition(".")[0]
         inside.mkdir()

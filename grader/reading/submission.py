@@ -205,7 +205,7 @@ def open_submission(path: Path, trusted: Path | None = None) -> BinaryIO:
         return open_handed_in(path, path.parent if trusted is None else trusted)
     except OSError as error:
         raise UsageError(
-            say("cannot-read-path-strerror", path=str(path.name), strerror=str(error.strerror)),
+            say("cannot-read", path=str(path.name), reason=str(error.strerror)),
             say("check-name-and-folder"),
         ) from None
 

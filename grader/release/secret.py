@@ -143,7 +143,7 @@ def unpack(content: bytes, folder: Path) -> None:
     there.
     """
     if folder.exists():
-        raise UsageError(say("folder-exists-already", folder=str(folder)), say("name-folder-that"))
+        raise UsageError(say("exists-already", path=str(folder)), say("name-folder-that"))
     files = dict(_checked(content))
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))  # 0700
@@ -155,7 +155,7 @@ def unpack(content: bytes, folder: Path) -> None:
         draft.rename(folder)
     except OSError as error:
         raise UsageError(
-            say("cannot-write-folder-reason", folder=str(folder), reason=str(error.strerror)),
+            say("cannot-write-path", path=str(folder), reason=str(error.strerror)),
             say("check-folder"),
         ) from None
     finally:

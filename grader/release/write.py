@@ -215,7 +215,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CourseError(
-            say("path-cannot-be-read-error", path=str(folder / MANIFEST), error=str(error)),
+            say("cannot-read", path=str(folder / MANIFEST), reason=str(error)),
             say("write-release-again"),
         ) from None
 
@@ -257,9 +257,7 @@ def _refuse_links(folder: Path, names: Iterable[str]) -> None:
     places = {each: None for way in ways for each in (way, *way.parents) if each != folder}
     link = next((each for each in places if folder in each.parents and each.is_symlink()), None)
     if link is not None:
-        raise UsageError(
-            say("link-sentence", link=str(link)), say("remove-release-written-one-folder")
-        )
+        raise UsageError(say("path-link", path=str(link)), say("remove-release-written-one-folder"))
 
 
 def _is_of_release(name: str) -> bool:
