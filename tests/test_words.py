@@ -214,6 +214,27 @@ class TestFiles:
         assert [] == wrong
 
 
+class TestKorean:
+    """Particles after a value, whose last sound is not known: 을 behind a consonant, else 를."""
+
+    KNOWN = re.compile(r"%\}(?:가|를)|\{(?:threads|told|share|version)\}(?:가|로)")
+    """After per cent, a count of things (개), and TVM's version, which ends in 0."""
+
+    def test_both_particles_stand_behind_a_value(self) -> None:
+        single = re.compile(r"\{[^{}]*\}[`\"”]?(?:이|가|을|를|은|는|와|과|로|으로)(?=[ ,.:]|$)")
+        wrong = [
+            (message.id, found[0])
+            for message in messages("ko")
+            for found in single.finditer(message.string)
+            if not self.KNOWN.search(found[0])
+        ]
+        assert [] == wrong
+
+    def test_a_thing_is_named_without_both(self) -> None:
+        """이름이 {name}인 함수, where {name}(이)라는 함수 stops a reader."""
+        assert [] == [each.id for each in messages("ko") if "(이)라" in each.string]
+
+
 class TestCode:
     """How the modules speak."""
 
