@@ -314,7 +314,10 @@ class TestEquivalence:
 
     @pytest.mark.parametrize(
         ("mistake", "told"),
-        [("other_operand", "Lost, because the result is not used: relu."), ("", "Lost: relu.")],
+        [
+            ("other_operand", "Points are lost, because the result is not used, for: relu."),
+            ("", "Points are lost for: relu."),
+        ],
     )
     def test_a_layer_whose_result_nobody_takes_is_said_to_be_that(self, mistake, told):
         steps = (
@@ -529,7 +532,7 @@ class TestSpeed:
         outcome = self.judge(share=-0.5)
         assert ("failed", 0.0) == (outcome.verdict, outcome.fraction)
         assert "slower than the unscheduled function" in outcome.reason.english
-        assert "vectorizes the plain loops by itself" in outcome.reason.english
+        assert "vectorizes the unscheduled loops by itself" in outcome.reason.english
         assert "Undo steps until it is no longer slower" in outcome.hint.english
 
     @pytest.mark.parametrize("share", [0.6, -0.5])
@@ -539,7 +542,7 @@ class TestSpeed:
 
     def test_what_machine_code_shows_is_told_in_place_of_a_guess(self):
         outcome = self.judge(share=-0.5, hot_loops=HotLoops(WIDE, SCALAR, WIDE))
-        assert "Likely causes" not in outcome.reason.english
+        assert "The likely reason" not in outcome.reason.english
         assert "slower than the unscheduled function. The hot loop" in outcome.reason.english
 
     def test_with_all_points_nothing_is_explained(self):
@@ -558,9 +561,9 @@ class TestSpeed:
     @pytest.mark.parametrize(
         ("kind", "threads", "cause"),
         [
-            ("parallel", 1, "the compiler vectorizes the plain loops by itself"),
+            ("parallel", 1, "the compiler vectorizes the unscheduled loops by itself"),
             ("parallel", 2, "takes longer than doing them"),
-            ("vectorized", 2, "stored to scattered places"),
+            ("vectorized", 2, "to scattered addresses"),
         ],
     )
     def test_what_slows_it_down_is_seen_in_its_loops(self, kind, threads, cause):

@@ -113,7 +113,7 @@ class TestSentences:
     def test_after_a_right_step_something_is_missing(self) -> None:
         message, advice = tell(DENSE._replace(is_short=True), "softmax_missing", {"along": 1})
         assert message.english == (
-            "Up to `lv3 = dense` everything is as in PyTorch, but then the softmax is missing."
+            "`lv3 = dense` is as in PyTorch, except that the softmax is missing."
         )
         assert "a softmax along axis 1" in advice.english
 

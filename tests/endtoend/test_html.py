@@ -172,6 +172,6 @@ def test_the_page_of_a_proven_schedule_says_what_each_step_brought(graded: Grade
     """With the lines of the notebook; of a template without a schedule it says nothing."""
     text = flat(page_of(graded, "reference").text)
     assert "Effect of each step" in text
-    assert "Measured after each of your steps" in text
-    assert "These steps leave the code as it is here: parallel" in text
+    assert "timed after each of your steps" in text
+    assert "These steps do not change the code here: parallel" in text
     assert "Effect of each step" not in flat(page_of(graded, "template").text)

@@ -54,7 +54,7 @@ class TestViolation:
             ("division", "divides an integer by zero"),
             ("conversion", "casts NaN or an out-of-range float to an integer"),
             ("allocation", "an impossible size of the buffer `pad_temp`"),
-            ("assumption", "assumes something that is false"),
+            ("assumption", "has a T.assume that is false"),
             ("unguarded", "is not proven to stay inside its buffers"),
         ],
     )

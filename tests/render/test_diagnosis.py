@@ -113,14 +113,14 @@ class TestSentences:
         assert f"{DIAGNOSIS.message.english} What to do: {DIAGNOSIS.advice.english}" in text
 
     def test_a_heading_of_the_notebook_is_named(self) -> None:
-        assert f'To read again in the notebook: "{DIAGNOSIS.link.english}"' in flat(
+        assert f'Read again in the notebook: "{DIAGNOSIS.link.english}"' in flat(
             page(with_diagnosis())
         )
 
     def test_an_address_is_given_as_it_is(self) -> None:
         diagnosis = msgspec.structs.replace(DIAGNOSIS, link=foreign("https://example.org/conv"))
         text = flat(page(with_diagnosis(diagnosis)))
-        assert "To read again: https://example.org/conv" in text
+        assert "Read again: https://example.org/conv" in text
 
     def test_without_a_link_there_is_no_such_line(self) -> None:
         diagnosis = msgspec.structs.replace(DIAGNOSIS, link=foreign(""))

@@ -165,9 +165,9 @@ class TestDiagnosis:
     @pytest.mark.parametrize(
         ("link", "said"),
         [
-            ("https://example.org/a#b", "To read again: https://example.org/a#b"),
-            ("2. Padding", 'To read again in the notebook: "2. Padding"'),
-            ("https://a b\n::x", 'To read again in the notebook: "https://a b ::x"'),
+            ("https://example.org/a#b", "Read again: https://example.org/a#b"),
+            ("2. Padding", 'Read again in the notebook: "2. Padding"'),
+            ("https://a b\n::x", 'Read again in the notebook: "https://a b ::x"'),
             ("", ""),
         ],
     )

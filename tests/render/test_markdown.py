@@ -95,7 +95,7 @@ class TestContent:
         assert (
             "It departs at lv.\n\n**What to do:** Add the bias.\n\n"
             "Step by step beside PyTorch:\n\n- ✗ `lv = conv2d` (1,)\n\n"
-            "To read again: <https://example.org/course.html#conv-2>\n"
+            "Read again: <https://example.org/course.html#conv-2>\n"
         ) in page
 
     def test_steps_are_a_list_of_their_own(self) -> None:
@@ -123,7 +123,7 @@ class TestContent:
 
     def test_a_heading_of_the_notebook_is_named(self) -> None:
         page = rendered(with_diagnosis("2. The *convolution*"))
-        assert 'To read again in the notebook: "2. The \\*convolution\\*"\n' in page
+        assert 'Read again in the notebook: "2. The \\*convolution\\*"\n' in page
 
     def test_a_link_that_is_no_address_is_text(self) -> None:
         for link in ("javascript:alert(1)", "https://a b", "https://a> <b>", "https://a\n"):

@@ -39,7 +39,7 @@ class TestView:
     def test_all_others_are_named(self) -> None:
         notes = " ".join(steps_view(sample_reports.STEPS).notes)
         assert "contains 1: split, reorder (cell 7, line 3)" in notes
-        assert "leave the code as it is here: storage_align" in notes
+        assert "do not change the code here: storage_align" in notes
         assert "After compute_at the values differ from PyTorch's" in notes
         assert "After cache_write the function cannot run" in notes
 

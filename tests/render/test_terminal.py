@@ -170,9 +170,9 @@ class TestContent:
         ("cells", "executed", "sentence"),
         [
             (0, 0, "No code cell was run."),
-            (1, 1, "The code cell ran to its end."),
+            (1, 1, "The code cell ran to the end."),
             (1, 0, "0 of 1 code cell ran to the end."),
-            (17, 17, "All 17 code cells ran to their end."),
+            (17, 17, "All 17 code cells ran to the end."),
             (17, 1, "1 of 17 code cells ran to the end."),
         ],
     )

@@ -109,8 +109,8 @@ class TestMeasured:
         assert (
             "Measured with 2 threads on processors 2, 3 for the target llvm -mcpu=skylake-avx512, "
             "in 28 rounds of short blocks; the quickest blocks count. The unscheduled function "
-            "and its copy differed by 0.04 %. The limit is 15 GFLOP/s and 22 GB/s, measured at the "
-            "same time; here, multiplying and adding is the limit." in text
+            "and its copy differed by 0.04 %. The machine's limits are 15 GFLOP/s and 22 GB/s, "
+            "measured at the same time; here, arithmetic is the limit." in text
         )
 
     def test_one_of_each_is_singular(self) -> None:

@@ -53,7 +53,7 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
 
 @check("gpu_threads", options=KernelOptions, needs=("gpu",))
 def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
-    """No two threads race, and whatever is read was stored before.
+    """No two threads race, and every element is stored before it is loaded.
 
     A barrier lies between two threads of a block that touch one element, if one of them stores
     there; threads of two blocks never do.
@@ -87,7 +87,7 @@ def gpu_fits(case: Case, _options: KernelOptions) -> Outcome:
 
 @check("gpu_cost", options=CostOptions, needs=("gpu",))
 def gpu_cost(case: Case, options: CostOptions) -> Outcome:
-    """The kernels cost few cycles of the device's model.
+    """The kernels take few cycles in the model of the device.
 
     The points are linear in the logarithm of the cycles, between the unscheduled function's and
     the course's.

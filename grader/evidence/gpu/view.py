@@ -78,9 +78,9 @@ def _row(traffic: Traffic) -> tuple[Text, ...]:
     return (
         quoted(traffic.text, SHOWN_STATEMENT),
         say(kinds[traffic.kind], buffer=shown(traffic.buffer)),
-        foreign(str(traffic.requests)),
+        foreign(f"{traffic.requests:,}"),
         say(units, count=traffic.units),
-        foreign(str(traffic.least)),
+        foreign(f"{traffic.least:,}"),
     )
 
 

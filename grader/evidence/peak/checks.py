@@ -11,7 +11,7 @@ from grader.language import say
 
 @check("peak_bytes", options=PeakOptions, needs=("peak",))
 def peak_bytes(case: Case, options: PeakOptions) -> Outcome:
-    """The module makes do with little memory."""
+    """The module needs little memory."""
     found = PEAK.of(case)
     if isinstance(found, Problem):
         return not_graded(found)

@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["assumes something that is false"]
+# reason_contains = ["has a T.assume that is false"]
 # ///
 # %%
 # What is assumed is false from the ninth iteration on.

@@ -55,8 +55,8 @@ def test_what_nobody_stored_is_explained_by_its_memory(scope: str, advice: str) 
         (Finding("divergent_barrier", 0, text="B[0] = 1"), "before `B[0] = 1`"),
         (Finding("outside_kernel", 0, "B", text="B[0] = 1"), "executed by no thread"),
         (Finding("outside_kernel", 0, "S", "shared", text="S"), "allocated outside"),
-        (Finding("needless_barrier", 0, text="B[0] = 1"), "keeps no two threads apart"),
-        (Finding("bounds", 0, "A", "global", (128,), (LOAD,)), "leaves its buffer"),
+        (Finding("needless_barrier", 0, text="B[0] = 1"), "separates no two accesses"),
+        (Finding("bounds", 0, "A", "global", (128,), (LOAD,)), "outside of its buffer"),
     ],
 )
 def test_other_faults_are_named(finding: Finding, words: str) -> None:
