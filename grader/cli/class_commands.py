@@ -283,8 +283,8 @@ PageLanguageOption = Annotated[
     Language | None,
     typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
 ]
-PagesOption = Annotated[
-    bool, typer.Option("--pages/--no-pages", help="Write students' pages and link to them.")
+NoPagesOption = Annotated[
+    bool, typer.Option("--no-pages", help="Do not write student pages that are missing.")
 ]
 
 
@@ -302,7 +302,7 @@ def insights(
         float | None,
         points_option("Pass mark; near misses are flagged.", "--pass"),
     ] = None,
-    pages: PagesOption = True,
+    no_pages: NoPagesOption = False,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -315,7 +315,9 @@ def insights(
     from grader.cli.insights import InsightsOptions, run_insights
 
     found = ClassOptions(assignment, reports, collected, course)
-    run_insights(InsightsOptions(found, output, language, passing, pages), Console(emoji=False))
+    run_insights(
+        InsightsOptions(found, output, language, passing, not no_pages), Console(emoji=False)
+    )
 
 
 _SIMILAR = """
@@ -342,9 +344,12 @@ def similar(
         typer.Option(metavar="FILE", help="Course material to ignore."),
     ] = None,
     least: Annotated[
-        float, typer.Option(min=0.1, max=1.0, metavar="SHARE", help="Minimum similarity to report.")
+        float,
+        typer.Option(
+            min=0.1, max=1.0, metavar="SHARE", help="Minimum similarity to report (default: 0.5)."
+        ),
     ] = 0.5,
-    pages: PagesOption = True,
+    no_pages: NoPagesOption = False,
     language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -357,7 +362,9 @@ def similar(
 
     found = ClassOptions(assignment, reports, collected, course)
     texts = tuple(given or ())
-    run_similar(SimilarOptions(found, output, texts, least, language, pages), Console(emoji=False))
+    run_similar(
+        SimilarOptions(found, output, texts, least, language, not no_pages), Console(emoji=False)
+    )
 
 
 _LEADERBOARD = """

@@ -195,7 +195,7 @@ def batch(
     preamble: PreambleOption = False,
     jobs: JobsOption = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Also grade submissions that have a report.")
+        bool, typer.Option("--again", help="Grade everything again, also what has not changed.")
     ] = False,
     html: Annotated[
         bool, typer.Option("--html", help="Also write each report as a page for the student.")

@@ -64,7 +64,9 @@ ReasonOption = Annotated[
 ]
 WhoOption = Annotated[
     str | None,
-    typer.Option("--by", metavar="NAME", help="Name of the person who decides (default: you)."),
+    typer.Option(
+        "--by", metavar="NAME", help="Your name, for the record (default: your user name)."
+    ),
 ]
 
 
@@ -94,7 +96,10 @@ def import_(
         typer.Argument(metavar="FILE", help="CSV file from Canvas or Moodle, or your own."),
     ],
     withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Students missing from the file have withdrawn.")
+        bool,
+        typer.Option(
+            "--withdraw", help="Mark students who are missing from the file as withdrawn."
+        ),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")
@@ -173,7 +178,7 @@ def adjust(
     points: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Points to add or subtract: +5, -2.5.")
     ] = None,
-    factor: Annotated[str | None, typer.Option(metavar="NUMBER", help="Factor: 0.5.")] = None,
+    factor: Annotated[str | None, typer.Option(metavar="NUMBER", help="Number to multiply the points by: 0.5.")] = None,
     part: Annotated[str, typer.Option(metavar="PART", help="Part (default: the whole).")] = "",
     attempt: Annotated[
         int | None,

@@ -21,11 +21,11 @@ kernelspec = typer.Typer(
 
 UserOption = Annotated[
     bool,
-    typer.Option("--user", help="Use every Jupyter of this user (default: this environment's)."),
+    typer.Option("--user", help="For every Jupyter of this user."),
 ]
 PrefixOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Use the Jupyter in the environment DIR."),
+    typer.Option(metavar="DIR", help="For the Jupyter of the environment DIR."),
 ]
 NameOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the kernel.")]
 LevelOption = Annotated[
@@ -53,7 +53,7 @@ def install(
 ) -> None:
     """Install a Jupyter kernel that runs notebooks as grading does.
 
-    It has no network and none of your files.
+    It has no network and none of your files. By default it is for this environment's Jupyter.
     """
     _need_all()
     from grader.kernelspec.install import DISPLAYED, KernelspecPlace

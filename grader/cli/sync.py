@@ -185,7 +185,8 @@ def push_scores(
     column: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Column there (default: the assignment's own, made if absent)."
+            metavar="NAME",
+            help="Column in the LMS (default: the assignment's, created if missing).",
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -199,7 +200,7 @@ def push_scores(
 ) -> None:
     """Push points and a comment from the gradebook to the LMS.
 
-    The table of what changes comes first.
+    It first prints a table of the changes.
     """
     from grader.cli.syncing import PushOptions, run_push
 
