@@ -110,6 +110,8 @@ def unwritable(path: Path, error: OSError, what: Text = REPORT) -> UsageError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = say("free-some-space-there-or-name-another")
     reason = error.strerror or type(error).__name__
+    if error.errno == errno.EEXIST:  # it should be a folder
+        reason = os.strerror(errno.ENOTDIR)
     return UsageError(
         say("cannot-write-what-path-reason", what=what, path=str(path), reason=str(reason)), hint
     )

@@ -341,7 +341,7 @@ WRONG = [
     ('slug = "small"', 'slug = "../small"', "`$.slug`"),
     ('slug = "small"', 'slug = "small\\n"', "`$.slug`"),
     ("version = 1", "version = 0", "`$.version`"),
-    ("[oracle]", "[oracle", "is not a valid assignment"),
+    ("[oracle]", "[oracle", "cannot be read as an assignment"),
     ("version = 1", "version = 1\ndue = 2026-12-01T23:59:00", "needs its offset from UTC"),
     ("version = 1", "version = 1\ndue = 2026-12-01", "`$.due`"),
     ("version = 1", 'version = 1\ndue = "2026-12-01T23:59:00Z"', "`$.due`"),
@@ -391,7 +391,7 @@ class TestRefusal:
         ids=["empty", "not UTF-8", "UTF-16", "deep", "null byte"],
     )
     def test_a_file_that_is_not_toml_is_refused(self, file: Path, content: bytes) -> None:
-        assert "is not a valid assignment" in refusal(file, content).message.english
+        assert "cannot be read as an assignment" in refusal(file, content).message.english
 
     def test_of_a_byte_order_mark_it_is_told_what_to_do(self, file: Path) -> None:
         told = refusal(file, SMALL.encode("utf-8-sig")).message.english

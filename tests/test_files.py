@@ -17,7 +17,16 @@ from pathlib import Path
 import pytest
 
 from grader.errors import MachineError, UsageError
-from grader.files import ROOM, OwnFolder, rescue, sweep, try_place, write_or_rescue, write_whole
+from grader.files import (
+    ROOM,
+    OwnFolder,
+    rescue,
+    sweep,
+    try_place,
+    unwritable,
+    write_or_rescue,
+    write_whole,
+)
 from tests.missing import no_mount
 
 FULL = Path("/dev/full")
@@ -301,3 +310,9 @@ def test_a_machine_without_a_temporary_folder_is_told_what_to_do(
     with pytest.raises(MachineError, match="No folder for temporary files") as caught:
         sweep()
     assert "TMPDIR" in caught.value.hint.english
+
+
+def test_a_file_in_place_of_a_folder_is_called_so() -> None:
+    """Of `-o FILE` mkdir says "File exists", which sounds as if a folder would not do either."""
+    refusal = unwritable(Path("out"), FileExistsError(errno.EEXIST, "File exists"))
+    assert "Cannot write the report to out: Not a directory." == refusal.message.english

@@ -178,7 +178,9 @@ def adjust(
     points: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Points to add or subtract: +5, -2.5.")
     ] = None,
-    factor: Annotated[str | None, typer.Option(metavar="NUMBER", help="Number to multiply the points by: 0.5.")] = None,
+    factor: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Number to multiply the points by: 0.5.")
+    ] = None,
     part: Annotated[str, typer.Option(metavar="PART", help="Part (default: the whole).")] = "",
     attempt: Annotated[
         int | None,

@@ -31,7 +31,7 @@ class TestTarget:
         outcome = self.judge(lambda sch: products.transform(sch, without="unroll"))
         assert ("partial", 2 / 3) == (outcome.verdict, pytest.approx(outcome.fraction))
         assert (
-            "As in the target: the loops of the sum, where the initialisation"
+            "Already as in the target: the loops of the sum, where the initialisation"
             in outcome.reason.english
         )
         assert "should be unrolled; it is serial." in outcome.reason.english
