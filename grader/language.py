@@ -107,10 +107,7 @@ class Sentence(Text):
     def in_(self, language: str) -> str:
         """Return it in a language. Raises KeyError where a value is missing."""
         translated = template(self.id, language)
-        told = {
-            name: value.in_(language) if isinstance(value, Text) else value
-            for name, value in self.values.items()
-        }
+        told = {name: _value_in(language, value) for name, value in self.values.items()}
         return translated.format(**told) if told or self.lacks else translated
 
     @property
@@ -127,6 +124,20 @@ class Sentence(Text):
 
     def __hash__(self) -> int:
         return hash((self.id, frozenset(self.values.items())))
+
+
+class _WrittenOut(float):
+    """A number that is written out up to a thousand million: 260 where Python writes 2.6e+02."""
+
+    def __format__(self, form: str) -> str:
+        words = super().__format__(form)
+        return f"{float(words):,.0f}" if "e+0" in words else words
+
+
+def _value_in(language: str, value: Value) -> str | int | float:
+    if isinstance(value, float):
+        return _WrittenOut(value)
+    return value.in_(language) if isinstance(value, Text) else value
 
 
 class Foreign(Text):

@@ -333,10 +333,9 @@ def _brought(speeds: StepSpeeds | None) -> Iterator[str]:
 
 
 def _step(row: StepRow) -> str:
-    said = [f"- {code(row.name)}: {text(row.factor)}"]
-    said += [text(f"({row.interval})")] + ([text(row.verdict)] if row.verdict else [])
-    said += [text(row.place)] if row.place else []
-    return " ".join(said) + (f": {code(row.line)}" if row.line else "")
+    said = [f"{code(row.name)}: {text(row.factor)} {text(f'({row.interval})')}"]
+    said += [text(each) for each in (row.verdict, row.place) if each]
+    return "- " + tell("comma").join(said) + (f": {code(row.line)}" if row.line else "")
 
 
 def _how(report: Report) -> str:

@@ -191,7 +191,7 @@ class _Bars:
             length = max(1, round(_BAR_WIDTH * row.share))
             bar = [Text(mark * length, style)] if bars else []
             told = Text.assemble((row.verdict, style)) if row.verdict else Text()
-            place = Text(" ".join(filter(None, (row.place, row.line))), "dim")
-            where = Text(": ").join(each for each in (told, place) if each)
+            place = Text(": ".join(filter(None, (row.place, row.line))), "dim")
+            where = Text(", ").join(each for each in (told, place) if each)
             table.add_row(row.name, row.factor, *bar, where)
         yield table

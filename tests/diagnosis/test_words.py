@@ -93,7 +93,7 @@ class TestSentences:
     def test_where_shapes_agree_the_last_right_step_is_named(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"is_reshaped": True})
         assert message.english == (
-            "Up to `lv2 = relu` everything is as in PyTorch; `lv3 = dense` differs from its "
+            "Up to `lv2 = relu` everything is as in PyTorch; `lv3 = dense` differs from PyTorch's "
             "linear: the weight is reshaped; it should be transposed."
         )
 
@@ -141,7 +141,7 @@ class TestWhatIsNotRecognised:
     def test_the_difference_is_told_beside_the_largest_number(self) -> None:
         message, advice = tell(DENSE, "", {})
         assert message.english.endswith(
-            "its linear: its values are off by up to 3.1% of the largest one."
+            "PyTorch's linear: its values are off by up to 3.1% of the largest one."
         )
         assert "Compare `lv3 = dense` with PyTorch's linear on the same input" in advice.english
 
