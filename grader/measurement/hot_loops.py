@@ -20,7 +20,7 @@ LEAST_SHARE = 0.25
 all of these are more by as much as above. A vector fetched from the stack in place of one that the
 other loads from memory costs nothing."""
 
-_REFERENCE = say("the-reference")
+_REFERENCE = say("the-reference-schedule")
 _UNSCHEDULED = say("unscheduled-function")
 
 

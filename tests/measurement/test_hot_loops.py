@@ -31,7 +31,7 @@ class TestSentences:
         own = like_the_reference(multiply_adds=45, products=234, vector_bits=256)
         assert [
             "The hot loop multiplies 5.2 numbers per instruction, in vectors of at most 256 bits; "
-            "the hot loop of the reference multiplies 16, in vectors of 512 bits."
+            "the hot loop of the reference schedule multiplies 16, in vectors of 512 bits."
         ] == told(own)
 
     def test_no_vectors(self) -> None:
@@ -52,7 +52,8 @@ class TestSentences:
         own = like_the_reference(multiply_adds=288, products=4608, loads=30, spills=15, reloads=591)
         assert [
             "The hot loop keeps values on the stack instead of in registers: an iteration moves"
-            " 606 of them for 288 multiply-adds; the hot loop of the reference moves 0 for 54."
+            " 606 of them for 288 multiply-adds; the hot loop of the reference schedule moves 0 for"
+            " 54."
         ] == told(own)
 
     def test_a_few_values_on_the_stack_beside_many_loads_are_not_told(self) -> None:
