@@ -458,6 +458,69 @@ def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
     assert "sum_not_initialised" == mistake.kind
 
 
+def shifted(a: Any, _b: Any, v: Any) -> Any:
+    return torch.clamp((a * v * 8 + v) / 2, -1, 1)
+
+
+SHIFT = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6,), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        Y = T.sblock_alloc_buffer((5, 6), "float32")
+        for i, j in T.grid(5, 6):
+            with T.sblock("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = QUOTIENT
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(T.min(Y[vi, vj], T.float32(1)), T.float32(-1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("quotient", "wanted"),
+    [
+        ("(A[vi, vj] * V[vj] * T.float32(8) + V[vj]) / T.float32(4)", "2.0"),
+        ("A[vi, vj] * V[vj] * T.float32(8) + V[vj] / T.float32(2)", "4.0"),
+    ],
+)
+def test_a_buffer_is_held_against_the_layer_with_which_the_rest_is_right(
+    quotient: str, wanted: str
+) -> None:
+    """With 1 in place of 2 the sum has PyTorch's numbers, which nobody divides then."""
+    given = A, B[:, 0], B[:, 1]
+    module = from_source(SHIFT.replace("QUOTIENT", quotient), extra_vars={"I": I, "T": T})
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: shifted(*tensors).numpy(), given)
+    value = A * B[:, 1] * 8 + B[:, 1] / 2 if wanted == "4.0" else (A * 8 + 1) * B[:, 1] / 4
+    steps = Observed("Y", "f", value, (), takes_input=True), Observed("C", "f", value, (0,))
+    alignment = Alignment(("wrong", "follows"), (None, None), 0, expected=0)
+    facts = read_module(save(module))
+    mistake = with_mended_statement(alignment, facts, Traced(steps, given), layers).mistake
+    assert mistake is not None
+    assert wanted == mistake.facts["wanted"]
+
+
+@pytest.mark.parametrize("rows", ["n", "5"])
+def test_a_function_for_any_length_is_mended_too(rows: str) -> None:
+    """Of an argument of another rank it is not asked in which order its axes may be."""
+    source = MATMUL.replace('A: T.Buffer((5, 6), "float32")', "a: T.handle").replace(
+        "        for i, j, k", '        A = T.match_buffer(a, (ROWS, 6), "float32")\n        for i, j, k'
+    )
+    source = source.replace(
+        "        A = T.match", "        n = T.int32()\n        A = T.match"
+    ).replace("ROWS", rows)
+    mistake = told_of(
+        from_source(source.replace("V[vj]", "V[vi]"), extra_vars={"I": I, "T": T}),
+        *((A, B, V), pytorch, None),
+    )
+    assert mistake is not None
+    assert ("V[vi]", "V[vj]") == (mistake.facts["found"], mistake.facts["wanted"])
+
+
 APART_AXES = """T.grid(5, 4):
             with T.sblock("C"):
                 vi = T.axis.spatial(5, i)
