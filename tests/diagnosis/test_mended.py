@@ -363,8 +363,9 @@ class Module:
         for i, j in T.grid(5, 6):
             with T.sblock("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = T.Cast("int8", T.max(T.min(
-                    (sums[vi, vj] * multiplier[vj] + (1 << shift[vj] - 1)) >> shift[vj], 127), -128))
+                C[vi, vj] = T.Cast("int8", T.max(T.min((
+                    sums[vi, vj] * multiplier[vj] + (1 << shift[vj] - 1)
+                    ) >> shift[vj], 127), -128))
 """
 SUMS = np.random.default_rng(4).integers(-20000, 20001, (5, 6)).astype(np.int32)
 FACTORS = np.random.default_rng(5).integers(1, 16, 6).astype(np.int32)
