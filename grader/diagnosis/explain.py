@@ -8,6 +8,7 @@ import struct
 import warnings
 import zlib
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -58,6 +59,10 @@ def _explained(
         wrong = wrong_samples(outputs, diagnosed.oracle.options)
         sample = choose_sample(outputs, wrong, diagnosed.oracle)
         schedule = find_step(diagnosed, outputs, runners)
+    if schedule is not None and schedule.reason == _KEEPS:
+        # A schedule has statements in other loops, and copies of buffers in which nothing is wrong.
+        candidate = _unscheduled(diagnosed.candidate) or diagnosed.candidate
+        diagnosed = diagnosed._replace(candidate=candidate)
     diagnosis = diagnose(diagnosed, outputs, runners)
     # That a buffer was made one of float16 is seen in the numbers, and says more.
     if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
@@ -65,6 +70,14 @@ def _explained(
     if schedule is not None and diagnosis is not None:
         diagnosis = _with_schedule(diagnosis, schedule)
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
+
+
+def _unscheduled(candidate: Candidate) -> Candidate | None:
+    """Return a candidate as it was before its schedule, None where there is none."""
+    capture = candidate.capture
+    if capture.base is None or candidate.base is None:
+        return None
+    return Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
 
 
 def _with_schedule(diagnosis: Diagnosis, schedule: Problem) -> Diagnosis:
@@ -114,13 +127,13 @@ def find_step(diagnosed: Diagnosed, outputs: Outputs, runners: RunnerPool) -> Pr
     task, rows, trace = found
     try:
         answer = runners.request("pure", task)
-        if isinstance(answer, FoundStep) and _is_of(trace, answer):
-            return _told(answer) if _is_base_right(answer, rows, diagnosed) else None
-        if isinstance(answer, FoundStep) and answer.number == 0:
+        if not isinstance(answer, FoundStep):
+            return None
+        if not _is_base_right(answer, rows, diagnosed):
             return _told_of_base(answer, outputs, rows, diagnosed)
+        return _told(answer) if _is_of(trace, answer) else None
     except (ProtocolError, FrameError):
         return None
-    return None
 
 
 def find_step_not_replayed(diagnosed: Diagnosed, runners: RunnerPool) -> Problem | None:
@@ -132,12 +145,12 @@ def find_step_not_replayed(diagnosed: Diagnosed, runners: RunnerPool) -> Problem
     """
     candidate, part, oracle = diagnosed.candidate, diagnosed.part, diagnosed.oracle
     capture = candidate.capture
-    if capture.trace is None or capture.base is None or candidate.base is None:
+    unscheduled = _unscheduled(candidate)
+    if capture.trace is None or unscheduled is None:
         return None
     steps = [_called(*each) for each in steps_not_replayed(capture.trace)]
     if not steps:
         return None
-    unscheduled = Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
     outputs = gather_outputs(unscheduled, part, oracle, runners, oracle.options)
     if isinstance(outputs, Problem) or wrong_samples(outputs, oracle.options).any():
         return None
@@ -173,9 +186,9 @@ def _task(diagnosed: Diagnosed, outputs: Outputs) -> tuple[FindStep, Rows, Trace
     """Return the task of one call on samples that are wrong, which these are, and the trace."""
     candidate, part = diagnosed.candidate, diagnosed.part
     capture, trace = candidate.capture, _trace(candidate.capture)
-    if trace is None or capture.base is None or candidate.base is None:
+    unscheduled = _unscheduled(candidate)
+    if trace is None or unscheduled is None:
         return None
-    unscheduled = Candidate(msgspec.structs.replace(capture, module=capture.base), candidate.base)
     arrangement = arrange(unscheduled, part, diagnosed.oracle)
     if runner_kind(part) != "pure" or isinstance(arrangement, Problem):
         return None
@@ -216,9 +229,11 @@ def _told_of_base(
     found = numbers(unpack_array(answer.outputs))
     own = numbers(outputs.actual[list(rows)])
     comparison = diagnosed.oracle.options
-    if found.size < own.size or _is_base_right(answer, rows, diagnosed):
+    if found.size < own.size:
         return None
-    if not np.isclose(found[: own.size], own, comparison.rtol, comparison.atol).all():
+    # A sum that nothing begins is NaN, scheduled or not.
+    equals = partial(np.isclose, rtol=comparison.rtol, atol=comparison.atol, equal_nan=True)
+    if not equals(found[: own.size], own).all():
         return None
     return Problem(_KEEPS, say("fix-module-that-schedule-starts"), code="values")
 

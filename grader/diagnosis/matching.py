@@ -81,6 +81,8 @@ class Matching:
             and each.shape != value.shape  # of the same shape, it is a wrong value
             and is_rearranged(value, each, self.tolerance)
         ]
+        # Where one item outweighs all others, a softmax has the numbers of its exponentials.
+        places = [each for each in places if not self.program.is_side(each)] or places
         if not places:
             return None
         reached = self._reached(step)

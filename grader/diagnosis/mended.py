@@ -8,6 +8,7 @@ edited statement must give PyTorch's numbers, and the unedited one the student's
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
@@ -94,7 +95,10 @@ def _named(
     buffer = _buffer(function, step.variable, has_main=facts.has_main)
     if function is None or not buffer or step.value is None or not step.value.size:
         return None
-    for place in _places(alignment, layers, step.value):
+    places = _places(alignment, layers, step.value)
+    for given in islice(_given(function, facts, traced, wrong, layers), 1):
+        places = _meant(places, function, buffer, given, step.value, layers, tolerance)
+    for place in places[:_MOST_LAYERS]:
         wanted = known(layers[place].value)
         folded = _folded(function, buffer, layers[place], wanted)
         if folded is not None:
@@ -167,7 +171,34 @@ def _places(alignment: Alignment, layers: Sequence[Layer], value: Values) -> lis
         if layer.name and layer.value.size == value.size and at not in alignment.matched
     ]
     first = [each for each in ahead if each == alignment.expected]
-    return [*first, *(each for each in ahead if each not in first)][:_MOST_LAYERS]
+    return [*first, *(each for each in ahead if each not in first)]
+
+
+def _meant(
+    places: list[int],
+    function: FunctionFacts,
+    buffer: str,
+    given: _Given,
+    value: Values,
+    layers: Sequence[Layer],
+    tolerance: float,
+) -> list[int]:
+    """Return the layers with which in a buffer the rest of its function is right; all, if none is.
+
+    A sum that is divided later is no sum, whatever edit gives it a sum's numbers.
+    """
+    last = function.parameters[-1].name
+    outputs = [known(each.value) for each in layers if each.output is not None]
+    if buffer == last or not outputs:
+        return places
+    goal = outputs[-1]
+    few = np.unique(np.linspace(0, goal.numbers.size - 1, _MORE_PLACES).astype(int))
+    found = []
+    for place in places:
+        values = {**given.values, buffer: layers[place].value.reshape(value.shape)}
+        trial = _Trial(last, values, goal.shape, goal.scale, tolerance)
+        found += [place] if trial.gives(function, few, goal.numbers) else []
+    return found or places
 
 
 def _mended(
@@ -378,12 +409,12 @@ def _shaped(values: Sequence[Values], shape: tuple[int | str, ...]) -> Iterator[
     for each in values:
         if _fits(each.shape, shape):
             yield each
-        elif sorted(n for n in each.shape if n != 1) != sorted(n for n in shape if n != 1):
+        elif Counter(n for n in each.shape if n != 1) != Counter(n for n in shape if n != 1):
             continue
         elif each.T.shape == shape:
             yield each.T
-        elif all(isinstance(n, int) for n in shape):
-            yield each.reshape(shape)
+        else:
+            yield each.reshape([int(n) for n in shape])
 
 
 def _fits(have: tuple[int, ...], shape: tuple[int | str, ...]) -> bool:

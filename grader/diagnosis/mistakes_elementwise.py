@@ -61,7 +61,7 @@ def elementwise_mistakes(program: Program, place: int) -> Iterator[Change]:
     elif name in ("clamp", "clip"):
         yield from _clamps(place, layer)
     elif name == "rms_norm":
-        yield from _centred(place, layer)
+        yield from _normalised(place, layer)
     if name in ("sin", "cos", "sub", "mul", "div", "neg"):
         yield change("negated", place, after(layer.operation.compute, torch.neg))
 
@@ -91,13 +91,20 @@ def _arguments(place: int, layer: Layer) -> Iterator[Change]:
         yield change("negated", place, negated, of="argument", argument=operands[0].argument + 1)
 
 
-def _centred(place: int, layer: Layer) -> Iterator[Change]:
-    """Subtract the mean, from all that is done or from what is divided alone."""
+def _normalised(place: int, layer: Layer) -> Iterator[Change]:
+    """Add up squares without dividing them by their number, or subtract the mean, from all that is
+    done or from what is divided alone.
+    """
     compute = layer.operation.compute
+
+    def added_up(x: Tensor, *rest: Tensor) -> Tensor:
+        root = x.shape[-1] ** 0.5
+        return compute(root * x, *rest) / root
 
     def divided(x: Tensor, *rest: Tensor) -> Tensor:
         return torch.nan_to_num(compute(x, *rest) / x) * (x - x.mean(-1, keepdim=True))
 
+    yield change("sum_for_mean", place, added_up, takes="mean")
     yield change("mean_taken_off", place, divided)
     yield change(
         "mean_taken_off",

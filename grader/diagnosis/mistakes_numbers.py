@@ -30,6 +30,9 @@ _LOOKED_AT = 4
 _HALF_RIGHT = 0.5
 _MOSTLY_WRONG = 0.25
 """Of the numbers at a loop's end: there are right ones among them by chance, as zeros of ReLU."""
+_LAST_DIGITS = 1e-3
+"""How far an exponential of a large number is off that is rounded, relative to itself."""
+
 _BFLOAT_BITS = np.uint32(0xFFFF)
 
 
@@ -107,7 +110,8 @@ def _overflown(value: Values, program: Program, place: int | None) -> Sight | No
     if not rows.any() or x.size != value.size:
         return None
     found, bad = numbers(value), np.broadcast_to(rows, x.shape).reshape(-1)
-    if of == "exponential" and np.array_equal(found.astype(np.float32), large.reshape(-1)):
+    is_undivided = np.isclose(found, large.reshape(-1).astype(np.float64), rtol=_LAST_DIGITS)
+    if of == "exponential" and is_undivided.all():
         return Sight("overflows", place, {"of": of})
     wanted, gone = known(layer.value), ~np.isfinite(found) | (found == 0)
     rest = wanted._replace(numbers=np.where(bad, 0.0, wanted.numbers))

@@ -210,6 +210,9 @@ NOT_FINITE = say("nan-and-infinity-come-memory-that-read")
 _NEAR = 1e-3
 """Numbers so near to each other are equal for the purpose of a hint."""
 
+_TELLING = 0.1
+"""Fewer right elements have nothing in common: they are right by chance."""
+
 Mask = npt.NDArray[np.bool_]
 
 
@@ -334,6 +337,8 @@ def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.f
     if np.allclose(actual, actual.flat[0]):
         return say("output-same-everywhere-check-that-depends")
     share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
-    if share >= 0.005:  # it would read 0%
+    if share >= _TELLING:
         return say("elements-these-samples-right-find-what-others", share=share)
+    if share > 0:
+        return say("few-elements-these-samples-right-compare")
     return say("no-element-these-samples-right-compare")

@@ -70,6 +70,7 @@ ErrorKind = Literal[
     "step_loops_apart",
     "step_not_a_sum",
     "step_on_half_a_sum",
+    "step_on_one_of_two_writers",
     "step_moves_output",
     "step_decomposes_inside",
     "step_loops_not_nested",
@@ -234,6 +235,11 @@ _FORMS = (
     ),
     _step(
         "step_not_a_sum", rf"The block {_NAME} is not a reduction block - it violates condition #1"
+    ),
+    _step(
+        "step_on_one_of_two_writers",
+        rf"The block {_NAME} is not a (?:complete block - it violates condition #2"
+        r"|reduction block - it violates condition #4)",
     ),
     _step("step_on_half_a_sum", rf"The block {_NAME} is not a complete block\b"),
     _step("step_on_half_a_sum", rf"The block {_NAME} is not a complete or reduction block\b"),

@@ -52,6 +52,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("block-neither-complete-block-nor-reduction-block"),
         say("if-decompose-reduction-stands-above-this-line"),
     ),
+    "step_on_one_of_two_writers": (
+        ("block",),
+        say("block-shares-its-output-buffer"),
+        say("let-one-block-write-each-buffer"),
+    ),
     "step_moves_output": (
         ("block",),
         say("block-writes-output-function"),

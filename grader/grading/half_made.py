@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from grader.assignment import CheckTable, PartTable
 from grader.evidence.case import Problem, Stop
 from grader.evidence.registry import Outcome, find_check, not_graded
@@ -17,6 +19,7 @@ from grader.execute.schedule_errors import explain_step
 from grader.ir.vocabulary import shown
 from grader.language import Text, join, say
 from grader.messages import Capture
+from grader.report import Part
 
 _STEP_LENGTH = 60
 
@@ -87,6 +90,26 @@ def with_stop(
             problem = Problem(reason, _remedy(stop), code="unfinished_cell")
             found[name] = not_graded(problem)
     return found
+
+
+def with_other_stop(graded: Part, stop: Stop | None, tables: Iterable[CheckTable]) -> Part:
+    """Return a part whose schedule lacks steps, and where another one of the student's stops.
+
+    That one lacks more. Once it is mended it may be the better one, and whoever wrote it is not
+    helped by what an example of the notebook lacks.
+    """
+    kinds = {table.id: table.kind for table in tables}
+    if stop is None or graded.origin is None or graded.origin.cell == stop.cell:
+        return graded
+    graded_instead = say("other-schedule-earns-more-and-graded", cell=graded.origin.cell)
+    told = join(told_stop(stop), graded_instead)
+    checks = tuple(
+        replace(each, reason=join(told, each.reason), hint=_remedy(stop))
+        if each.verdict in ("failed", "partial") and kinds[each.id] not in _LEFT_ALONE
+        else each
+        for each in graded.checks
+    )
+    return replace(graded, checks=checks)
 
 
 def _changed(outcome: Outcome, reason: Text, stop: Stop) -> Outcome:

@@ -35,7 +35,7 @@ from grader.evidence.candidates import (
     is_given,
     is_meant,
 )
-from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
+from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, Stop, TimedSchedule
 from grader.evidence.plug import EvidenceKind, Question, admitted, kinds_of, part_needs, tables_of
 from grader.evidence.problems import wrong_samples
 from grader.evidence.registry import find_check
@@ -44,7 +44,7 @@ from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
-from grader.grading.half_made import find_stop
+from grader.grading.half_made import find_stop, with_other_stop
 from grader.grading.judge import (
     Graded,
     Refused,
@@ -197,7 +197,8 @@ class Referee:
                 judged = [self._judge_timed(part, each) for each in taken]
                 best = max(judged, key=lambda each: each.rank)
                 timings += _timing_of(best, part)
-            results.append(msgspec.structs.replace(best.part, contested=graded[0].contested))
+            told = with_other_stop(best.part, _stop_of(graded), part.check)
+            results.append(msgspec.structs.replace(told, contested=graded[0].contested))
         return tuple(results), first_timing(timings, self._course_assignment.assignment)
 
     def _compare(
@@ -394,6 +395,12 @@ class Referee:
             replay = taken.graded.case.evidence.replay
             steps = without_times(unproven(self._setup(part), replay))
         return msgspec.structs.replace(measured.timing, steps=steps)
+
+
+def _stop_of(graded: Sequence[Graded]) -> Stop | None:
+    """Return where the first of a part's candidates stops that a step of it ended."""
+    stops = (each.case.evidence.stopped for each in graded if each.case is not None)
+    return next((each for each in stops if each is not None), None)
 
 
 def _of_steps(part: PartTable) -> str:

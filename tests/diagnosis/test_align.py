@@ -66,6 +66,14 @@ class TestRight:
         assert "unknown" == alignment.statuses[0]
         assert "right" == alignment.statuses[2]
 
+    def test_a_softmax_of_one_large_item_is_no_exponential(self) -> None:
+        scores = np.array([[90.0, 0, 0], [0, 0, 80.0]], np.float32)
+        layers = record(lambda: torch.softmax(torch.tensor(scores).double(), 1).numpy(), [scores])
+        value = np.eye(3, dtype=np.float32)[[0, 2]]
+        (place,) = align([Observed("y", "f", value, takes_input=True)], layers).matched
+        assert place is not None
+        assert "softmax" == layers[place].name
+
     def test_layers_that_can_be_exchanged_may_be(self) -> None:
         steps = run(but(relu=network.pool, pool2d=network.relu))
         alignment = align(steps, LAYERS)

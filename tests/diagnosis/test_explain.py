@@ -27,7 +27,7 @@ from grader.diagnosis.explain import (
 )
 from grader.diagnosis.report import Diagnosed, choose_rows
 from grader.errors import SandboxError
-from grader.evidence.case import Outputs, Problem
+from grader.evidence.case import Case, Evidence, Outputs, Problem
 from grader.evidence.oracle import ModelOracle
 from grader.ir.read import read_module
 from grader.language import foreign
@@ -151,12 +151,16 @@ class TestNotReplayed:
         assert unread(oracle, trace) is None
 
 
-def told_of_base(oracle: ModelOracle) -> Problem:
-    """Return what is said of a module that gives the same wrong outputs without its schedule."""
+def same_outputs(oracle: ModelOracle) -> Any:
+    """Return what a module gives that is wrong along with its schedule, as a runner sends it."""
     diagnosed, outputs = given(oracle, axis=0)
     rows = choose_rows(outputs, diagnosed)[:4]
-    same = pack_array(outputs.actual[list(rows)][None].astype(np.float32))
-    told, _ = ask(oracle, found(number=0, outputs=same))
+    return pack_array(outputs.actual[list(rows)][None].astype(np.float32))
+
+
+def told_of_base(oracle: ModelOracle) -> Problem:
+    """Return what is said of a module that gives the same wrong outputs without its schedule."""
+    told, _ = ask(oracle, found(number=0, outputs=same_outputs(oracle)))
     assert told is not None
     return told
 
@@ -167,6 +171,44 @@ def test_a_module_that_is_wrong_without_its_schedule_is_told_to_be_mended(
     told = told_of_base(oracle)
     assert "gives the same wrong outputs" in told.reason.english
     assert "Fix the module" in told.hint.english
+
+
+def test_such_a_module_is_diagnosed_as_it_was_written(
+    oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy that `cache_read` has made is no step in which anything is wrong."""
+    wrong, outputs = given(oracle, axis=0)
+    base = save(model(axis=0)) + b" "
+    capture = msgspec.structs.replace(
+        wrong.candidate.capture, base=base, trace=json.dumps([TRACE, []]).encode()
+    )
+    candidate = replace(wrong.candidate, capture=capture, base=read_module(base))
+    seen: list[bytes] = []
+    monkeypatch.setattr(
+        explain, "diagnose", lambda each, *_: seen.append(each.candidate.capture.module)
+    )
+    case = Case(candidate, Evidence(outputs=cast(Outputs, outputs)), oracle.options)
+    runner = Says(found(number=0, outputs=same_outputs(oracle)))
+    explain.explain_case(case, wrong._replace(candidate=candidate), cast(Any, runner))
+    assert [base] == seen
+
+
+def test_a_sum_that_nothing_begins_is_wrong_without_its_schedule(oracle: ModelOracle) -> None:
+    """NaN is what both give, and the first step seems to change it."""
+    wrong, outputs = given(oracle, axis=0)
+    nothing = np.full_like(outputs.actual, np.nan)
+    capture = msgspec.structs.replace(
+        wrong.candidate.capture, base=save(model()), trace=json.dumps([TRACE, []]).encode()
+    )
+    candidate = replace(wrong.candidate, capture=capture, base=read_module(save(model())))
+    runner = Says(found(number=1, outputs=pack_array(np.full((1, 4, 10), np.nan, "float32"))))
+    told = find_step(
+        wrong._replace(candidate=candidate),
+        replace(cast(Outputs, outputs), actual=nothing),
+        cast(Any, runner),
+    )
+    assert told is not None
+    assert "gives the same wrong outputs" in told.reason.english
 
 
 @pytest.mark.parametrize(("mistake", "advice"), [("zeros", "its own"), ("", "Fix the module")])

@@ -126,11 +126,12 @@ def told_of(
     compute: Callable[..., Any],
     kind: Any,
     unscheduled: Any = None,
+    dtype: str = "float32",
 ) -> LikelyMistake | None:
     """Return what is told of a module that computes something else of what it is given."""
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
-    value = run(module, given, layers[-1].value.shape)
+    value = run(module, given, layers[-1].value.shape, dtype)
     steps = [Observed("C", "f", value, (), takes_input=True)]
     seen = None if kind is None else LikelyMistake(kind, "matmul", {}, len(layers) - 1)
     alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
@@ -141,8 +142,8 @@ def told_of(
     return with_mended_statement(alignment, facts, traced, layers, unscheduled=base).mistake
 
 
-def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
-    output = tvm.runtime.tensor(np.full(shape, np.nan, "float32"))
+def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str = "float32") -> Any:
+    output = tvm.runtime.tensor(np.full(shape, 7 if dtype == "int8" else np.nan, dtype))
     tvm.compile(module, "llvm")["f"](*(tvm.runtime.tensor(each.copy()) for each in given), output)
     return output.numpy()
 
@@ -353,6 +354,46 @@ def test_a_clamp_of_which_tvm_made_a_number_is_named() -> None:
     )
 
 
+REQUANTIZE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(sums: T.Buffer((5, 6), "int32"), multiplier: T.Buffer((6,), "int32"),
+          shift: T.Buffer((6,), "int32"), C: T.Buffer((5, 6), "int8")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.Cast("int8", T.max(T.min((
+                    sums[vi, vj] * multiplier[vj] + (1 << shift[vj] - 1)
+                    ) >> shift[vj], 127), -128))
+"""
+SUMS = np.random.default_rng(4).integers(-20000, 20001, (5, 6)).astype(np.int32)
+FACTORS = np.random.default_rng(5).integers(1, 16, 6).astype(np.int32)
+SHIFTS = np.random.default_rng(6).integers(6, 13, 6).astype(np.int32)
+
+
+def requantized(sums: Any, multiplier: Any, shift: Any) -> Any:
+    scaled = sums * multiplier + 2.0 ** (shift - 1)
+    return torch.clamp(torch.floor(scaled / 2.0**shift), -128, 127)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("1 << shift[vj] - 1", "shift[vj] - 1 << 1", "wrong_operator"),
+        ("sums[vi, vj] * multiplier[vj]", "sums[vi, vj] * shift[vj]", "wrong_operand"),
+        (">> shift[vj], 127", ">> multiplier[vj], 127", "wrong_operand"),
+        ("127), -128", "-128), 127", "wrong_operator"),
+    ],
+)
+def test_what_is_exchanged_in_a_requantisation_is_named(old: str, new: str, kind: str) -> None:
+    assert old in REQUANTIZE
+    module = from_source(REQUANTIZE.replace(old, new), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (SUMS, FACTORS, SHIFTS), requantized, None, dtype="int8")
+    assert mistake is not None
+    assert kind == mistake.kind
+
+
 def test_what_is_written_several_times_is_told_with_what_is_around_it() -> None:
     mistake = told("V[vj] + V[vj] * A", "V[vi] + V[vj] * A", source=CLAMP, compute=clamped)
     assert mistake is not None
@@ -456,6 +497,68 @@ def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
     )
     assert mistake is not None
     assert "sum_not_initialised" == mistake.kind
+
+
+def shifted(a: Any, _b: Any, v: Any) -> Any:
+    return torch.clamp((a * v * 8 + v) / 2, -1, 1)
+
+
+SHIFT = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6,), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        Y = T.sblock_alloc_buffer((5, 6), "float32")
+        for i, j in T.grid(5, 6):
+            with T.sblock("Y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = QUOTIENT
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(T.min(Y[vi, vj], T.float32(1)), T.float32(-1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("quotient", "wanted"),
+    [
+        ("(A[vi, vj] * V[vj] * T.float32(8) + V[vj]) / T.float32(4)", "2.0"),
+        ("A[vi, vj] * V[vj] * T.float32(8) + V[vj] / T.float32(2)", "4.0"),
+    ],
+)
+def test_a_buffer_is_held_against_the_layer_with_which_the_rest_is_right(
+    quotient: str, wanted: str
+) -> None:
+    """With 1 in place of 2 the sum has PyTorch's numbers, which nobody divides then."""
+    given = A, B[:, 0], B[:, 1]
+    module = from_source(SHIFT.replace("QUOTIENT", quotient), extra_vars={"I": I, "T": T})
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: shifted(*tensors).numpy(), given)
+    value = A * B[:, 1] * 8 + B[:, 1] / 2 if wanted == "4.0" else (A * 8 + 1) * B[:, 1] / 4
+    steps = Observed("Y", "f", value, (), takes_input=True), Observed("C", "f", value, (0,))
+    alignment = Alignment(("wrong", "follows"), (None, None), 0, expected=0)
+    facts = read_module(save(module))
+    mistake = with_mended_statement(alignment, facts, Traced(steps, given), layers).mistake
+    assert mistake is not None
+    assert wanted == mistake.facts["wanted"]
+
+
+SYMBOLIC = MATMUL.replace('A: T.Buffer((5, 6), "float32")', "a: T.handle").replace(
+    "        for i, j, k",
+    """        n = T.int32()
+        A = T.match_buffer(a, (n, 6), "float32")
+        for i, j, k""",
+)
+
+
+def test_a_function_for_any_length_is_mended_too() -> None:
+    """An argument of another rank is no value of a buffer whose extents have names."""
+    module = from_source(SYMBOLIC.replace("V[vj]", "V[vi]"), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A, B, V), pytorch, None)
+    assert mistake is not None
+    assert ("V[vi]", "V[vj]") == (mistake.facts["found"], mistake.facts["wanted"])
 
 
 APART_AXES = """T.grid(5, 4):

@@ -111,6 +111,17 @@ def test_half_a_layer_norm(student: Compute) -> None:
     assert "mean_taken_off" == mistake.kind
 
 
+def test_a_sum_of_squares_that_is_not_divided() -> None:
+    """All numbers are off by the same factor, which nobody finds in the code."""
+    mistake = mistake_of(
+        lambda x: functional.rms_norm(x, (7,), eps=0.1),
+        lambda x: x / torch.sqrt((x * x).sum(1, keepdim=True) + 0.1),
+        X,
+    )
+    assert mistake is not None
+    assert "sum_for_mean" == mistake.kind
+
+
 @pytest.mark.parametrize(
     ("student", "facts"),
     [
@@ -211,6 +222,7 @@ SCORES = X * np.array([1, 1, 300, 1, 1], np.float32)[:, None]
     "student",
     [
         lambda x: np.exp(x),
+        lambda x: np.exp(x) * np.float32(1 + 3e-6),  # another library's last digits
         lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
     ],
 )

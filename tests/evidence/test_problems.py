@@ -116,6 +116,7 @@ def test_an_error_of_its_own_with_a_name_of_ours_is_its_own(name: str) -> None:
 FUNCTION = Computation("f", (ArgumentTable((8, 4)),), (TensorTable((8, 4)),))
 VALUES = np.random.default_rng(0).standard_normal((6, 8, 4)).astype(np.float32)
 EDGE_MISSING = np.where(np.arange(4) == 3, 0, VALUES + 10).astype(np.float32)
+FEW_RIGHT = np.where(np.arange(32).reshape(8, 4) == 3, VALUES + 10, 0).astype(np.float32)
 ALL = np.ones(6, bool)
 
 
@@ -174,6 +175,7 @@ class TestWithoutADiagnosis:
             (np.zeros_like(VALUES), "6 of 6 samples differ", "the same everywhere"),
             (EDGE_MISSING, "6 of 6 samples differ", "75% of the elements"),
             (VALUES + 30, "6 of 6 samples differ", "No element of these samples is right"),
+            (FEW_RIGHT, "6 of 6 samples differ", "Few elements of these samples are right"),
             (VALUES[:, :, :1], "shape (8, 1); it should be (8, 4)", "Check the last steps"),
             (VALUES.astype(np.float64), "dtype is float64", 'Use "float32"'),
             (one_nan(), "NaN or infinite for 17%", "read before it is written"),

@@ -244,6 +244,10 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("step_not_a_sum", ("sums_update",)),
     ),
     (
+        decomposed(lambda b: b.sch.compute_at(b.sch.get_sblock("sums_init"), b.x)),
+        KnownError("step_on_one_of_two_writers", ("sums_init",)),
+    ),
+    (
         decomposed(lambda b: b.sch.parallel(b.i)),
         KnownError("step_on_half_a_sum", ("sums_update",)),
     ),

@@ -11,9 +11,10 @@ from grader.checks import kinds as checks
 from grader.evidence.case import Stop
 from grader.evidence.registry import Outcome, failed, partial, passed
 from grader.execute.result import LostCell
-from grader.grading.half_made import find_stop, with_stop
+from grader.grading.half_made import find_stop, with_other_stop, with_stop
 from grader.language import foreign
 from grader.messages import Capture
+from grader.report import Check, Origin, Part
 
 assert checks.__all__
 
@@ -110,3 +111,24 @@ class TestWhatIsSaid:
 
     def test_without_a_stop_nothing_is_changed(self) -> None:
         assert {"steps": LACKING} == with_stop({"steps": LACKING}, [STEPS], None)
+
+
+class TestAnotherSchedule:
+    """A schedule of the student's stops, and another one earns more."""
+
+    @pytest.mark.parametrize(("cell", "is_told"), [(22, True), (3, False)])
+    def test_the_error_comes_before_what_the_graded_one_lacks(
+        self, cell: int, *, is_told: bool
+    ) -> None:
+        lacks = foreign("Not seen: a cache.")
+        checks = (
+            Check("equal", foreign(""), 0, 0, "passed", foreign("Right."), foreign("")),
+            Check("steps", foreign(""), 3, 4, "partial", lacks, foreign("Write a cache.")),
+        )
+        graded = Part("fast", foreign("Fast"), 3, 10, checks, origin=Origin("sch", cell))
+        found = with_other_stop(graded, STOP, PART.check).checks
+        assert "Right." == found[0].reason.english
+        assert is_told == found[1].reason.english.startswith("The schedule stops in cell 3, line 2")
+        assert is_told == ("schedule of cell 22 earns more" in found[1].reason.english)
+        assert is_told == ("Take another." in found[1].hint.english)
+        assert "Not seen: a cache." in found[1].reason.english
