@@ -235,7 +235,6 @@ def for_course(values: Values) -> Values:
 
 
 def _turned(values: Values) -> Values:
-    """Return other values of the same dtype."""
     numbers: npt.NDArray[Any] = values
     return ~numbers if numbers.dtype.kind in "biu" else -numbers
 

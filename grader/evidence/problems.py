@@ -276,7 +276,6 @@ def _has_form(outputs: Outputs, comparison: Comparison) -> bool:
 
 
 def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
-    """Return how the outputs differ, as `_seen` says it."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return "shape"
@@ -286,7 +285,6 @@ def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
 
 
 def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
-    """Say how the outputs differ: in shape, in dtype, in being finite, or in their values."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say(
@@ -323,7 +321,6 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
 
 
 def _is_mixed(comparison: Comparison) -> bool:
-    """Say whether arguments have another dtype than the output."""
     return isinstance(comparison, Computation) and any(
         each.dtype != comparison.dtype for each in comparison.arguments
     )

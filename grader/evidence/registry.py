@@ -210,7 +210,6 @@ _DECLARE: Final = say("write-check-name-options-nooptions-or-class")
 
 
 def _undeclared(decide: object, told: Text, hint: Text = _DECLARE) -> MistakeError:
-    """Return the error for a check that is not declared as one."""
     code = getattr(decide, "__code__", None)
     path = Path(code.co_filename) if code else Path("checks.py")
     return fault("check_declared", path, code and code.co_firstlineno, told, hint)

@@ -295,7 +295,6 @@ def _without_results(notebook: NotebookNode) -> NotebookNode:
 
 
 def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Join neighbouring pieces of the same stream."""
     merged: list[NotebookNode] = []
     for name, group in itertools.groupby(outputs, _stream_name):
         if name is None:

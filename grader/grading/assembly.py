@@ -128,7 +128,6 @@ def _arguments(assignment: Assignment) -> tuple[ArgumentSpec, ...]:
 
 
 def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
-    """Return the model that a part's importer is tried on."""
     assignment = prepared.course_assignment.assignment
     found = [each for each in assignment.computation if each.id == part.computation and each.model]
     if not found:

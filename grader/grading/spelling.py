@@ -153,7 +153,6 @@ def find_respelling(notebook: NotebookNode) -> Respelling:
 
 
 def _places(notebook: NotebookNode) -> list[int]:
-    """Return where the cells are that run."""
     return [
         index
         for index, cell in enumerate(notebook.cells)

@@ -51,7 +51,6 @@ def _syntax(assembly: str) -> Syntax | None:
 
 
 def _candidates(function: Function, syntax: Syntax) -> Iterator[_Candidate]:
-    """Yield the loops of a function that multiply and add."""
     if len(function.instructions) > MOST_INSTRUCTIONS:
         return
     has_frame = any(map(syntax.sets_frame, function.instructions))

@@ -234,7 +234,6 @@ class _Passing:
         self.back.send_multipart(parts)
 
     def answer(self, parts: list[bytes]) -> None:
-        """Take a message from the kernel."""
         self.front.send_multipart(parts)
 
     def patience(self) -> int | None:
@@ -326,7 +325,6 @@ _KINDS: dict[str, type[_Passing]] = {"iopub": _Outputs, "control": _Control}
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Put off all signals."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         yield

@@ -49,7 +49,6 @@ def _find(module: tvm.IRModule, name: str) -> object:
 
 
 def _around(function: tvm.tirx.PrimFunc | None, task: RunModule) -> tvm.IRModule:
-    """Return a module whose `main` is one call, of a TIR function or of the Python function."""
     builder = relax.BlockBuilder()
     arguments = [
         relax.Var(

@@ -157,7 +157,6 @@ class SchedulePart:
         return names
 
     def _news(self) -> list[SeenSchedule]:
-        """Return the schedules whose module has changed, oldest first."""
         states: dict[int, tuple[SeenSchedule, Snapshot]] = {}
         fresh: list[SeenSchedule] = []
         for known in self._ledger.all(self._spec.holds):

@@ -122,7 +122,6 @@ def _make(supplied: Supplied, tvm: Any) -> Any:
 
 
 def _module(name: str, *modules: ModuleType) -> ModuleType:
-    """Return an old module, which `import` finds too."""
     return sys.modules.setdefault(name, _OldModule(name, *modules))
 
 

@@ -166,7 +166,6 @@ class _KernelApp(IPKernelApp):  # type: ignore[misc]
         self.iopub_socket = self.iopub_thread.background_socket
 
     def init_heartbeat(self) -> None:
-        """Start the heartbeat on its inherited socket."""
         self.heartbeat = _InheritedHeartbeat(
             Context(), (self.transport, self.ip, self.hb_port), self._sockets[-1]
         )
@@ -179,8 +178,6 @@ class _KernelApp(IPKernelApp):  # type: ignore[misc]
 
 
 class _InheritedHeartbeat(Heartbeat):  # type: ignore[misc]
-    """A heartbeat on an inherited listening socket."""
-
     def __init__(
         self,
         context: Any,

@@ -390,7 +390,6 @@ def _number(value: Any) -> int | float:
 
 
 def _is_step(name: str, value: object) -> bool:
-    """Say whether an attribute of Schedule is a method that may do a step."""
     return isinstance(value, FunctionType) and not name.startswith("_") and name != "copy"
 
 

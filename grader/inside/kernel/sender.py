@@ -199,7 +199,6 @@ class Sender:
         return content if len(content) <= MODULE_SIZE_LIMIT else None
 
     def _functions(self, candidate: SentModule, names: frozenset[str]) -> dict[str, object]:
-        """Return the functions that go by these names: of each, the one registered last."""
         later = {
             name: function
             for name, function in self._registry.functions.items()

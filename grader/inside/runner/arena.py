@@ -165,7 +165,6 @@ class Ledger:
         self._count[0] = 0
 
     def _drawn(self) -> Values:
-        """Return numbers like any others, as an output may have them."""
         if self._dtype == "bool":
             return np.asarray(self._generator.integers(2, size=TABLE) == 1)
         if self._dtype.startswith(("int", "uint")):

@@ -100,7 +100,6 @@ class _Trial:
 
     @property
     def steps(self) -> list[int]:
-        """Return the places of the instructions that change a program."""
         return [
             place
             for place, each in enumerate(self.instructions)

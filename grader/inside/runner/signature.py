@@ -117,7 +117,6 @@ def wrong_parameters(taken: Iterable[str], wanted: Iterable[str]) -> TaskError:
 
 
 def _holds(form: Form, vector: Form) -> bool:
-    """Say whether an array of one axis can be held in another form."""
     is_vector = len(vector.shape) == 1 and math.prod(form.shape) == vector.shape[0]
     return is_vector and form.dtype == vector.dtype
 

@@ -185,7 +185,6 @@ def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
 
 
 def _callee(value: Any) -> str:
-    """Return what a call calls: a function of the module, an external one, or an operator."""
     if isinstance(value, relax.If):
         return "if"
     operator = value.op
@@ -385,7 +384,6 @@ def _dtype(buffer: Any) -> str:
 
 
 def _all(root: Any, kind: Any) -> list[Any]:
-    """Return all nodes of a kind, outer ones first."""
     found: list[Any] = []
     tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
     return found

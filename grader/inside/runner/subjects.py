@@ -305,7 +305,6 @@ def find_variant(
 
 
 def _is_same(computed: Values, expected: Values) -> bool:
-    """Say whether two outputs are those of the same function."""
     if expected.dtype.kind in "biu":
         return np.array_equal(computed, expected)
     most = SAME_HALF if expected.dtype == np.float16 else 0.0

@@ -307,7 +307,6 @@ class _Watcher:
         self._send, self._corrections = send, corrections
 
     def begin(self) -> None:
-        """Begin a call of `main`."""
         self._call, self._number = self._call + 1, 0
         self._poisoned.clear()
 
@@ -354,7 +353,6 @@ def _copy(tensor: Any) -> Values | None:
 
 
 def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:
-    """Return the steps as a message has them."""
     columns: list[list[_Seen]] = [[] for _ in steps]
     for each in seen:
         columns[each.step].append(each)

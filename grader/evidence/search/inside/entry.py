@@ -218,7 +218,6 @@ def _rounds_written(loop: Any) -> int:
 
 
 def _timed(module: tvm.IRModule, threads: int) -> tvm.IRModule:
-    """Return a module whose TIR functions are as they are timed."""
     made = module.clone()
     for variable, function in module.functions.items():
         if isinstance(function, tirx.PrimFunc):
