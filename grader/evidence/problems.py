@@ -14,9 +14,9 @@ from grader.execute.known_errors import recognise
 from grader.execute.python_errors import advice_on_python
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
-from grader.messages import (
+from grader.messages.kernel import Capture
+from grader.messages.runner import (
     EXTERN_DIED,
-    Capture,
     FailureCode,
     FromRunner,
     TaskFailure,

@@ -21,7 +21,7 @@ from grader.decoding import prepared
 from grader.errors import CourseError, MistakeError
 from grader.evidence.case import Case, Problem
 from grader.language import NOTHING, Text, as_text, foreign, in_a_row, join, say
-from grader.messages import KINDS
+from grader.messages.evidence import KINDS
 from grader.refusals import told
 from grader.report import CheckCode, Frozen, Verdict
 

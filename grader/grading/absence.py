@@ -16,7 +16,7 @@ from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.python_errors import advice_on_python
 from grader.execute.result import LostCell
 from grader.language import Text, in_a_row, say
-from grader.messages import CaptureFailure
+from grader.messages.kernel import CaptureFailure
 from grader.report import CheckCode
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {

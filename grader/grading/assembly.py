@@ -23,7 +23,7 @@ from grader.grading.preparation import Preparation, Settings
 from grader.grading.referee import Referee
 from grader.measurement.library import Arrays, LibraryTime, measure_library
 from grader.measurement.measure import Machine, measuring_cpus
-from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
+from grader.messages.kernel import ArgumentSpec, EntrySpec, ModelSpec
 from grader.progress import Progress
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import Stay

@@ -16,7 +16,7 @@ from grader.execute.result import LostCell
 from grader.execute.schedule_errors import explain_step
 from grader.ir.vocabulary import shown
 from grader.language import Text, join, say
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 _STEP_LENGTH = 60
 

@@ -25,7 +25,7 @@ from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import Check, Diagnosis, Graph, Node, NodeKind, Origin, Part, Timing
 
 NODE_LIMIT = 64

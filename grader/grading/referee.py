@@ -75,7 +75,7 @@ from grader.measurement.steps.gather import (
     unproven,
 )
 from grader.measurement.steps.read import read_steps, without_times
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.report import Origin, Part, Timing
 

@@ -16,7 +16,7 @@ from grader.dialects.respelling import Respelling, Respelt
 from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
-from grader.messages import Capture, CaptureFailure, StepLine
+from grader.messages.kernel import Capture, CaptureFailure, StepLine
 from grader.report import CellProblem, Dialect
 
 Accepted = Literal["auto", "current"]

@@ -11,7 +11,7 @@ from grader.hotloop.aarch64 import AArch64
 from grader.hotloop.instructions import Effect, Function, Syntax, read_functions
 from grader.hotloop.loops import find_loops
 from grader.hotloop.x86 import X86
-from grader.messages import MOST_COUNTED, HotLoop
+from grader.messages.timing import MOST_COUNTED, HotLoop
 
 _IS_X86 = re.compile(r"[(\s]%[re][a-ds1]")
 _IS_AARCH64 = re.compile(r"\[(?:x\d|sp)")

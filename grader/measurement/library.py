@@ -15,7 +15,8 @@ from grader.evidence.case import FloatArray, Problem
 from grader.evidence.problems import told_by
 from grader.evidence.runner_client import start_runner
 from grader.language import say
-from grader.messages import LibraryTiming, TimeLibrary, pack_array, unpack_array
+from grader.messages.frames import pack_array, unpack_array
+from grader.messages.timing import LibraryTiming, TimeLibrary
 from grader.sandbox.interface import ResourceLimits, Sandbox
 
 BLOCK_SECONDS = 0.0001

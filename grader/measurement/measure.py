@@ -30,20 +30,16 @@ from grader.measurement.read import (
     put_off,
     read_measurement,
 )
-from grader.messages import (
-    Array,
-    FrameError,
+from grader.messages.frames import Array, FrameError, number_type, pack_array, view_array
+from grader.messages.runner import TaskFailure
+from grader.messages.timing import (
     MachineLimits,
     MeasureLimits,
     ShapeResult,
-    TaskFailure,
     TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRules,
-    number_type,
-    pack_array,
-    view_array,
 )
 from grader.report import Timing
 from grader.timing.estimate import TimedSlice, is_plausible

@@ -26,7 +26,7 @@ from grader.errors import GraderError
 from grader.inside.launcher import enter
 from grader.language import Sentence, Text, foreign, say, template
 from grader.machine.quiet import Quiet
-from grader.messages import FrameError, decode_payload, read_frame
+from grader.messages.frames import FrameError, decode_payload, read_frame
 from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,

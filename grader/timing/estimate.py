@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.messages import TimingRules
+from grader.messages.timing import TimingRules
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION, FloatArray
 from grader.timing.stack import PLACES
 

@@ -37,7 +37,7 @@ from grader.inside.common.checks import GuardCheck, Site, decides_by_contents
 from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
 from grader.inside.common.ranges import Unguarded
-from grader.messages import OUT_OF_BOUNDS, Violation
+from grader.messages.runner import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"
 

@@ -40,7 +40,7 @@ from grader.inside.kernel.objects import (
     ranked,
 )
 from grader.inside.kernel.sender import Sender, SentModule
-from grader.messages import SOURCE_LIMIT, EntrySpec, ModelSpec
+from grader.messages.kernel import SOURCE_LIMIT, EntrySpec, ModelSpec
 
 LOCAL_NAME = "a local schedule"
 """What a schedule is called that no public name is bound to."""

@@ -28,7 +28,7 @@ import tvm_ffi
 from tvm.script.parser.core import dispatch
 
 from grader.decoding import prepared
-from grader.messages import LoopVariable
+from grader.messages.kernel import LoopVariable
 
 
 class Supplied(NamedTuple):

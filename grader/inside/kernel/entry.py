@@ -24,15 +24,15 @@ from zmq.sugar.context import Context
 
 from grader.inside.kernel import capture, compatibility, habits, magics, stand_ins
 from grader.inside.kernel.compatibility import install_behaviour
-from grader.messages import (
+from grader.messages.frames import (
     KERNEL_FRAME_LIMIT,
     FrameError,
-    KernelConfig,
     Message,
     decode_payload,
     encode_frame,
     read_frame,
 )
+from grader.messages.kernel import KernelConfig
 
 _IOPUB = 2
 """The place of the channel of outputs among a KernelConfig's sockets, from 1."""

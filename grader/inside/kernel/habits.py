@@ -32,7 +32,7 @@ from IPython.core import interactiveshell
 
 from grader.inside.kernel.compatibility import refused_variable
 from grader.inside.kernel.faults import uninterrupted
-from grader.messages import KernelNote, LoopVariable, NoteKind
+from grader.messages.kernel import KernelNote, LoopVariable, NoteKind
 
 Tell = Callable[[NoteKind], None]
 

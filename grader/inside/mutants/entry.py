@@ -20,7 +20,8 @@ from grader.inside.mutants import relax, tensorir
 from grader.inside.runner.entry import run
 from grader.inside.runner.evaluation import Evaluator, Given
 from grader.inside.runner.model import run_module
-from grader.messages import (
+from grader.messages.frames import unpack_array
+from grader.messages.runner import (
     FromRunner,
     MutatedModule,
     MutateModule,
@@ -31,7 +32,6 @@ from grader.messages import (
     TaskFailure,
     ToRunner,
     Unmutated,
-    unpack_array,
 )
 
 EQUAL = 2e-6

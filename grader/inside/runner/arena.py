@@ -28,10 +28,8 @@ import tvm
 
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.signature import OUTPUT, Arrays, Shape
-from grader.messages import (
-    integer_poison,
-    number_type,
-)
+from grader.messages.frames import number_type
+from grader.messages.runner import integer_poison
 from grader.timing.slices import CALLS_OF_A_SLICE, FUNCTIONS, MOST_ROUNDS
 
 PAGE = mmap.PAGESIZE

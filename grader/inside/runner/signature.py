@@ -10,7 +10,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError
-from grader.messages import Array, DType, FrameError, unpack_array
+from grader.messages.frames import Array, DType, FrameError, unpack_array
 
 Shape = tuple[int, ...]
 Values = npt.NDArray[Any]

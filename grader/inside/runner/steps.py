@@ -16,7 +16,8 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from grader.messages import STEP_LIMIT, DType, RunModule, TracedStep
+from grader.messages.frames import DType
+from grader.messages.runner import STEP_LIMIT, RunModule, TracedStep
 
 Module = Any
 

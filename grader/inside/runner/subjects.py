@@ -24,8 +24,9 @@ from grader.inside.runner.signature import (
     read_signature,
     unpack_arrays,
 )
-from grader.messages import ShapeResult, TimedFunction, TimeSchedule, number_type, pack_array
-from grader.messages import Slots as SlotArrays
+from grader.messages.frames import number_type, pack_array
+from grader.messages.timing import ShapeResult, TimedFunction, TimeSchedule
+from grader.messages.timing import Slots as SlotArrays
 from grader.timing.slices import SUBMISSION
 
 SAME_RTOL = 1e-3

@@ -40,15 +40,22 @@ from grader.inside.runner.model import (
     build_main,
 )
 from grader.inside.runner.steps import Buffers, Step, expose, watched
-from grader.messages import (
-    PYTHON_FUNCTION,
+from grader.messages.frames import (
     RUNNER_FRAME_LIMIT,
     Array,
     Count,
     DType,
-    FailureCode,
     FrameError,
     Message,
+    decode_payload,
+    encode_frame,
+    pack_array,
+    read_frame,
+    unpack_array,
+)
+from grader.messages.kernel import PYTHON_FUNCTION
+from grader.messages.runner import (
+    FailureCode,
     RunModule,
     TaskFailure,
     TensorSpec,
@@ -56,11 +63,6 @@ from grader.messages import (
     TracedStep,
     TraceModule,
     TraceResult,
-    decode_payload,
-    encode_frame,
-    pack_array,
-    read_frame,
-    unpack_array,
 )
 
 T = TypeVar("T")

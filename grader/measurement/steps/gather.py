@@ -21,12 +21,8 @@ from grader.measurement.measure import (
 )
 from grader.measurement.speed import make_version
 from grader.measurement.steps.prefixes import Prefix, choose_prefixes
-from grader.messages import (
-    StepTimes,
-    TimeSteps,
-    pack_array,
-    view_array,
-)
+from grader.messages.frames import pack_array, view_array
+from grader.messages.timing import StepTimes, TimeSteps
 from grader.timing.estimate import TimedSlice
 
 BUILD_SECONDS = 3.0
