@@ -12,7 +12,7 @@ from tvm import relax, topi
 
 from grader.evidence.case import Candidate
 from grader.ir.read import read_module
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 Schedule = Callable[[Any], None]
 """Applies primitives to a `tvm.s_tir.Schedule` of the model."""

@@ -48,7 +48,7 @@ def add_kind(folder: Path) -> None:
     own = f"grader.evidence.{folder.name}"
     files = {
         "__init__.py": "",
-        "messages.py": "from grader.messages import Message",
+        "messages.py": "from grader.messages.frames import Message",
         "inside/__init__.py": "",
         "inside/entry.py": "import tvm\nfrom grader.inside.common.modules import load_module"
         f"\nfrom {own}.messages import Message\nimport {own}.inside.deep",

@@ -22,50 +22,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import decoding, messages
-from grader.messages import (
-    SHAPE_LIMIT,
-    Array,
-    Capture,
-    CaptureFailure,
-    DType,
-    EntrySpec,
+from grader.messages.evaluator import (
     Evaluate,
     Evaluated,
     EvaluationFailed,
-    Examine,
-    Examined,
     Extents,
     ExternLoaded,
-    FrameError,
     FromEvaluator,
-    FromKernel,
-    FromRunner,
     Kept,
-    KernelConfig,
     LoadExtern,
-    MachineLimits,
-    MeasureLimits,
+    Output,
+    Tensor,
+    ToEvaluator,
+)
+from grader.messages.evidence import Examine, Examined
+from grader.messages.frames import (
+    Array,
+    DType,
+    FrameError,
     Message,
+    decode_payload,
+    encode_frame,
+    number_type,
+    pack_array,
+    read_frame,
+    unpack_array,
+)
+from grader.messages.kernel import Capture, CaptureFailure, EntrySpec, FromKernel, KernelConfig
+from grader.messages.runner import (
+    FromRunner,
     MutatedModule,
     MutateModule,
     Mutation,
     MutationResult,
-    Output,
     ReplayResult,
     ReplayTrace,
     RunArgument,
     RunModule,
     RunResult,
-    ShapeResult,
-    Slice,
-    Slots,
     TaskFailure,
-    Tensor,
-    TimedFunction,
-    TimeSchedule,
-    TimingResult,
-    TimingRules,
-    ToEvaluator,
     ToRunner,
     TracedPass,
     TracedStep,
@@ -73,12 +68,18 @@ from grader.messages import (
     TraceResult,
     Unmutated,
     Violation,
-    decode_payload,
-    encode_frame,
-    number_type,
-    pack_array,
-    read_frame,
-    unpack_array,
+)
+from grader.messages.timing import (
+    SHAPE_LIMIT,
+    MachineLimits,
+    MeasureLimits,
+    ShapeResult,
+    Slice,
+    Slots,
+    TimedFunction,
+    TimeSchedule,
+    TimingResult,
+    TimingRules,
 )
 
 NO_NUMBERS = (float("nan"), float("inf"), float("-inf"))
@@ -466,8 +467,9 @@ def test_the_module_imports_nothing_of_the_grader() -> None:
 MEETING = """
 import sys, threading
 import numpy as np
-from grader.messages import FromRunner, RunResult, TaskFailure, TimingResult
-from grader.messages import decode_payload, encode_frame, pack_array
+from grader.messages.frames import decode_payload, encode_frame, pack_array
+from grader.messages.runner import FromRunner, RunResult, TaskFailure
+from grader.messages.timing import TimingResult
 
 sys.setswitchinterval(1e-6)
 payload = encode_frame(RunResult(pack_array(np.zeros((2, 2), "float32"))))[8:]

@@ -24,7 +24,7 @@ from pathlib import Path
 from grader.checks import kinds as checks
 from grader.evidence.registry import heading, registered_kinds, title_id
 from grader.language import ENGLISH, LANGUAGES, WORDS
-from grader.messages import KINDS
+from grader.messages.evidence import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWING = ("selfcheck", "render")

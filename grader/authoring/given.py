@@ -16,7 +16,7 @@ from grader.grading.judge import computes
 from grader.grading.pipeline import compare_captures, run_notebook
 from grader.grading.preparation import Preparation, Settings
 from grader.ir.read import read_module
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from grader.progress import Silent
 from grader.reading.submission import parse_content
 

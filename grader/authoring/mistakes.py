@@ -25,7 +25,7 @@ from grader.evidence.case import Candidate, Case, Evidence
 from grader.evidence.registry import NOT_RUN, CheckKind, find_check
 from grader.ir.facts import ModuleFacts
 from grader.language import Text, say
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 assert kinds.__all__  # a course's checks come after ours, which they may not hide
 

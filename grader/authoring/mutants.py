@@ -46,7 +46,8 @@ from grader.grading.judge import Graded
 from grader.grading.pipeline import compare_captures, run_notebook
 from grader.grading.preparation import Preparation
 from grader.language import foreign, in_a_row, say
-from grader.messages import Capture, CaptureFailure, MutateModule, Mutation, MutationResult
+from grader.messages.kernel import Capture, CaptureFailure
+from grader.messages.runner import MutateModule, Mutation, MutationResult
 from grader.progress import Silent
 from grader.refusals import told
 

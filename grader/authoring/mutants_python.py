@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from grader.assignment import PartTable
-from grader.messages import Mutation, MutationKind
+from grader.messages.runner import Mutation, MutationKind
 
 Definition = ast.FunctionDef
 

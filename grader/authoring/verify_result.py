@@ -10,7 +10,7 @@ import msgspec
 from grader.assignment import Comparison, PartTable
 from grader.evidence.registry import find_check
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
-from grader.messages import Mutation
+from grader.messages.runner import Mutation
 from grader.report import CellProblem, Check, Part
 from grader.rubric import ManualTable
 

@@ -141,7 +141,6 @@ class ClusterBatch(Batch):
                 yield self._take(entries[each.name], each, digests.pop(each.name))
 
     def _take(self, entry: Entry, outcome: Outcome, digest: str) -> GradedFile:
-        """Write what became of a submission."""
         if isinstance(outcome, Killed):
             return self._ungraded(
                 entry,
@@ -189,7 +188,6 @@ class ClusterBatch(Batch):
 
 
 def _open(entry: Entry) -> BinaryIO:
-    """Open a submission. Raises GraderError for what may not be read, and for none."""
     if entry.problem:
         raise SubmissionError(entry.problem, entry.hint)
     return open_submission(entry.path, entry.trusted)

@@ -21,7 +21,7 @@ from grader.errors import ProtocolError, UsageError
 from grader.grading.preparation import GradingOptions
 from grader.grading.spelling import Accepted
 from grader.language import LANGUAGES, NOTHING, Text, in_clauses, say
-from grader.messages import FrameError, Message, decode_payload
+from grader.messages.frames import FrameError, Message, decode_payload
 from grader.reading.cells import SIZE_LIMIT
 from grader.report import Environment, Report, decode_report, encode_report
 from grader.sandbox.interface import LEVELS, Level

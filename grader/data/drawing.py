@@ -231,7 +231,6 @@ def _t_shirt(x: Field, y: Field, draws: Draws) -> Figure:
 
 
 def _print(x: Field, y: Field, draws: Draws) -> Field:
-    """Return a picture on the chest."""
     radii = (draws.vary(0.1, 0.26), draws.vary(0.08, 0.24))
     return disc(x, y, (0.0, draws.vary(-0.3, 0.0)), radii)
 

@@ -38,7 +38,7 @@ from grader.evidence.operations import Layer
 from grader.evidence.oracle import Arrangement
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.messages import RUNNER_FRAME_LIMIT, DType, number_type
+from grader.messages.frames import RUNNER_FRAME_LIMIT, DType, number_type
 
 CORRECTIONS = 5
 """Most steps that are corrected: who has more wrong layers is not paid for what follows them."""

@@ -27,7 +27,9 @@ from grader.evidence.runners import RunnerPool
 from grader.ir.trace import Trace, read_trace, steps_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
-from grader.messages import Capture, FindStep, FoundStep, FrameError, unpack_array
+from grader.messages.frames import FrameError, unpack_array
+from grader.messages.kernel import Capture
+from grader.messages.runner import FindStep, FoundStep
 from grader.report import Diagnosis, Sample
 
 

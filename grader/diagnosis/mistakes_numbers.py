@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
 from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, ROUNDING
-from grader.messages import integer_poison
+from grader.messages.runner import integer_poison
 from grader.report import MistakeKind
 
 HALF = 0.05

@@ -25,18 +25,18 @@ from grader.evidence.problems import explain_failure, explain_python_failure
 from grader.evidence.runners import RunnerPool
 from grader.ir.facts import ModuleFacts
 from grader.ir.vocabulary import is_data_type, is_name
-from grader.messages import (
+from grader.messages.frames import FrameError
+from grader.messages.frames import pack_array as pack
+from grader.messages.frames import unpack_array as unpack
+from grader.messages.runner import (
     PASS_LIMIT,
     Correction,
-    FrameError,
     TaskFailure,
     TracedPass,
     TracedStep,
     TraceModule,
     TraceResult,
 )
-from grader.messages import pack_array as pack
-from grader.messages import unpack_array as unpack
 
 T = TypeVar("T")
 

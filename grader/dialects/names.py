@@ -226,7 +226,6 @@ def _uses(node: ast.AST, names: ImportedNames, hidden: _Scope) -> Iterator[tuple
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Return the dotted names that an import asks for."""
     names = [alias.name for alias in node.names if alias.name != "*"]
     if isinstance(node, ast.Import):
         return names

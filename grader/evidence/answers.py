@@ -34,8 +34,8 @@ from grader.evidence.recorder import record
 from grader.evidence.subject import find_function
 from grader.ir.facts import ModuleFacts
 from grader.language import Text, foreign, say
-from grader.messages import DType, TensorSpec, number_type
-from grader.messages.frames import BFLOAT16
+from grader.messages.frames import BFLOAT16, DType, number_type
+from grader.messages.runner import TensorSpec
 
 # --- computations ---------------------------------------------------------------------------------
 # The answers for a computation: a function of tensors, tried on cases drawn for this run.
@@ -235,7 +235,6 @@ def for_course(values: Values) -> Values:
 
 
 def _turned(values: Values) -> Values:
-    """Return other values of the same dtype."""
     numbers: npt.NDArray[Any] = values
     return ~numbers if numbers.dtype.kind in "biu" else -numbers
 

@@ -27,16 +27,9 @@ from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.rewriting import without_idle_attributes
 from grader.language import join, say
-from grader.messages import (
-    PYTHON_FUNCTION,
-    Array,
-    Capture,
-    FrameError,
-    RunModule,
-    RunResult,
-    TaskFailure,
-    unpack_array,
-)
+from grader.messages.frames import Array, FrameError, unpack_array
+from grader.messages.kernel import PYTHON_FUNCTION, Capture
+from grader.messages.runner import RunModule, RunResult, TaskFailure
 
 # --- reading --------------------------------------------------------------------------------------
 # Which captures of a part are looked at, and reading them: no TVM, no Python of a student.

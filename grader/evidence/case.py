@@ -13,7 +13,8 @@ from grader.assignment import Comparison
 from grader.evidence.named_cases import NamedCase
 from grader.ir.facts import FunctionFacts, ModuleFacts, bind_symbols
 from grader.language import NOTHING, Text, say
-from grader.messages import Capture, HotLoops
+from grader.messages.kernel import Capture
+from grader.messages.timing import HotLoops
 from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
 
 FloatArray = npt.NDArray[np.floating]

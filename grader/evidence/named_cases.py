@@ -19,7 +19,7 @@ import numpy.typing as npt
 from grader.assignment import ArgumentTable, CaseTable, Computation
 from grader.course_code import blaming, fault, line_of
 from grader.language import Text, foreign, in_a_row, say
-from grader.messages import number_type
+from grader.messages.frames import number_type
 
 Values = npt.NDArray[np.generic]
 

@@ -20,7 +20,8 @@ from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record, replay
 from grader.ir.facts import BufferFacts, ModuleFacts
 from grader.language import NOTHING, Text, foreign, in_a_row, say
-from grader.messages import RunArgument, TensorSpec, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.runner import RunArgument, TensorSpec
 
 Values = npt.NDArray[np.generic]
 

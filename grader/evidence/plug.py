@@ -28,7 +28,9 @@ from grader.evidence.problems import explain_failure
 from grader.evidence.registry import NOT_RUN, find_check, registered_kinds
 from grader.evidence.subject import Subject
 from grader.language import say
-from grader.messages import KINDS, Examine, Examined, FrameError, Message, TaskFailure
+from grader.messages.evidence import KINDS, Examine, Examined
+from grader.messages.frames import FrameError, Message
+from grader.messages.runner import TaskFailure
 from grader.report import Section
 
 if TYPE_CHECKING:  # whoever only reads checks need not wait for PyTorch

@@ -14,9 +14,9 @@ from grader.execute.known_errors import recognise
 from grader.execute.python_errors import advice_on_python
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
-from grader.messages import (
+from grader.messages.kernel import Capture
+from grader.messages.runner import (
     EXTERN_DIED,
-    Capture,
     FailureCode,
     FromRunner,
     TaskFailure,
@@ -279,7 +279,6 @@ def _has_form(outputs: Outputs, comparison: Comparison) -> bool:
 
 
 def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
-    """Return how the outputs differ, as `_seen` says it."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return "shape"
@@ -289,7 +288,6 @@ def _code(outputs: Outputs, comparison: Comparison) -> CheckCode:
 
 
 def _seen(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
-    """Say how the outputs differ: in shape, in dtype, in being finite, or in their values."""
     actual = outputs.actual
     if actual.shape != outputs.desired.shape:
         return say(
@@ -326,7 +324,6 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
 
 
 def _is_mixed(comparison: Comparison) -> bool:
-    """Say whether arguments have another dtype than the output."""
     return isinstance(comparison, Computation) and any(
         each.dtype != comparison.dtype for each in comparison.arguments
     )

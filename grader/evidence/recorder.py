@@ -63,21 +63,17 @@ def replay(layers: Sequence[Layer], arguments: Sequence[npt.NDArray[Any]]) -> tu
 
 
 class _Call(NamedTuple):
-    """A call of a function of PyTorch."""
-
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """Return what the function is called, whatever spelling was used."""
         name = str(getattr(self.function, "__name__", ""))
         return _NAMES.get(name, name)
 
     @property
     def tensors(self) -> list[Tensor]:
-        """Return the tensors among the arguments."""
         return list(_tensors((self.args, tuple(self.kwargs.values()))))
 
     @property

@@ -21,7 +21,7 @@ from grader.decoding import prepared
 from grader.errors import CourseError, MistakeError
 from grader.evidence.case import Case, Problem
 from grader.language import NOTHING, Text, as_text, foreign, in_a_row, join, say
-from grader.messages import KINDS
+from grader.messages.evidence import KINDS
 from grader.refusals import told
 from grader.report import CheckCode, Frozen, Verdict
 
@@ -210,7 +210,6 @@ _DECLARE: Final = say("write-check-name-options-nooptions-or-class")
 
 
 def _undeclared(decide: object, told: Text, hint: Text = _DECLARE) -> MistakeError:
-    """Return the error for a check that is not declared as one."""
     code = getattr(decide, "__code__", None)
     path = Path(code.co_filename) if code else Path("checks.py")
     return fault("check_declared", path, code and code.co_firstlineno, told, hint)

@@ -21,7 +21,7 @@ from grader.ir.rewriting import Rebatched, rebatch
 from grader.ir.trace import Trace, read_trace
 from grader.ir.vocabulary import shown
 from grader.language import clause, foreign, say
-from grader.messages import ReplayResult, ReplayTrace, TaskFailure
+from grader.messages.runner import ReplayResult, ReplayTrace, TaskFailure
 from grader.report import Scripts
 
 NO_TRACE = say("module-comes-from-no-schedule-or-schedule")

@@ -23,40 +23,43 @@ from grader.evidence.problems import Ended
 from grader.evidence.process_ends import END_SECONDS, describe_end, start_hint
 from grader.inside.launcher.protocol import Program
 from grader.language import foreign, join, say
-from grader.messages import (
-    EXTERN_DIED,
+from grader.messages.evidence import Examine, Examined
+from grader.messages.frames import (
     RUNNER_FRAME_LIMIT,
+    FrameError,
+    decode_payload,
+    encode_frame,
+    read_frame,
+)
+from grader.messages.runner import (
+    EXTERN_DIED,
     BuildAhead,
     Built,
-    Examine,
-    Examined,
     FailureCode,
     FindStep,
     FoundStep,
-    FrameError,
     FromLibrary,
     FromRunner,
-    LibraryTiming,
-    MachineLimits,
-    MeasureLimits,
     MutateModule,
     MutationResult,
     ReplayResult,
     ReplayTrace,
     RunModule,
     RunResult,
-    StepTimes,
     TaskFailure,
+    ToRunner,
+    TraceModule,
+    TraceResult,
+)
+from grader.messages.timing import (
+    LibraryTiming,
+    MachineLimits,
+    MeasureLimits,
+    StepTimes,
     TimeLibrary,
     TimeSchedule,
     TimeSteps,
     TimingResult,
-    ToRunner,
-    TraceModule,
-    TraceResult,
-    decode_payload,
-    encode_frame,
-    read_frame,
 )
 from grader.sandbox.interface import Command, Process, ResourceLimits, Sandbox, inside_numbers
 from grader.sandbox.room import refuse_displaced

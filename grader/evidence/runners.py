@@ -20,22 +20,21 @@ import msgspec
 
 from grader.errors import DisplacedError
 from grader.evidence.runner_client import Runner
-from grader.messages import (
+from grader.messages.evidence import Examine
+from grader.messages.frames import encode_frame
+from grader.messages.runner import (
     SEARCH_SECONDS,
-    Examine,
     FindStep,
     FromRunner,
     MutateModule,
     ReplayTrace,
     RunModule,
     TaskFailure,
-    TimeSchedule,
-    TimeSteps,
     ToRunner,
     TraceModule,
     TraceResult,
-    encode_frame,
 )
+from grader.messages.timing import TimeSchedule, TimeSteps
 from grader.sandbox.room import Stay
 
 Kind = Literal["pure", "extern", "timing"]

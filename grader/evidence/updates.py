@@ -120,7 +120,6 @@ def output_shape(function: FunctionFacts, update: Update) -> Shape:
 
 
 def _update(block: Block, weights: set[str]) -> Update | None:
-    """Return what a block does with the weight, None if it does nothing."""
     # Nine products in one store are as much work as nine rounds of a loop; what a block only
     # declares to read is none (cheat steps_on_a_decoy).
     uses = [(store, sum(load in weights for load in store.loads)) for store in block.statements]

@@ -7,17 +7,14 @@ import threading
 from collections.abc import Callable
 from typing import cast
 
-from grader.messages import (
-    KERNEL_FRAME_LIMIT,
+from grader.messages.frames import KERNEL_FRAME_LIMIT, FrameError, decode_payload, read_frame
+from grader.messages.kernel import (
     Capture,
     CaptureFailure,
-    FrameError,
     KernelMessage,
     KernelNote,
     LoopVariable,
     NoteKind,
-    decode_payload,
-    read_frame,
 )
 
 TOTAL_LIMIT = 512 * 2**20

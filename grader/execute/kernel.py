@@ -16,7 +16,8 @@ import msgspec
 from grader.assignment import Limits
 from grader.execute.stop import OUTPUT_CELLS
 from grader.files import OwnFolder
-from grader.messages import EntrySpec, KernelConfig, encode_frame
+from grader.messages.frames import encode_frame
+from grader.messages.kernel import EntrySpec, KernelConfig
 from grader.sandbox.interface import (
     Command,
     Process,

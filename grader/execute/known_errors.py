@@ -125,7 +125,6 @@ _NAME = r"`?([\w.#]{1,100})`?"
 
 
 def _step(kind: ErrorKind, words: str) -> _Form:
-    """Return the form of an error of a step of a schedule."""
     return _form(kind, r"^ScheduleError: (?:.{0,200} )?" + words)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
-from grader.messages import LoopVariable
+from grader.messages.kernel import LoopVariable
 
 
 def advice_on_loop_variable(found: LoopVariable | None) -> Text:

@@ -26,7 +26,7 @@ from grader.execute.result import Execution
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import NOTHING, Text, say
-from grader.messages import EntrySpec, NoteKind
+from grader.messages.kernel import EntrySpec, NoteKind
 from grader.progress import Progress, Silent
 from grader.reading.submission import first_lines
 from grader.report import CellProblem
@@ -295,7 +295,6 @@ def _without_results(notebook: NotebookNode) -> NotebookNode:
 
 
 def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Join neighbouring pieces of the same stream."""
     merged: list[NotebookNode] = []
     for name, group in itertools.groupby(outputs, _stream_name):
         if name is None:

@@ -18,7 +18,7 @@ from grader.execute.known_errors import recognise
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
 from grader.language import NOTHING, Text, say
-from grader.messages import LoopVariable, NoteKind
+from grader.messages.kernel import LoopVariable, NoteKind
 from grader.messages.printed_modules import with_names
 from grader.report import CellProblem
 

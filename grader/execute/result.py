@@ -8,7 +8,7 @@ import msgspec
 from nbformat import NotebookNode
 
 from grader.language import NOTHING, Text
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import CellProblem, Dialect
 
 

@@ -12,7 +12,7 @@ from grader.assignment import Limits
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.inside.launcher.protocol import Cause
 from grader.language import NOTHING, Text, in_a_row, join, say
-from grader.messages import LoopVariable, NoteKind
+from grader.messages.kernel import LoopVariable, NoteKind
 
 OUTPUT_CELLS = 4
 """All cells together may print as much as this many cells at their limit."""

@@ -16,7 +16,7 @@ from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.python_errors import advice_on_python
 from grader.execute.result import LostCell
 from grader.language import Text, in_a_row, say
-from grader.messages import CaptureFailure
+from grader.messages.kernel import CaptureFailure
 from grader.report import CheckCode
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
@@ -167,7 +167,9 @@ _STUB = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
 def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
     if cell.fate == "failed" and _STUB.search(cell.source):
         return Problem(
-            say("not-solved-yet", where=_name_in(name, cell.cell)), _REPLACE, code="unsolved"
+            say("not-solved-yet", where=say("cell", name=name, cell=cell.cell)),
+            _REPLACE,
+            code="unsolved",
         )
     reason, hint = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
@@ -200,19 +202,11 @@ def _explain_failure(
         return Problem(_raised(failure, where), cause or mend, code="raised")
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
-    return Problem(
-        say(reason, where=where, told=failure.message),
-        hint,
-        code=code,
-    )
+    return Problem(say(reason, where=where, told=failure.message), hint, code=code)
 
 
 def _where(failure: CaptureFailure) -> Text:
-    return _name_in(failure.name, failure.cell)
-
-
-def _name_in(name: str, cell: int) -> Text:
-    return say("cell", name=name, cell=cell)
+    return say("cell", name=failure.name, cell=failure.cell)
 
 
 def _raised(failure: CaptureFailure, where: Text) -> Text:

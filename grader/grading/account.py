@@ -208,7 +208,6 @@ class _Room:
         return self._left <= 0
 
     def has(self, text: str) -> bool:
-        """Say whether a text fits."""
         return _size(text) <= self._left
 
     def take(self, text: str) -> str:

@@ -37,15 +37,10 @@ from grader.evidence.runners import Kind, RunnerPool
 from grader.grading.needs import replayed, timing_setup
 from grader.measurement.measure import Machine
 from grader.measurement.speed import timing_ahead
-from grader.messages import (
-    Capture,
-    CaptureFailure,
-    RunArgument,
-    RunModule,
-    TimeSchedule,
-    number_type,
-    pack_array,
-)
+from grader.messages.frames import number_type, pack_array
+from grader.messages.kernel import Capture, CaptureFailure
+from grader.messages.runner import RunArgument, RunModule
+from grader.messages.timing import TimeSchedule
 
 MOST = 3
 """How often a part is built ahead: a notebook may hand over another one in every cell."""

@@ -23,7 +23,7 @@ from grader.grading.preparation import Preparation, Settings
 from grader.grading.referee import Referee
 from grader.measurement.library import Arrays, LibraryTime, measure_library
 from grader.measurement.measure import Machine, measuring_cpus
-from grader.messages import ArgumentSpec, EntrySpec, ModelSpec
+from grader.messages.kernel import ArgumentSpec, EntrySpec, ModelSpec
 from grader.progress import Progress
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import Stay
@@ -128,7 +128,6 @@ def _arguments(assignment: Assignment) -> tuple[ArgumentSpec, ...]:
 
 
 def _model(prepared: Preparation, part: PartTable) -> ModelSpec | None:
-    """Return the model that a part's importer is tried on."""
     assignment = prepared.course_assignment.assignment
     found = [each for each in assignment.computation if each.id == part.computation and each.model]
     if not found:

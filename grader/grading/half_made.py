@@ -18,7 +18,7 @@ from grader.execute.result import LostCell
 from grader.execute.schedule_errors import explain_step
 from grader.ir.vocabulary import shown
 from grader.language import Text, join, say
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from grader.report import Part
 
 _STEP_LENGTH = 60

@@ -25,7 +25,7 @@ from grader.grading.rescoring import certainty, points_of
 from grader.ir.facts import Argument, Call, ModuleFacts, TensorFacts
 from grader.ir.vocabulary import FUNCTION_ATTRIBUTES, shown
 from grader.language import NOTHING, Text, as_text, clause, join, say
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import Check, Diagnosis, Graph, Node, NodeKind, Origin, Part, Timing
 
 NODE_LIMIT = 64
@@ -55,7 +55,6 @@ class _Drawing:
         self.omitted = 0
 
     def graph(self) -> Graph:
-        """Draw everything."""
         for each in self.facts.inputs:
             place = self.add(_node("input", each.name, each.tensor))
             if place is not None:
@@ -125,7 +124,6 @@ def _extent(extent: int | str) -> int | str:
 
 
 def _name(text: str) -> str:
-    """Return a name short and printable."""
     clean = "".join(each if each.isprintable() else "?" for each in text[: NAME_LIMIT + 1])
     return clean if len(clean) <= NAME_LIMIT else f"{clean[: NAME_LIMIT - 1]}…"
 
@@ -381,7 +379,6 @@ def _is_beside_the_point(assignment: Assignment, part: PartTable, other: Graded)
 
 
 def _is_asked_elsewhere(assignment: Assignment, part: PartTable, other: Graded) -> bool:
-    """Say whether a candidate has a name that another part asks for."""
     assert other.capture is not None
     name, parts = other.capture.name, [each for each in assignment.part if each.id != part.id]
     return any(fnmatchcase(name, pattern) for each in parts for pattern in each.entry)

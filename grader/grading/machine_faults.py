@@ -9,7 +9,7 @@ from grader.execute.known_errors import recognise
 from grader.execute.result import Execution
 from grader.language import join, say
 from grader.machine.packages import Finder, how_to_install
-from grader.messages import CaptureFailure
+from grader.messages.kernel import CaptureFailure
 from grader.report import Report
 from grader.sandbox.layout import ENVIRONMENT
 

@@ -22,7 +22,7 @@ from grader.grading.preparation import Preparation, Settings
 from grader.grading.spelling import Spelling, find_respelling, respell
 from grader.language import Text, say
 from grader.machine.quiet import Turn
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.reading.submission import SubmissionFile
 from grader.report import Duration, Report

@@ -75,7 +75,7 @@ from grader.measurement.steps.gather import (
     unproven,
 )
 from grader.measurement.steps.read import read_steps, without_times
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.progress import Progress
 from grader.report import Origin, Part, Timing
 
@@ -338,7 +338,6 @@ class Referee:
         return timing_setup(self._course_assignment, part, self._runners, self._machine)
 
     def _time(self, part: PartTable, graded: list[Graded]) -> list[MeasuredCandidate]:
-        """Time the best candidates."""
         setup = self._setup(part)
         taken: list[MeasuredCandidate] = []
         for each in _best_of(graded):
@@ -425,7 +424,6 @@ def _best_of(graded: list[Graded]) -> list[Graded]:
 
 
 def _is_timed(part: PartTable, graded: list[Graded]) -> bool:
-    """Say whether a candidate of a part is to be timed."""
     if "timing" not in part_needs(part) or graded[0].case is None:
         return False
     best = _best_of(graded)

@@ -16,7 +16,7 @@ from grader.dialects.respelling import Respelling, Respelt
 from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.language import say
-from grader.messages import Capture, CaptureFailure, StepLine
+from grader.messages.kernel import Capture, CaptureFailure, StepLine
 from grader.report import CellProblem, Dialect
 
 Accepted = Literal["auto", "current"]
@@ -153,7 +153,6 @@ def find_respelling(notebook: NotebookNode) -> Respelling:
 
 
 def _places(notebook: NotebookNode) -> list[int]:
-    """Return where the cells are that run."""
     return [
         index
         for index, cell in enumerate(notebook.cells)

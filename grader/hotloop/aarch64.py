@@ -133,6 +133,5 @@ def _register(operand: str) -> str:
 
 
 def _number(operand: str) -> int | None:
-    """Return the number that an operand is."""
     found = re.match(r"#(-?(?:0x[0-9a-f]{1,15}|\d{1,18}))$", operand)
     return int(found[1], 0) if found else None

@@ -11,7 +11,7 @@ from grader.hotloop.aarch64 import AArch64
 from grader.hotloop.instructions import Effect, Function, Syntax, read_functions
 from grader.hotloop.loops import find_loops
 from grader.hotloop.x86 import X86
-from grader.messages import MOST_COUNTED, HotLoop
+from grader.messages.timing import MOST_COUNTED, HotLoop
 
 _IS_X86 = re.compile(r"[(\s]%[re][a-ds1]")
 _IS_AARCH64 = re.compile(r"\[(?:x\d|sp)")
@@ -51,7 +51,6 @@ def _syntax(assembly: str) -> Syntax | None:
 
 
 def _candidates(function: Function, syntax: Syntax) -> Iterator[_Candidate]:
-    """Yield the loops of a function that multiply and add."""
     if len(function.instructions) > MOST_INSTRUCTIONS:
         return
     has_frame = any(map(syntax.sets_frame, function.instructions))

@@ -131,7 +131,6 @@ def _arithmetic(name: str, bits: int) -> Effect:
 
 
 def _lanes(packed: str, element: int, bits: int) -> tuple[int, int]:
-    """Return how many numbers it works on, and their width together."""
     return (bits // element, bits) if packed == "p" else (1, element)
 
 
@@ -187,5 +186,4 @@ def _register(operand: str) -> str:
 
 
 def _number(operand: str) -> int | None:
-    """Return the number that an operand is."""
     return int(operand[1:]) if re.match(r"\$-?\d{1,18}$", operand) else None

@@ -139,7 +139,6 @@ class _FunctionReader:
     # --- calls ------------------------------------------------------------------------------------
 
     def call(self, index: int) -> Iterator[Finding]:
-        """Judge a call by what it calls."""
         graph = self.graph
         operator, extern = graph.field(index, "op"), self.called_extern(index)
         if graph.type_of(operator) != "ir.Op":
@@ -172,19 +171,16 @@ class _FunctionReader:
             yield self.finding("operator", name, text)
 
     def first_string(self, call: int) -> str:
-        """Return the string that a call's first argument is, empty if it is none."""
         arguments = self.graph.list(call, "args")
         if not arguments or self.graph.type_of(arguments[0]) != "ir.StringImm":
             return ""
         return self.graph.name(arguments[0], "value")
 
     def extern_call(self, subject: str) -> Finding:
-        """Return the finding of a call of a symbol."""
         text = self.told(say("function-calls-external-function-which-not-allowed"), subject)
         return self.finding("extern_call", subject, text)
 
     def packed_call(self, subject: str) -> Finding:
-        """Return the finding of a call of a registered function."""
         text = self.told(say("function-calls-packed-function-which-not-allowed"), subject)
         return self.finding("packed_call", subject, text)
 
@@ -204,7 +200,6 @@ class _FunctionReader:
     # --- statements -------------------------------------------------------------------------------
 
     def loop(self, index: int) -> Iterator[Finding]:
-        """Judge a loop's kind and annotations."""
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
             text = self.told(say("function-binds-loop-gpu-threads-but-runs"), subject)
@@ -216,17 +211,14 @@ class _FunctionReader:
             yield from self.annotation(key)
 
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
-        """Judge a `while` loop."""
         text = say("function-has-while-loop-use-for-loop", name=shown(self.function))
         yield self.finding("unbounded_loop", "while", text)
 
     def annotations(self, index: int) -> Iterator[Finding]:
-        """Judge the annotations of a loop, a block or an allocation."""
         for key, _ in self.annotated(index):
             yield from self.annotation(self.graph.text(key))
 
     def annotated(self, index: int) -> list[tuple[int, int]]:
-        """Return the annotations of a node, keys and values."""
         return list(self.graph.pairs(self.graph.field(index, "annotations")))
 
     def attribute_statement(self, index: int) -> Iterator[Finding]:
@@ -242,7 +234,6 @@ class _FunctionReader:
         yield self.finding("pragma" if pragma else "attribute", key, text)
 
     def attributes(self, index: int) -> Iterator[Finding]:
-        """Judge the attributes of a function."""
         for key, _ in self.graph.pairs(
             self.graph.field(self.graph.field(index, "attrs"), "__dict__")
         ):
@@ -252,7 +243,6 @@ class _FunctionReader:
                 yield self.finding("attribute", subject, text)
 
     def storage_scope(self, index: int) -> Iterator[Finding]:
-        """Judge where a buffer lives."""
         subject = self.graph.name(index, "storage_scope")
         if subject not in vocabulary.STORAGE_SCOPES:
             text = self.told(say("function-keeps-buffer-in-memory-cpu-has"), subject)
@@ -266,7 +256,6 @@ class _FunctionReader:
         return say(sentence, function=shown(self.function), name=named)
 
     def finding(self, code: str, subject: str, message: Text) -> Finding:
-        """Return a finding; it is in the function that is read."""
         return Finding(code=code, subject=subject, where=self.function, message=message)
 
 

@@ -176,7 +176,6 @@ class _BatchAxis:
         self.access(_Access(region, "region", graph.field(region, "source"), indices))
 
     def access(self, access: _Access) -> None:
-        """Take down how a buffer is indexed."""
         for index in self.note(access):
             self.scan(index)
 
@@ -268,7 +267,6 @@ class _BatchAxis:
         self.pending.append(value)
 
     def change_range(self, node: int, owner: int, field: str) -> None:
-        """Change the extent of a loop or of a domain. Raises NotPlainError."""
         extent = self.graph.field(node, "extent")
         low = constant(self.graph, self.graph.field(node, "min"))
         # A loop over images 1 to 3 of 4 says nothing of which images of 16 it should be over.

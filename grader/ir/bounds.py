@@ -45,8 +45,6 @@ class _Range(NamedTuple):
 
 
 class _Access(NamedTuple):
-    """A load or a store of a buffer."""
-
     buffer: int
     indices: list[int]
 
@@ -71,7 +69,6 @@ class _Function:
         self.found: dict[int, Finding] = {}
 
     def read(self, function: int) -> list[Finding]:
-        """Return the findings of one PrimFunc."""
         graph = self.graph
         self.buffers.update(graph.list(function, "params"))
         pending = [graph.field(function, "body")]
@@ -182,7 +179,6 @@ class _Function:
             return
 
     def finding(self, buffer: int, axis: int, extent: int, values: _Range) -> Finding:
-        """Return the finding for one index of one buffer."""
         subject = self.graph.name(buffer)
         text = say(
             "in-function-index-buffer-runs",
@@ -202,14 +198,12 @@ class _Function:
         return self.evaluate(index, {}, 0)
 
     def evaluate(self, index: int, memo: dict[int, _Range | None], depth: int) -> _Range | None:
-        """Return the range of an expression; `memo` holds those of its parts."""
         if index not in memo:
             self.budget.spend()
             memo[index] = None if depth > NESTING_LIMIT else self.compute(index, memo, depth)
         return memo[index]
 
     def compute(self, index: int, memo: dict[int, _Range | None], depth: int) -> _Range | None:
-        """Return the range of an expression that has not been looked at yet."""
         graph = self.graph
         kind = graph.type_of(index)
         if kind == "ir.Var":

@@ -134,7 +134,6 @@ class _Function:
         return sorted(seen)
 
     def bindings(self, nodes: list[int]) -> dict[int, list[int]]:
-        """Return the values that each variable is bound to."""
         graph, bound = self.graph, dict[int, list[int]]()
         for index in nodes:
             if graph.type_of(index) in ("prim.Let", "tirx.Bind"):
@@ -368,7 +367,6 @@ class _Function:
         raise AssertionError("a value has content without a load")
 
     def finding(self, buffer: int, what: Text) -> Finding:
-        """Return the finding for one buffer; `what` is decided by its contents."""
         subject = self.graph.name(buffer)
         text = say(what, name=shown(self.name), buffer=shown(subject))
         return Finding(code="content", subject=subject, where=self.name, message=text)

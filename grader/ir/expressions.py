@@ -349,7 +349,6 @@ class _Evaluation:
         self.known: dict[int, int] = {}
 
     def evaluate(self, index: int, depth: int) -> int:
-        """Return the value of an expression. Raises _UnknownError."""
         if index not in self.known:
             self.budget.spend()
             if depth > NESTING_LIMIT:
@@ -361,7 +360,6 @@ class _Evaluation:
         return self.known[index]
 
     def compute(self, index: int, depth: int) -> int:
-        """Return the value of an expression that has not been looked at yet."""
         graph = self.graph
         kind = graph.type_of(index)
         number = constant(graph, index)

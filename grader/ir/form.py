@@ -103,7 +103,6 @@ class _Former:
         return [value[name] for name in layout.references]
 
     def digest(self, index: int) -> bytes:
-        """Return the form of a node whose references have theirs."""
         graph, kind = self.graph, self.graph.type_of(index)
         if kind in _VARIABLES:
             return _digest([kind.encode(), b"%d" % self.numbers[index], self.type_form(index)])

@@ -210,7 +210,6 @@ class _Checker:
         self.plain: set[int] = set()
 
     def run(self, nodes: list[_Node]) -> None:
-        """Check all nodes. Raises IRError."""
         for index, node in enumerate(nodes):
             payload = self.schema.payloads.get(node.type, "fields")
             children: list[int] = []
@@ -229,7 +228,6 @@ class _Checker:
             self.depths.append(depth)
 
     def fields(self, index: int, node: _Node, children: list[int]) -> dict[str, Any]:
-        """Check a node that is a table of fields."""
         rules = self.schema.nodes.get(node.type)
         if rules is None:
             raise IRError(
@@ -272,7 +270,6 @@ class _Checker:
         return len(names) == len(keys)
 
     def tensor(self, data: Any) -> TensorHeader:
-        """Check a constant and return its header."""
         if type(data) is not str:
             raise _damaged(say("constant-not-tensor"))
         try:

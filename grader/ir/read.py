@@ -143,7 +143,6 @@ class _Reader:
             yield binding
 
     def sequence(self, body: int) -> list[_Binding]:
-        """Return the bindings of all blocks of a body."""
         graph = self.graph
         return [
             _Binding(node, graph.type_of(block) == "relax.expr.DataflowBlock")
@@ -259,7 +258,6 @@ class _Reader:
         return self.simple(index)
 
     def simple(self, index: int) -> _Origin:
-        """Return where a value comes from that is not an element of another."""
         graph = self.graph
         kind = graph.type_of(index)
         if kind in _VARIABLES:
@@ -273,7 +271,6 @@ class _Reader:
         return _OTHER
 
     def constant_facts(self, index: int) -> TensorFacts | None:
-        """Return shape and dtype of a constant."""
         return tensor_facts(self.graph, self.graph.field(index, "ty"))
 
     def element(self, index: int, origin: _Origin) -> _Origin:

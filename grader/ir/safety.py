@@ -390,7 +390,6 @@ class _Function:
                 self.reasons.refuse("unguarded-annotation", graph.name(buffer))
 
     def access(self, buffer: int, indices: list[int]) -> None:
-        """Look at the indices of a load or a store."""
         shape = self.buffers.get(buffer)
         forms = [self.indices.evaluate(each) for each in indices]
         if shape is None:

@@ -144,7 +144,6 @@ class _Reader:
         yield place._replace(statement=body, block=number, in_init=False)
 
     def bind_iterators(self, realize: int, block: int) -> None:
-        """Take down what a block's iterators stand for."""
         graph = self.graph
         iterators, values = graph.list(block, "iter_vars"), graph.list(realize, "iter_values")
         self.budget.spend(len(iterators))
@@ -152,7 +151,6 @@ class _Reader:
             self.names.values[graph.field(iterator, "var")] = value
 
     def match_buffers(self, block: int) -> None:
-        """Take down which buffers are parts of others."""
         graph = self.graph
         matches = graph.list(block, "match_buffers")
         self.budget.spend(len(matches))
@@ -193,7 +191,6 @@ class _Reader:
             block.constants += not scan.loads and not scan.variables
 
     def store(self, index: int, place: _Place) -> Store:
-        """Return the facts of one store."""
         graph = self.graph
         buffer, indices = graph.field(index, "buffer"), graph.list(index, "indices")
         places = self.names.places.get(buffer, ())
@@ -295,7 +292,6 @@ class _Reader:
     # --- facts ------------------------------------------------------------------------------------
 
     def loop(self, index: int) -> Loop:
-        """Return the facts of one loop."""
         graph = self.graph
         return Loop(
             variable=graph.name(graph.field(index, "loop_var")),
@@ -312,7 +308,6 @@ class _Reader:
         )
 
     def block(self, opened: _OpenBlock) -> Block:
-        """Return the facts of a block that has been read."""
         graph, node = self.graph, opened.node
         letters = (
             _ITERATOR_LETTERS.get(graph.field(item, "iter_type"), "O")

@@ -49,19 +49,8 @@ class Connection(msgspec.Struct, frozen=True):
 
     def address(self, channel: str) -> str:
         """Return where a channel is to be."""
-        port = dict(zip(CHANNELS, self._ports(), strict=True))[channel]
-        if self.transport == "ipc":
-            return f"ipc://{self.ip}-{port}"
-        return f"tcp://{self.ip}:{port}"
-
-    def _ports(self) -> tuple[int, ...]:
-        return (
-            self.shell_port,
-            self.iopub_port,
-            self.stdin_port,
-            self.control_port,
-            self.hb_port,
-        )
+        mark = "-" if self.transport == "ipc" else ":"
+        return f"{self.transport}://{self.ip}{mark}{getattr(self, f'{channel}_port')}"
 
 
 def read_connection(file: Path) -> Connection:
@@ -142,7 +131,10 @@ class Relay:
             self._idle.append(monitor)
             back.connect(f"ipc://{place}-{number}")  # now that somebody watches
             ends.append((channel, self._fronts[channel], back, monitor))
-        _await(monitor for *_, monitor in ends)
+        for *_, monitor in ends:
+            if not monitor.poll(_CONNECTED_SECONDS * 1000):
+                raise SandboxError(say("kernels-sockets-cannot-reached"), say("try-again"))
+            monitor.recv_multipart()
         with _uninterrupted():  # a socket is closed by the thread that has it
             for channel, *three in ends:
                 passing = _KINDS.get(channel, _Passing)(self, three)
@@ -234,7 +226,6 @@ class _Passing:
         self.back.send_multipart(parts)
 
     def answer(self, parts: list[bytes]) -> None:
-        """Take a message from the kernel."""
         self.front.send_multipart(parts)
 
     def patience(self) -> int | None:
@@ -326,17 +317,8 @@ _KINDS: dict[str, type[_Passing]] = {"iopub": _Outputs, "control": _Control}
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Put off all signals."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _await(monitors: Iterable[Any]) -> None:
-    """Wait until all have connected. Raises SandboxError."""
-    for monitor in monitors:
-        if not monitor.poll(_CONNECTED_SECONDS * 1000):
-            raise SandboxError(say("kernels-sockets-cannot-reached"), say("try-again"))
-        monitor.recv_multipart()

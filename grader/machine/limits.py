@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import NamedTuple
 
 from grader.errors import SandboxError
 from grader.language import Text, say
@@ -38,6 +37,33 @@ a module that it builds elsewhere, and the module is blamed. With a gigabyte, as
 for contests allows himself, ten threads use up the addresses that a kernel has."""
 
 
+class _Limit(NamedTuple):
+    """A limit, the least that will do, the sentence on one that is lower, and `ulimit`'s remedy."""
+
+    kind: int
+    least: int
+    told: Text
+    unit: int
+    remedy: str
+
+
+_OPEN = say("process-may-have-only-files-open-here")
+_PROCESSES = say("user-may-have-only-processes-here")
+_MEMORY = say("process-may-take-only-mb-memory-here")
+_SECONDS = say("process-may-compute-for-only-seconds-here")
+_FILE = say("file-may-have-only-kb-here")
+_STACK = say("process-may-have-stack-only-kb-here")
+_LIMITS = (
+    _Limit(resource.RLIMIT_NOFILE, FEWEST_FILES, _OPEN, 1, f"-n {_ENOUGH_FILES}"),
+    _Limit(resource.RLIMIT_NPROC, FEWEST_PROCESSES, _PROCESSES, 1, "-u 4096"),
+    _Limit(resource.RLIMIT_AS, LEAST_MEMORY, _MEMORY, 2**20, "-v unlimited"),
+    _Limit(resource.RLIMIT_DATA, LEAST_MEMORY, _MEMORY, 2**20, "-d unlimited"),
+    _Limit(resource.RLIMIT_CPU, LEAST_SECONDS, _SECONDS, 1, "-t unlimited"),
+    _Limit(resource.RLIMIT_FSIZE, LARGEST_FILE, _FILE, 2**10, "-f unlimited"),
+    _Limit(resource.RLIMIT_STACK, STACK, _STACK, 2**10, f"-s {STACK // 2**10}"),
+)
+
+
 def demand_limits(promised: Mapping[int, int] = MappingProxyType({})) -> None:
     """Allow this process the open files that it may allow itself; see whether all is enough.
 
@@ -47,10 +73,13 @@ def demand_limits(promised: Mapping[int, int] = MappingProxyType({})) -> None:
     for longer was told that it had used up its processor time. Raises SandboxError.
     """
     _allow_open_files()
-    for kind, least, refusal in _LIMITS:
-        limit = _number(resource.getrlimit(kind)[0])
-        if limit < max(least, promised.get(kind, 0)):
-            raise refusal(limit)
+    for each in _LIMITS:
+        limit = _number(resource.getrlimit(each.kind)[0])
+        if limit < max(each.least, promised.get(each.kind, 0)):
+            raise SandboxError(
+                say(each.told, count=limit // each.unit),
+                say("shells-limit-too-low-grade-raise", command=f"ulimit {each.remedy}"),
+            )
 
 
 def bound_stack() -> None:
@@ -71,48 +100,3 @@ def _allow_open_files() -> None:
 
 def _number(limit: int) -> int:
     return 2**63 if limit == resource.RLIM_INFINITY else limit
-
-
-def _files(limit: int) -> SandboxError:
-    told = say("process-may-have-only-files-open-here", count=limit)
-    return _refusal(told, f"ulimit -n {_ENOUGH_FILES}")
-
-
-def _processes(limit: int) -> SandboxError:
-    told = say("user-may-have-only-processes-here", count=limit)
-    return _refusal(told, "ulimit -u 4096")
-
-
-def _memory(limit: int, letter: str = "v") -> SandboxError:
-    told = say("process-may-take-only-mb-memory-here", size=limit // 2**20)
-    return _refusal(told, f"ulimit -{letter} unlimited")
-
-
-def _seconds(limit: int) -> SandboxError:
-    told = say("process-may-compute-for-only-seconds-here", count=limit)
-    return _refusal(told, "ulimit -t unlimited")
-
-
-def _file(limit: int) -> SandboxError:
-    told = say("file-may-have-only-kb-here", size=limit // 2**10)
-    return _refusal(told, "ulimit -f unlimited")
-
-
-def _stack(limit: int) -> SandboxError:
-    told = say("process-may-have-stack-only-kb-here", size=limit // 2**10)
-    return _refusal(told, f"ulimit -s {STACK // 2**10}")
-
-
-def _refusal(told: Text, command: str) -> SandboxError:
-    return SandboxError(told, say("shells-limit-too-low-grade-raise", command=command))
-
-
-_LIMITS: Final[tuple[tuple[int, int, Callable[[int], SandboxError]], ...]] = (
-    (resource.RLIMIT_NOFILE, FEWEST_FILES, _files),
-    (resource.RLIMIT_NPROC, FEWEST_PROCESSES, _processes),
-    (resource.RLIMIT_AS, LEAST_MEMORY, _memory),
-    (resource.RLIMIT_DATA, LEAST_MEMORY, partial(_memory, letter="d")),
-    (resource.RLIMIT_CPU, LEAST_SECONDS, _seconds),
-    (resource.RLIMIT_FSIZE, LARGEST_FILE, _file),
-    (resource.RLIMIT_STACK, STACK, _stack),
-)

@@ -22,7 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Protocol
@@ -108,36 +108,38 @@ class TimingLock:
         `on_wait` is called once if somebody else has it. The body runs in any case; the value says
         whether nobody else times meanwhile.
         """
-        try:
-            descriptor = self._acquire(on_wait)
-        except LockError as error:
-            yield Turn(is_alone=False, note=say(NO_LOCK, reason=error.message))
-            return
-        if descriptor is None:
-            note = say(HELD_TOO_LONG, seconds=self._seconds())
-            self._was_in_vain.set()
-            yield Turn(is_alone=False, note=note)
-            return
-        self._was_in_vain.clear()
-        with self._having(descriptor):
-            yield Turn(is_alone=True)
+        with self._turn(lambda: self._acquire(on_wait)) as turn:
+            if turn is None:
+                turn = Turn(is_alone=False, note=say(HELD_TOO_LONG, seconds=self._seconds()))
+                self._was_in_vain.set()
+            elif turn.is_alone:
+                self._was_in_vain.clear()
+            yield turn
 
-    @contextmanager
-    def turn_at_once(self) -> Iterator[Turn | None]:
+    def turn_at_once(self) -> AbstractContextManager[Turn | None]:
         """Have the turn in the body of a with statement if nobody has it or waits for it.
 
         The value is None if somebody does; otherwise it is as that of `turn`.
         """
+        return self._turn(self._acquire_at_once)
+
+    @contextmanager
+    def _turn(self, acquire: Callable[[], int | None]) -> Iterator[Turn | None]:
         try:
-            descriptor = self._acquire_at_once()
+            descriptor = acquire()
         except LockError as error:
             yield Turn(is_alone=False, note=say(NO_LOCK, reason=error.message))
             return
         if descriptor is None:
             yield None
             return
-        with self._having(descriptor):
+        self._held.append(descriptor)
+        try:
             yield Turn(is_alone=True)
+        finally:
+            with self._guard:
+                self._held.remove(descriptor)
+                os.close(descriptor)
 
     def hurry(self) -> None:
         """Let nobody wait any more, now or later: the work was interrupted."""
@@ -152,16 +154,6 @@ class TimingLock:
         is_free = _try_lock(descriptor, fcntl.LOCK_SH)
         os.close(descriptor)
         return not is_free
-
-    @contextmanager
-    def _having(self, descriptor: int) -> Iterator[None]:
-        self._held.append(descriptor)
-        try:
-            yield
-        finally:
-            with self._guard:
-                self._held.remove(descriptor)
-                os.close(descriptor)
 
     def _acquire(self, on_wait: Callable[[], None]) -> int | None:
         """Return a descriptor that holds the lock, None when patience is over. Raises LockError.

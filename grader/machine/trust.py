@@ -211,7 +211,6 @@ def _clock(facts: MachineFacts) -> Iterator[Doubt]:
 
 
 def _cores(facts: MachineFacts) -> int:
-    """Return the number of cores that the usable CPUs are on."""
     shared = {cpu for core in facts.shared_cores for cpu in core}
     alone = [cpu for cpu in facts.cpus if cpu not in shared]
     return len(alone) + len(facts.shared_cores)
@@ -227,6 +226,5 @@ def _cpus(number: int) -> Text:
 
 
 def _listed(cpus: list[int]) -> Text:
-    """Return CPUs by their numbers."""
     names = in_a_row(map(str, cpus))
     return say(say("cpu") if len(cpus) == 1 else say("cpus"), names=names)

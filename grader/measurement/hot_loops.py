@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.language import Text, say
-from grader.messages import HotLoop, HotLoops
+from grader.messages.timing import HotLoop, HotLoops
 from grader.report import Timing
 
 NARROWER = 0.75

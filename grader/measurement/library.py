@@ -15,7 +15,8 @@ from grader.evidence.case import FloatArray, Problem
 from grader.evidence.problems import told_by
 from grader.evidence.runner_client import start_runner
 from grader.language import say
-from grader.messages import LibraryTiming, TimeLibrary, pack_array, unpack_array
+from grader.messages.frames import pack_array, unpack_array
+from grader.messages.timing import LibraryTiming, TimeLibrary
 from grader.sandbox.interface import ResourceLimits, Sandbox
 
 BLOCK_SECONDS = 0.0001
@@ -49,16 +50,23 @@ def measure_library(
     *,
     cpus: Collection[int],
     threads: int,
-    limits: ResourceLimits = ResourceLimits(watch=0),  # noqa: B008 - frozen
 ) -> LibraryTime | Problem:
     """Time the function that `library.py`, whose text is `library`, has for a variant.
 
-    `arrays` are as one call of it takes them. `threads` of PyTorch
-    run on `cpus`, of which there are at least as many. Raises SandboxError when no process can be
-    started, ProtocolError when its answer is not a message.
+    `arrays` are as one call of it takes them. `threads` of PyTorch run on `cpus`, of which there
+    are at least as many. Raises SandboxError when no process can be started, ProtocolError when its
+    answer is not a message.
     """
-    task = _library_task(library, variant, arrays, tuple(sorted(cpus)), threads)
-    with start_runner(sandbox, "library", limits, {}) as runner:
+    task = TimeLibrary(
+        library=library,
+        variant=variant,
+        arrays=tuple(pack_array(each) for each in arrays),
+        cpus=tuple(sorted(cpus)),
+        threads=threads,
+        block_seconds=BLOCK_SECONDS,
+        budget_seconds=BUDGET_SECONDS,
+    )
+    with start_runner(sandbox, "library", ResourceLimits(watch=0), {}) as runner:
         answer = runner.request(task, TIMEOUT_SECONDS)
     if not isinstance(answer, LibraryTiming):
         return Problem(
@@ -68,24 +76,6 @@ def measure_library(
         )
     output = np.asarray(unpack_array(answer.output), np.float64)
     return LibraryTime(answer.seconds, threads, answer.blocks, output)
-
-
-def _library_task(
-    library: str,
-    variant: str,
-    arrays: tuple[FloatArray, ...],
-    cpus: tuple[int, ...],
-    threads: int,
-) -> TimeLibrary:
-    return TimeLibrary(
-        library=library,
-        variant=variant,
-        arrays=tuple(pack_array(each) for each in arrays),
-        cpus=cpus,
-        threads=threads,
-        block_seconds=BLOCK_SECONDS,
-        budget_seconds=BUDGET_SECONDS,
-    )
 
 
 Arrays = tuple[FloatArray, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from grader.messages import MachineLimits
+from grader.messages.timing import MachineLimits
 
 ENOUGH = 2
 """Measurements of what some processors can do at most, after which it is believed."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -29,24 +30,20 @@ from grader.measurement.read import (
     put_off,
     read_measurement,
 )
-from grader.messages import (
-    Array,
-    FrameError,
+from grader.messages.frames import Array, FrameError, number_type, pack_array, view_array
+from grader.messages.runner import TaskFailure
+from grader.messages.timing import (
     MachineLimits,
     MeasureLimits,
     ShapeResult,
-    TaskFailure,
     TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRules,
-    number_type,
-    pack_array,
-    view_array,
 )
 from grader.report import Timing
 from grader.timing.estimate import TimedSlice, is_plausible
-from grader.timing.slices import FloatArray
+from grader.timing.slices import FUNCTIONS, FloatArray
 from grader.timing.stack import PLACES
 
 RING = 4
@@ -144,8 +141,9 @@ def measure(
         return measure(versions[:1], setup, generator)
     if not isinstance(answer, TimingResult):
         return explain_failure(answer)
-    slices = _unpack(answer, len(versions))
-    if slices is None:
+    told = [(each.place, each.seconds) for each in answer.slices]
+    slices = read_slices(answer.shapes, told, FUNCTIONS)
+    if slices is None or {len(versions)} != {len(answer.shapes), *(len(each) for _, each in told)}:
         return UNTIMED
     try:
         timing = _read(limits, versions, task, answer, slices, setup, generator)
@@ -173,41 +171,40 @@ def _unlimited(reason: Text) -> Problem:
     return put_off(say("this-machines-peak-could-not-measured", reason=reason))
 
 
-def _unpack(answer: TimingResult, shapes: int) -> list[TimedSlice] | None:
-    """Return the slices of an answer that has a result, outputs and times for each shape.
+def read_slices(
+    results: Sequence[ShapeResult],
+    slices: Iterable[tuple[int, tuple[Array, ...]]],
+    functions: int,
+) -> tuple[TimedSlice, ...] | None:
+    """Return slices, of which a place of the stack and the times of so many functions were told.
 
-    All places of the stack have slices, and all slices as many rounds; else it is None.
+    None unless all places have slices, all slices as many rounds, and all results their arrays.
     """
-    if {shapes} != {len(answer.shapes), *(len(each.seconds) for each in answer.slices)}:
-        return None
-    if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.shapes):
-        return None
-    if {*range(PLACES)} != {each.place for each in answer.slices}:
+    if any((len(each.inputs),) != each.outputs.shape[:1] for each in results):
         return None
     try:
-        if not all(is_readable(each) for each in answer.shapes):
+        if not all(_is_readable(each) for each in results):
             return None
-        slices = [
-            TimedSlice(each.place, tuple(map(_seconds, each.seconds))) for each in answer.slices
-        ]
+        found = tuple(
+            TimedSlice(place, tuple(_times(each, functions) for each in arrays))
+            for place, arrays in slices
+        )
     except FrameError:
         return None
-    if len({seconds.shape for each in slices for seconds in each.seconds}) != 1:
-        return None
-    return slices
+    is_whole = {*range(PLACES)} == {each.place for each in found}
+    shapes = {seconds.shape for each in found for seconds in each.seconds}
+    return found if is_whole and len(shapes) == 1 else None
 
 
-def _seconds(array: Array) -> FloatArray:
+def _times(array: Array, functions: int) -> FloatArray:
     """Return the times of a slice. Raises FrameError where they cannot be times."""
-    if array.dtype != "float64":
-        raise FrameError("Times are float64.")
-    seconds = np.asarray(view_array(array), np.float64)
-    if not is_plausible(seconds):
-        raise FrameError("Times are positive.")
+    seconds = cast(FloatArray, view_array(array))
+    if array.dtype != "float64" or not is_plausible(seconds, functions):
+        raise FrameError("Times are positive float64.")
     return seconds
 
 
-def is_readable(result: ShapeResult) -> bool:
+def _is_readable(result: ShapeResult) -> bool:
     """Say whether the arrays of a result have the types and lengths that belong together."""
     view_array(result.outputs)
     slots = (result.slots.inputs, result.slots.places, result.slots.values)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from grader.assignment import Points, Positive, PositiveInt, Table
-from grader.messages import SHAPE_LIMIT
+from grader.messages.timing import SHAPE_LIMIT
 from grader.timing.estimate import HIGHEST_SHARE
 
 NOTHING = 0.02

@@ -15,7 +15,7 @@ import numpy as np
 from grader.errors import Told
 from grader.evidence.case import Problem
 from grader.language import Text, say
-from grader.messages import MachineLimits
+from grader.messages.timing import MachineLimits
 from grader.report import SelfTest, ShapeTiming, Timing
 from grader.timing.estimate import (
     TimedSlice,

@@ -22,7 +22,8 @@ from grader.measurement.library import LibraryTimer
 from grader.measurement.measure import Measured, MeasurementSetup, Version, measure, task_ahead
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import MICRO
-from grader.messages import Array, ShapeResult, TimeSchedule, view_array
+from grader.messages.frames import Array, view_array
+from grader.messages.timing import ShapeResult, TimeSchedule
 from grader.report import Timing
 
 DECIDES_HINT = say("do-same-work-in-every-call-conditions")

@@ -1,4 +1,4 @@
-"""What the referee and a runner say to each other: running, tracing, replaying, comparing."""
+"""What the referee and a runner say to each other: all that is asked of runners and their like."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from grader.messages.evidence import Examine, Examined
 from grader.messages.frames import Array, Count, Counts, DType, Message, Names, Pickles, Shape
+from grader.messages.timing import (
+    LibraryTiming,
+    MachineLimits,
+    MeasureLimits,
+    StepTimes,
+    TimeSchedule,
+    TimeSteps,
+    TimingResult,
+)
 
 FailureCode = Literal[
     "Raised",
@@ -343,3 +353,115 @@ class FoundStep(Message, frozen=True):
     within_loop: ShortText = ""
     may_go: bool = False
     other_loop: ShortText = ""
+
+
+class BuildAhead(Message, frozen=True):
+    """Build what a task to come will run. What comes of it that task says; the answer is `Built`,
+    when it is over.
+
+    The arrays of `task` have the shapes and dtypes of those to come, and zeros in them. It may be
+    told while the notebook still runs, so nothing is called, and no input is in it. `TimeSteps` is
+    told when that has ended, and has the arrays that it is asked for with.
+    """
+
+    task: RunModule | TimeSchedule | TimeSteps
+
+
+class Built(Message, frozen=True):
+    """What was to be built ahead is, or cannot be; that took so many seconds."""
+
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+
+
+MutationKind = Literal[
+    "drop_bias",
+    "flip_kernel",
+    "swap_layers",
+    "off_by_one",
+    "float16",
+    "narrow",
+    "return_zeros",
+    "return_input",
+]
+
+
+class Mutation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One change of a module, and where its values first depart from the right ones.
+
+    `function` is the TensorIR function that was changed, `binding` the variable of `main` whose
+    value is the first to be another one; empty where there is none, or where every one is.
+    `about` says in a clause what was done.
+    """
+
+    kind: MutationKind
+    function: str
+    binding: str
+    about: str
+
+
+class MutateModule(Message, frozen=True):
+    """Make mutants of a module, and run each beside the module itself.
+
+    `run` says which module, on which inputs it is compared with its mutants, and how it is run. At
+    most `limit` mutants of each kind are returned, those in different functions first.
+    """
+
+    run: RunModule
+    limit: Annotated[int, msgspec.Meta(ge=1, le=16)] = 4
+
+
+class MutatedModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A mutant as graph JSON.
+
+    `difference` is the largest absolute difference of its outputs from the module's own; infinity
+    where the outputs have another form, are not finite, or where running it failed.
+    """
+
+    mutation: Mutation
+    module: bytes
+    difference: float
+
+
+class Unmutated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of which there is no mutant, and why, in a clause without a full stop."""
+
+    kind: MutationKind
+    reason: str
+
+
+class MutationResult(Message, frozen=True):
+    """The mutants, and the kinds that do not apply to this module."""
+
+    mutants: Annotated[tuple[MutatedModule, ...], msgspec.Meta(max_length=256)] = ()
+    inapplicable: Annotated[tuple[Unmutated, ...], msgspec.Meta(max_length=16)] = ()
+
+
+ToRunner = (
+    RunModule
+    | TraceModule
+    | TimeSchedule
+    | TimeSteps
+    | MeasureLimits
+    | ReplayTrace
+    | FindStep
+    | MutateModule
+    | Examine
+)
+FromReferee = ToRunner | BuildAhead
+"""What a runner may be told."""
+
+FromRunner = (
+    RunResult
+    | TraceResult
+    | TimingResult
+    | StepTimes
+    | MachineLimits
+    | ReplayResult
+    | FoundStep
+    | MutationResult
+    | Examined
+    | TaskFailure
+)
+
+FromLibrary = LibraryTiming | TaskFailure
+"""What a process with PyTorch answers."""

@@ -26,7 +26,7 @@ from grader.errors import GraderError
 from grader.inside.launcher import enter
 from grader.language import Sentence, Text, foreign, say, template
 from grader.machine.quiet import Quiet
-from grader.messages import FrameError, decode_payload, read_frame
+from grader.messages.frames import FrameError, decode_payload, read_frame
 from grader.reading.cells import MARKDOWN, SCRIPT, SIZE_LIMIT
 from grader.reading.messages import (
     ANSWER_LIMIT,
@@ -319,7 +319,6 @@ class _Process:
         return True
 
     def send(self, request: ToReader, *descriptors: int) -> None:
-        """Send a request. Raises _EndedError."""
         payload = msgspec.msgpack.encode(request)
         try:
             enter.send_descriptors(self._requests, payload, descriptors)
@@ -342,17 +341,14 @@ class _Work:
         self.is_paused = False
 
     def pause(self) -> None:
-        """Stop it."""
         self.is_paused = True
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
         self.is_paused = False
         self._signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """End it, whatever it is doing."""
         self._signal(signal.SIGKILL)
         os.close(self._pidfd)
 
@@ -420,7 +416,6 @@ class _Unpacker:
         return False
 
     def note(self, message: FromUnpacker) -> None:
-        """Note what it says of an archive."""
         if isinstance(message, Unpacked):
             self._archives += 1
             self._seconds += message.seconds
@@ -430,7 +425,6 @@ class _Unpacker:
         self._members += isinstance(message, Began)
 
     def end(self) -> None:
-        """End it."""
         self.channel.close()
         self.work.end()
 
@@ -487,7 +481,6 @@ class _Waiting:
 
 
 def _decoded(payload: bytearray) -> FromUnpacker:
-    """Decode what an archive's reader says. Raises FrameError."""
     try:
         return _TOLD.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

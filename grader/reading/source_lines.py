@@ -97,7 +97,6 @@ class _Walk:
         self._skip_space()
 
     def line(self) -> int:
-        """Return the line of the place."""
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
@@ -112,7 +111,6 @@ class _Walk:
         return self.line() + self._text.count("\n", self._at, first)
 
     def skip(self) -> None:
-        """Go past the value."""
         _, self._at = self._decode(self._text, self._at)
         self._skip_space()
 

@@ -185,7 +185,6 @@ class _Telling:
         return time.process_time() > self._since + share * self._seconds
 
     def check_time(self) -> None:
-        """Raise _LeaveOutError where the time is over."""
         if self.is_late():
             raise _LeaveOutError("budget")
 
@@ -208,7 +207,6 @@ class _Index:
         self.seek, self.tell = file.seek, file.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return some bytes. Raises _TooLargeError."""
         if size > self._longest:
             raise _TooLargeError
         content = self._file.read(size if size >= 0 else self._longest + 1)
@@ -321,7 +319,6 @@ class _Stream:
         return content
 
     def begin(self) -> None:
-        """Count from here."""
         self._read = 0
 
 
@@ -333,7 +330,6 @@ class _Content:
         self._stream = stream
 
     def read(self, size: int) -> bytes:
-        """Return some bytes."""
         self._stream.begin()
         return self._content.read(size)
 

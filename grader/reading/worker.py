@@ -163,7 +163,6 @@ def _confine(bounds: ReaderBounds, size: int, more_seconds: int = 0) -> None:
 
 
 def _size_of_addresses() -> int:
-    """Return how many bytes of addresses this process has."""
     pages = Path("/proc/self/statm").read_text("ascii").split()[0]
     return int(pages) * resource.getpagesize()
 

@@ -271,7 +271,6 @@ def _is_weaker(level: Level, other: Level) -> bool:
 def _open(
     level: Level, find: Finder, protected: Collection[Path], imports: Sequence[str] = ()
 ) -> SteppingSandbox:
-    """Return a sandbox of this level that was tried out. Raises SandboxError."""
     sandbox = SteppingSandbox(_boxes(level, find, protected), find_groups(), imports)
     try:
         try_out(sandbox)

@@ -251,7 +251,6 @@ def _own_name(number: int | str) -> str:
 
 
 def _space() -> int:
-    """Return the number of the namespace in which this process has its process id."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 

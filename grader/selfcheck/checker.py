@@ -35,7 +35,8 @@ from grader.grading.referee import Referee
 from grader.inside.launcher.protocol import Program
 from grader.language import Text, join, one_of_ours, say
 from grader.measurement.measure import Machine, measuring_cpus
-from grader.messages import Capture, CaptureFailure, decode_payload, encode_frame, read_frame
+from grader.messages.frames import decode_payload, encode_frame, read_frame
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.progress import Progress, Silent
 from grader.reading.submission import SubmissionFile, read_submission
 from grader.report import Part

@@ -14,7 +14,7 @@ from typing import IO, TypeVar, cast
 import grader
 from grader.errors import GraderError
 from grader.language import foreign, join, say
-from grader.messages import FrameError, decode_payload, encode_frame, read_frame
+from grader.messages.frames import FrameError, decode_payload, encode_frame, read_frame
 from grader.report import texts
 from grader.selfcheck.messages import FRAME_LIMIT, FromChecker, Refused, ToChecker
 

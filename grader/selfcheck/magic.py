@@ -20,7 +20,7 @@ from IPython.display import display
 from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
 from grader.language import NOTHING, Text, say
-from grader.messages import EntrySpec
+from grader.messages.kernel import EntrySpec
 from grader.render.speech import speaking, tell
 from grader.selfcheck.connection import CheckerClient, CheckError
 from grader.selfcheck.failed_import import FailedImport, failed_import

@@ -9,7 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from grader.language import NOTHING, Text
-from grader.messages import EntrySpec, FromKernel, Message
+from grader.messages.frames import Message
+from grader.messages.kernel import EntrySpec, FromKernel
 from grader.report import Part
 
 FRAME_LIMIT = 2**30

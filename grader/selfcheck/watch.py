@@ -19,7 +19,7 @@ from grader.inside.kernel.externs import called_names
 from grader.inside.kernel.faults import Cells
 from grader.inside.kernel.objects import Namespace
 from grader.inside.kernel.sender import Sender, SentModule
-from grader.messages import Capture, CaptureFailure, EntrySpec
+from grader.messages.kernel import Capture, CaptureFailure, EntrySpec
 
 Captures = tuple[Capture | CaptureFailure, ...]
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.messages import TimingRules
+from grader.messages.timing import TimingRules
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION, FloatArray
 from grader.timing.stack import PLACES
 
@@ -282,9 +282,9 @@ class Stopping:
         return min(counted_share, lowest) + max(0.0, counted_share - highest)
 
 
-def is_plausible(seconds: FloatArray) -> bool:
-    """Say whether an array can be the times of a slice: (4, rounds), positive and finite."""
-    fits = seconds.ndim == 2 and seconds.shape[0] == FUNCTIONS and seconds.shape[1] > 0
+def is_plausible(seconds: FloatArray, functions: int = FUNCTIONS) -> bool:
+    """Say whether an array can be the times of a slice: (functions, rounds), positive, finite."""
+    fits = seconds.ndim == 2 and seconds.shape[0] == functions and seconds.shape[1] > 0
     return fits and bool(np.isfinite(seconds).all()) and float(seconds.min()) > 0
 
 

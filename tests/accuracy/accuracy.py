@@ -33,14 +33,8 @@ from grader.grading.assembly import open_runners, runner_starter
 from grader.grading.pipeline import run_notebook
 from grader.grading.preparation import Preparation, Settings
 from grader.language import foreign
-from grader.messages import (
-    Capture,
-    CaptureFailure,
-    FromRunner,
-    Mutation,
-    MutationKind,
-    ToRunner,
-)
+from grader.messages.kernel import Capture, CaptureFailure
+from grader.messages.runner import FromRunner, Mutation, MutationKind, ToRunner
 from grader.progress import Silent
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox

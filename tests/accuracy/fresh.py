@@ -36,7 +36,7 @@ from grader.evidence.operations import one_thread
 from grader.evidence.problems import wrong_samples
 from grader.grading.pipeline import run_notebook
 from grader.grading.preparation import Preparation, Settings
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from grader.progress import Silent
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox

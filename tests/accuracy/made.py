@@ -7,7 +7,8 @@ from typing import Any
 from grader.assignment import PartTable
 from grader.evidence.case import Candidate
 from grader.ir.facts import ModuleFacts
-from grader.messages import Capture, Mutation
+from grader.messages.kernel import Capture
+from grader.messages.runner import Mutation
 from tests.accuracy.accuracy import Mistaken
 
 PART = PartTable(id="model", title="", entry_kind="module", entry=("f",), check=())

@@ -15,14 +15,8 @@ import tvm
 from tvm import s_tir, te, topi
 
 from grader.inside.runner.find_step import find_step
-from grader.messages import (
-    FindStep,
-    FoundStep,
-    RunArgument,
-    RunModule,
-    TensorSpec,
-    pack_array,
-)
+from grader.messages.frames import pack_array
+from grader.messages.runner import FindStep, FoundStep, RunArgument, RunModule, TensorSpec
 from tests.evidence.schedules import saved_trace
 from tests.ir import modules
 

@@ -37,7 +37,7 @@ from grader.evidence.registry import NoOptions, find_check
 from grader.ir.facts import Argument
 from grader.language import NOTHING, below, foreign, join
 from grader.measurement.points import SpeedOptions
-from grader.messages import HotLoop, HotLoops
+from grader.messages.timing import HotLoop, HotLoops
 from grader.report import Step
 from tests import sample_reports
 from tests.evidence.factory import (

@@ -26,14 +26,8 @@ from grader.evidence.case import Candidate, Outputs
 from grader.evidence.oracle import ModelOracle
 from grader.evidence.recorder import record
 from grader.language import foreign
-from grader.messages import (
-    FromRunner,
-    TaskFailure,
-    ToRunner,
-    TraceModule,
-    TraceResult,
-    unpack_array,
-)
+from grader.messages.frames import unpack_array
+from grader.messages.runner import FromRunner, TaskFailure, ToRunner, TraceModule, TraceResult
 from tests.diagnosis.test_tracing import PART, Runners, candidate
 from tests.inside.runner import modules
 from tests.ir.modules import save

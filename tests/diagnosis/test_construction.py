@@ -14,7 +14,7 @@ from grader.evidence.case import Problem
 from grader.execute.known_errors import recognise
 from grader.grading.absence import explain_absence
 from grader.language import NOTHING
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from tests.diagnosis import network
 from tests.ir import modules
 

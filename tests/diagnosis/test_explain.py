@@ -31,16 +31,8 @@ from grader.evidence.case import Case, Evidence, Outputs, Problem
 from grader.evidence.oracle import ModelOracle
 from grader.ir.read import read_module
 from grader.language import foreign
-from grader.messages import (
-    FindStep,
-    FoundStep,
-    TaskFailure,
-    TraceResult,
-    decode_payload,
-    encode_frame,
-    pack_array,
-    unpack_array,
-)
+from grader.messages.frames import decode_payload, encode_frame, pack_array, unpack_array
+from grader.messages.runner import FindStep, FoundStep, TaskFailure, TraceResult
 from grader.report import Sample
 from tests.diagnosis.test_report import Runners, diagnosis_of, expected, given, model, oracle
 from tests.ir.modules import save

@@ -13,7 +13,7 @@ from grader.diagnosis.align import Observed, align
 from grader.diagnosis.mistakes import LikelyMistake, recognise
 from grader.diagnosis.mistakes_numbers import WrongValue
 from grader.evidence.recorder import record
-from grader.messages import integer_poison
+from grader.messages.runner import integer_poison
 from tests.diagnosis import network
 from tests.diagnosis.network import (
     PARAMETERS,

@@ -29,7 +29,8 @@ from grader.grading.judge import judge_case
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
 from grader.language import NOTHING, foreign, join
-from grader.messages import Capture, TaskFailure, TraceModule
+from grader.messages.kernel import Capture
+from grader.messages.runner import TaskFailure, TraceModule
 from grader.report import Diagnosis, texts
 from tests.ir.modules import save
 from tests.seeded import seeded

@@ -22,10 +22,9 @@ from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
 from grader.language import NOTHING, foreign
-from grader.messages import (
-    PYTHON_FUNCTION,
-    Array,
-    Capture,
+from grader.messages.frames import Array, pack_array, unpack_array
+from grader.messages.kernel import PYTHON_FUNCTION, Capture
+from grader.messages.runner import (
     FromRunner,
     TaskFailure,
     ToRunner,
@@ -33,8 +32,6 @@ from grader.messages import (
     TracedStep,
     TraceModule,
     TraceResult,
-    pack_array,
-    unpack_array,
 )
 from tests.inside.runner import modules
 from tests.ir.modules import save

@@ -11,7 +11,7 @@ from tvm.script import tirx as T
 
 from grader.diagnosis.report import diagnose
 from grader.evidence.oracle import ModelOracle
-from grader.messages import TraceModule
+from grader.messages.runner import TraceModule
 from grader.report import Diagnosis
 from tests.diagnosis.test_report import Runners, given, oracle
 

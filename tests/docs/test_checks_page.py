@@ -18,7 +18,7 @@ from grader.evidence.case import Candidate
 from grader.evidence.registry import registered_kinds
 from grader.ir.facts import Expression
 from grader.ir.read import read_module
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from tests.ir.modules import save
 from tests.pages import steps_of
 

@@ -20,7 +20,7 @@ from grader.ir.facts import (
     Store,
     TensorFacts,
 )
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 WEIGHT = (32, 1, 3, 3)
 ORACLE = OracleOptions(input_shape=(1, 28, 28), output_shape=(10,))

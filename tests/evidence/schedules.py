@@ -14,7 +14,8 @@ from tvm.script import relax as R  # noqa: N812
 from grader.evidence.case import Candidate
 from grader.inside.runner.entry import perform
 from grader.ir.read import read_module
-from grader.messages import Capture, FromRunner, ToRunner
+from grader.messages.kernel import Capture
+from grader.messages.runner import FromRunner, ToRunner
 from tests.ir import modules
 
 WEIGHT = (8, 1, 3, 3)

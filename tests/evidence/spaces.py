@@ -14,7 +14,7 @@ from grader.assignment import ArgumentTable, Computation, TensorTable
 from grader.evidence.oracle import Arrangement, Given
 from grader.evidence.subject import Subject
 from grader.language import foreign
-from grader.messages import TensorSpec
+from grader.messages.runner import TensorSpec
 
 SHAPE = (16, 16)
 COMPUTATION = Computation(

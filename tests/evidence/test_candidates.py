@@ -27,15 +27,9 @@ from grader.evidence.case import Candidate, Problem, StubOutputs
 from grader.evidence.oracle import ModelOracle
 from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts, TensorFacts
 from grader.language import NOTHING, foreign
-from grader.messages import (
-    PYTHON_FUNCTION,
-    Array,
-    Capture,
-    RunResult,
-    TaskFailure,
-    pack_array,
-    unpack_array,
-)
+from grader.messages.frames import Array, pack_array, unpack_array
+from grader.messages.kernel import PYTHON_FUNCTION, Capture
+from grader.messages.runner import RunResult, TaskFailure
 from tests.evidence.factory import ORACLE, argument, call, case, module
 
 

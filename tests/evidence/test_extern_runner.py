@@ -17,14 +17,8 @@ from grader.errors import SandboxError
 from grader.evidence.problems import told_by
 from grader.evidence.runner_client import Runner
 from grader.language import foreign
-from grader.messages import (
-    EXTERN_DIED,
-    RunResult,
-    TaskFailure,
-    encode_frame,
-    pack_array,
-    unpack_array,
-)
+from grader.messages.frames import encode_frame, pack_array, unpack_array
+from grader.messages.runner import EXTERN_DIED, RunResult, TaskFailure
 from grader.sandbox.interface import Command, Sandbox
 from tests.evidence.test_runner_client import Stand, ask, processes, start
 from tests.inside.runner import modules

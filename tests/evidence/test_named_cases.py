@@ -25,7 +25,8 @@ from grader.evidence.problems import wrong_samples
 from grader.inside.runner.entry import perform
 from grader.ir.facts import ModuleFacts
 from grader.language import foreign
-from grader.messages import Capture, FromRunner, ToRunner
+from grader.messages.kernel import Capture
+from grader.messages.runner import FromRunner, ToRunner
 from tests.evidence.factory import case
 from tests.ir import modules
 

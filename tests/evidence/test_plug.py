@@ -18,7 +18,9 @@ from grader.evidence.case import Problem
 from grader.evidence.plug import UNREADABLE, EvidenceKind, Gathered, Question, ask, request
 from grader.evidence.registry import NOT_RUN, NoOptions, check, passed
 from grader.language import foreign, say
-from grader.messages import Examine, Examined, Message, TaskFailure
+from grader.messages.evidence import Examine, Examined
+from grader.messages.frames import Message
+from grader.messages.runner import TaskFailure
 from grader.report import Paragraph, Section
 from tests.evidence.factory import case, module
 

@@ -17,15 +17,10 @@ from grader.evidence.problems import (
     wrong_samples,
 )
 from grader.language import join
-from grader.messages import (
-    EXTERN_DIED,
-    PYTHON_FUNCTION,
-    Capture,
-    TaskFailure,
-    Violation,
-    number_type,
-)
-from grader.messages import ViolationKind as Kind
+from grader.messages.frames import number_type
+from grader.messages.kernel import PYTHON_FUNCTION, Capture
+from grader.messages.runner import EXTERN_DIED, TaskFailure, Violation
+from grader.messages.runner import ViolationKind as Kind
 from tests.evidence.factory import outputs
 from tests.render.diagnoses import DIAGNOSIS
 

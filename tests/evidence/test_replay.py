@@ -17,7 +17,7 @@ from grader.evidence.case import Candidate, Replay
 from grader.evidence.replay import gather_replay
 from grader.evidence.subject import Subject
 from grader.language import NOTHING, foreign
-from grader.messages import ReplayResult, ReplayTrace, TaskFailure
+from grader.messages.runner import ReplayResult, ReplayTrace, TaskFailure
 from tests.evidence import products, schedules
 from tests.evidence.factory import ORACLE
 from tests.evidence.schedules import WEIGHT, candidate, read_candidate

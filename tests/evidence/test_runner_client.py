@@ -16,9 +16,9 @@ import pytest
 from grader.errors import DisplacedError, ProtocolError, SandboxError
 from grader.evidence.problems import told_by
 from grader.evidence.runner_client import Runner, start_runner
-from grader.messages import (
+from grader.messages.frames import READY, encode_frame, pack_array, unpack_array
+from grader.messages.runner import (
     EXTERN_DIED,
-    READY,
     Built,
     FromRunner,
     ReplayResult,
@@ -26,15 +26,10 @@ from grader.messages import (
     RunArgument,
     RunModule,
     RunResult,
-    ShapeResult,
-    Slice,
     TaskFailure,
-    TimingResult,
     Violation,
-    encode_frame,
-    pack_array,
-    unpack_array,
 )
+from grader.messages.timing import ShapeResult, Slice, TimingResult
 from grader.sandbox.interface import Process, ResourceLimits, Sandbox
 from tests.evidence import schedules
 from tests.inside.runner import modules

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from grader.errors import DisplacedError, SandboxError
 from grader.evidence.runners import Kind, KnownAnswers, RunnerPool, size_of
 from grader.language import foreign
-from grader.messages import (
+from grader.messages.frames import pack_array
+from grader.messages.runner import (
     SEARCH_SECONDS,
     FindStep,
     FromRunner,
@@ -26,14 +27,12 @@ from grader.messages import (
     RunModule,
     RunResult,
     TaskFailure,
-    TimedFunction,
-    TimeSchedule,
     ToRunner,
     TracedPass,
     TraceModule,
     TraceResult,
-    pack_array,
 )
+from grader.messages.timing import TimedFunction, TimeSchedule
 from grader.sandbox.room import Stay
 
 ANSWER = TaskFailure("run", "Died", "A fake.")

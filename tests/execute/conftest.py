@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from grader.assignment import Limits
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
-from grader.messages import EntrySpec
+from grader.messages.kernel import EntrySpec
 from grader.progress import Progress, Silent
 from grader.sandbox.interface import Sandbox
 

@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.execute.captures import CaptureReader
-from grader.messages import (
-    KERNEL_FRAME_LIMIT,
-    PYTHON_FUNCTION,
-    SOURCE_LIMIT,
-    Capture,
-    CaptureFailure,
-    encode_frame,
-)
+from grader.messages.frames import KERNEL_FRAME_LIMIT, encode_frame
+from grader.messages.kernel import PYTHON_FUNCTION, SOURCE_LIMIT, Capture, CaptureFailure
 
 CAPTURE = Capture(part="model", name="create_model", cell=2, by_name=True, module=b"{}")
 FAILURE = CaptureFailure(part="model", name="create_model", cell=3, reason="raised")

@@ -11,7 +11,7 @@ import pytest
 from grader.assignment import Limits
 from grader.errors import SandboxError
 from grader.execute.result import Execution
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from grader.sandbox.interface import Sandbox
 from tests.execute.conftest import run_cells
 from tests.execute.test_notebook import MODEL

@@ -7,7 +7,7 @@ import pytest
 
 from grader.execute.loop_variables import advice_on_loop_variable
 from grader.language import LANGUAGES, NOTHING
-from grader.messages import KernelNote, LoopVariable
+from grader.messages.kernel import KernelNote, LoopVariable
 
 HAS_AXIS = LoopVariable("sum", "product", "j", axis="vj")
 HAS_NONE = LoopVariable("sum", "product", "k", kind="reduce", extent="8")

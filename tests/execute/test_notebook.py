@@ -13,7 +13,7 @@ from grader.execute.client import CellClient
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.language import NOTHING, Text
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from grader.report import CellProblem
 from grader.sandbox.interface import Sandbox
 from tests.execute.conftest import ENTRIES, run_cells

@@ -7,7 +7,7 @@ import pytest
 from grader.assignment import PartTable
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
-from grader.messages import CaptureFailure
+from grader.messages.kernel import CaptureFailure
 
 
 def part(kind="function") -> PartTable:

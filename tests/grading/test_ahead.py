@@ -19,13 +19,10 @@ from grader.grading.ahead import MOST, BuiltAhead
 from grader.grading.pipeline import grade
 from grader.grading.preparation import Preparation, Settings
 from grader.language import foreign
-from grader.messages import (
-    Capture,
-    CaptureFailure,
-    RunModule,
-    TimeSchedule,
-    unpack_array,
-)
+from grader.messages.frames import unpack_array
+from grader.messages.kernel import Capture, CaptureFailure
+from grader.messages.runner import RunModule
+from grader.messages.timing import TimeSchedule
 from grader.progress import Silent
 from grader.reading.submission import read_submission
 from grader.report import Report

@@ -13,7 +13,7 @@ from grader.evidence.registry import Outcome, failed, partial, passed
 from grader.execute.result import LostCell
 from grader.grading.half_made import find_stop, with_other_stop, with_stop
 from grader.language import foreign
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from grader.report import Check, Origin, Part
 
 assert checks.__all__

@@ -9,7 +9,7 @@ import pytest
 from grader.errors import MachineError
 from grader.execute.result import Execution
 from grader.grading.machine_faults import refuse_missing_compiler
-from grader.messages import CaptureFailure
+from grader.messages.kernel import CaptureFailure
 from grader.report import CellProblem, Report
 from tests.sample_reports import typical
 

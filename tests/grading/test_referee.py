@@ -16,7 +16,8 @@ from grader.grading.judge import Graded
 from grader.grading.needs import timing_setup
 from grader.grading.referee import Compared, Referee
 from grader.language import foreign
-from grader.messages import Capture, TimeSchedule
+from grader.messages.kernel import Capture
+from grader.messages.timing import TimeSchedule
 from grader.progress import Silent
 from grader.report import Check, Part
 from tests.inside.runner import modules

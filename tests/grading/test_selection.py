@@ -12,7 +12,7 @@ from grader.checks import kinds as registered
 from grader.evidence.case import Case, Evidence, Outputs, Problem
 from grader.grading.judge import Graded, Refused, computes, given_problem, nothing_counts, select
 from grader.language import foreign
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import Check, Part
 from tests.evidence.factory import ORACLE, case, module
 

@@ -10,7 +10,7 @@ from grader.errors import UsageError
 from grader.execute.result import Execution
 from grader.grading import spelling as module
 from grader.grading.spelling import MESSAGE_LENGTH, Accepted, Spelling, find_respelling
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.reading.submission import first_lines, parse_content
 from grader.report import CellProblem
 

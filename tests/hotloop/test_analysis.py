@@ -9,7 +9,7 @@ from grader.hotloop.aarch64 import AArch64
 from grader.hotloop.instructions import read_functions
 from grader.hotloop.loops import find_loops
 from grader.hotloop.x86 import X86
-from grader.messages import HotLoop
+from grader.messages.timing import HotLoop
 from tests.hotloop.compiled import (
     MULTIPLY_ADDS,
     SCHEDULES,

@@ -10,7 +10,7 @@ from grader.hotloop import find_hot_loop
 from grader.hotloop.instructions import MOST_CHARACTERS, read_functions
 from grader.hotloop.loops import DEEPEST, UNKNOWN_ROUNDS, Loop, find_loops
 from grader.hotloop.x86 import X86
-from grader.messages import MOST_COUNTED
+from grader.messages.timing import MOST_COUNTED
 
 FUSED = "\tvfmadd231ps\t(%rax), %ymm1, %ymm2\n"
 

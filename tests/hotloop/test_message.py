@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader.messages import MOST_COUNTED, FrameError, HotLoop, HotLoops, decode_payload
+from grader.messages.frames import FrameError, decode_payload
+from grader.messages.timing import MOST_COUNTED, HotLoop, HotLoops
 
 LOOP = HotLoop(54, 864, 512, loads=27, stores=6, spills=0, reloads=0)
 FIELDS = msgspec.structs.asdict(LOOP)

@@ -13,7 +13,8 @@ from grader.evidence.case import Problem
 from grader.evidence.runner_client import start_runner
 from grader.machine.cpus import quiet_cpus
 from grader.measurement.library import LibraryTime, measure_library
-from grader.messages import LibraryTiming, TimeLibrary, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.timing import LibraryTiming, TimeLibrary
 from grader.sandbox.interface import ResourceLimits
 from grader.sandbox.start import SteppingSandbox
 

@@ -7,7 +7,7 @@ import pytest
 
 from grader.language import LANGUAGES
 from grader.measurement.hot_loops import explain
-from grader.messages import HotLoop, HotLoops
+from grader.messages.timing import HotLoop, HotLoops
 from tests.measurement.test_speed import Machine, timed
 from tests.sample_reports import TIMING
 

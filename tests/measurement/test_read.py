@@ -11,7 +11,7 @@ import pytest
 
 from grader.evidence.case import Problem
 from grader.measurement.read import Setting, Unsteady, Work, function_work, read_measurement
-from grader.messages import MachineLimits
+from grader.messages.timing import MachineLimits
 from grader.report import Timing
 from grader.timing.estimate import TimedSlice, Times, estimate
 from tests.timing.machine import Noise, shared_core, steady

@@ -20,17 +20,15 @@ from grader.measurement import measure as benches
 from grader.measurement.measure import MOST_RINGS, RING, MeasurementSetup, measuring_cpus
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import compare_timed, gather_timing, timing_ahead, timing_to_come
-from grader.messages import (
-    Array,
+from grader.messages.frames import Array, pack_array, unpack_array
+from grader.messages.runner import TaskFailure
+from grader.messages.timing import (
     MachineLimits,
     MeasureLimits,
     ShapeResult,
     Slice,
-    TaskFailure,
     TimeSchedule,
     TimingResult,
-    pack_array,
-    unpack_array,
 )
 from grader.report import Timing
 from tests.evidence import factory, products

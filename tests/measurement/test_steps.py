@@ -24,17 +24,10 @@ from grader.measurement.steps.gather import (
 )
 from grader.measurement.steps.prefixes import Prefix
 from grader.measurement.steps.read import read_steps, without_times
-from grader.messages import (
-    PREFIX_LIMIT,
-    ShapeResult,
-    Slots,
-    StepLine,
-    StepSlice,
-    StepTimes,
-    TaskFailure,
-    TimeSteps,
-    pack_array,
-)
+from grader.messages.frames import pack_array
+from grader.messages.kernel import StepLine
+from grader.messages.runner import TaskFailure
+from grader.messages.timing import PREFIX_LIMIT, ShapeResult, Slots, StepSlice, StepTimes, TimeSteps
 from grader.timing.stack import PLACES
 from tests import sample_reports
 

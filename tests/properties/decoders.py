@@ -50,33 +50,34 @@ from grader.ir.trace import read_trace
 from grader.measurement.measure import Machine, Measured, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import outputs_right
-from grader.messages import (
-    KINDS,
+from grader.messages.evidence import KINDS
+from grader.messages.frames import (
     Array,
-    Capture,
-    CaptureFailure,
     FrameError,
-    FromKernel,
-    FromRunner,
-    KernelConfig,
-    MachineLimits,
-    MeasureLimits,
-    ReplayResult,
-    ReplayTrace,
-    RunArgument,
-    RunModule,
-    RunResult,
-    ShapeResult,
-    Slice,
-    Slots,
-    TaskFailure,
-    TimingResult,
-    ToRunner,
     decode_payload,
     encode_frame,
     pack_array,
     read_frame,
     unpack_array,
+)
+from grader.messages.kernel import Capture, CaptureFailure, FromKernel, KernelConfig
+from grader.messages.runner import (
+    FromRunner,
+    ReplayResult,
+    ReplayTrace,
+    RunArgument,
+    RunModule,
+    RunResult,
+    TaskFailure,
+    ToRunner,
+)
+from grader.messages.timing import (
+    MachineLimits,
+    MeasureLimits,
+    ShapeResult,
+    Slice,
+    Slots,
+    TimingResult,
 )
 from grader.reading.submission import defined_names, read_submission
 from grader.render.terminal import render

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
-from grader.messages import Array
+from grader.messages.frames import Array
 
 DEPTHS = (10, 900, 1100, 5000, 100_000)
 """How deep nesting goes: below, around and far above what parsers bear."""

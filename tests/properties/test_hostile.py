@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from grader.dialects.migration import respell_cells
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError
-from grader.messages import decode_payload
+from grader.messages.frames import decode_payload
 from grader.reading.cells import MARKDOWN_SIZE, read_content
 from grader.reading.messages import Content, Cost, FromReader, Read
 from grader.reading.submission import as_notebook, defined_names

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from grader.dialects.respelling import Respelling
-from grader.messages import FrameError, decode_payload
+from grader.messages.frames import FrameError, decode_payload
 from grader.reading.messages import (
     CELL_LIMIT,
     NAME_LENGTH,

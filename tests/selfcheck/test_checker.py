@@ -20,7 +20,7 @@ from grader.data.dataset import IMAGES, LABELS, builtin_data, builtin_parameters
 from grader.data.parameters import pickle_arrays
 from grader.errors import DataError, SandboxError, UsageError
 from grader.language import NOTHING, foreign
-from grader.messages import Capture, CaptureFailure
+from grader.messages.kernel import Capture, CaptureFailure
 from grader.progress import Silent
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.start import SteppingSandbox

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from grader.language import foreign
-from grader.messages import EntrySpec
+from grader.messages.kernel import EntrySpec
 from grader.report import Check, Origin, Part
 from grader.selfcheck import show
 from grader.selfcheck.messages import AssignmentCard, Checked, PartCard

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grader.messages import Slots, TimingRules, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.timing import Slots, TimingRules
 from grader.timing.estimate import TimedSlice
 from grader.timing.slices import FUNCTIONS
 from grader.timing.stack import PLACES

@@ -13,7 +13,7 @@ from grader.evidence.gpu.messages import Answer, KernelsRun, NotExecuted, RunKer
 from grader.evidence.oracle import Arrangement
 from grader.evidence.plug import UNREADABLE, Question, ask
 from grader.language import Text, foreign, say
-from grader.messages import FrameError, number_type, pack_array, unpack_array
+from grader.messages.frames import FrameError, number_type, pack_array, unpack_array
 from grader.report import CheckCode
 
 _ANSWER = cast("type[KernelsRun | NotExecuted]", Answer)

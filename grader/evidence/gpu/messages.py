@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from grader.messages import Array, Message
+from grader.messages.frames import Array, Message
 
 FINDING_LIMIT = 20
 """Most findings of one run; each pair of statements is reported once."""

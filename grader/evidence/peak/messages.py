@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from grader.messages import Message
+from grader.messages.frames import Message
 
 Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Name = Annotated[str, msgspec.Meta(max_length=200)]

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from grader.messages import Count, Message, RunModule, Seconds
+from grader.messages.frames import Count, Message, Seconds
+from grader.messages.runner import RunModule
 
 TRIAL_LIMIT = 64
 """Most schedules that are drawn from one space."""

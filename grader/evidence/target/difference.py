@@ -76,7 +76,6 @@ def _levels(block: Block) -> tuple[Level, ...]:
 
 
 def _common(one: tuple[object, ...], other: tuple[object, ...]) -> int:
-    """Return how long the beginning is that two tuples have in common."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -155,7 +154,6 @@ def _sums(nests: tuple[Nest, ...]) -> list[Nest]:
 
 
 def _others(nests: tuple[Nest, ...]) -> list[Nest]:
-    """Return the blocks beside the sums."""
     sums = _sums(nests)
     return [nest for nest in nests if all(nest is not each for each in sums)]
 

@@ -10,7 +10,7 @@ from grader.evidence.target.found import TARGET, TargetMatch
 from grader.evidence.target.messages import CompareTarget, TargetResult
 from grader.ir.read import read_module
 from grader.language import Text, clause, say
-from grader.messages import TaskFailure
+from grader.messages.runner import TaskFailure
 
 UNREADABLE = Problem(
     say("answer-process-that-compared-schedule-with-target"),

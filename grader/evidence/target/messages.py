@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.messages import Message
+from grader.messages.frames import Message
 
 
 class CompareTarget(Message, frozen=True):

@@ -14,13 +14,9 @@ import tvm
 from tvm import relax
 
 from grader.inside.common.failure import TaskError, stage
-from grader.messages import (
-    PYTHON_FUNCTION,
-    FrameError,
-    RunModule,
-    TensorSpec,
-    unpack_array,
-)
+from grader.messages.frames import FrameError, unpack_array
+from grader.messages.kernel import PYTHON_FUNCTION
+from grader.messages.runner import RunModule, TensorSpec
 
 MAIN = "main"
 
@@ -49,7 +45,6 @@ def _find(module: tvm.IRModule, name: str) -> object:
 
 
 def _around(function: tvm.tirx.PrimFunc | None, task: RunModule) -> tvm.IRModule:
-    """Return a module whose `main` is one call, of a TIR function or of the Python function."""
     builder = relax.BlockBuilder()
     arguments = [
         relax.Var(

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import tirx
 
 from grader.inside.common.ranges import Unguarded
-from grader.messages import Violation, ViolationKind
+from grader.messages.runner import Violation, ViolationKind
 
 Expression = Any
 

@@ -82,7 +82,6 @@ def leave_empty_sources_out() -> None:
 
 
 def _needs_compiler(module: Any) -> bool:
-    """Say whether a module, or one that it imports, holds code that is yet to be compiled."""
     if module.kind == "static_library":
         return True
     if module.kind == "c" and module.inspect_source().strip() != EMPTY_SOURCE:

@@ -171,7 +171,6 @@ class Reader:
             self._is_stored, self._known = before
 
     def _demand(self, expression: Expression) -> Interval:
-        """Read an integer."""
         values = self.read(expression)
         if values is None:
             raise Unguarded("a number that is no integer")
@@ -290,7 +289,6 @@ class Reader:
         return _range_of(expression)
 
     def _shift(self, expression: Any) -> Interval:
-        """Demand that a shift is by fewer bits than there are."""
         most = Interval(0, bits_of(expression) - 1)
         left, count = self._demand(expression.a), self._demand(expression.b)
         if not most.holds(count):

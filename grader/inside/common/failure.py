@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from traceback import extract_tb
 from typing import Literal, TypeVar
 
-from grader.messages import FailureCode, TaskFailure, Violation
+from grader.messages.runner import FailureCode, TaskFailure, Violation
 
 Answer = TypeVar("Answer")
 Stage = Literal["decode", "load", "build", "externs", "signature", "run", "time"]

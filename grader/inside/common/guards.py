@@ -37,7 +37,7 @@ from grader.inside.common.checks import GuardCheck, Site, decides_by_contents
 from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
 from grader.inside.common.ranges import Unguarded
-from grader.messages import OUT_OF_BOUNDS, Violation
+from grader.messages.runner import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"
 
@@ -188,7 +188,6 @@ class _Writer:
     # --- the header -------------------------------------------------------------------------------
 
     def outside(self, body: Statement) -> Statement:
-        """Return the whole function, guarded. Raises Unguarded."""
         self._reader = Reader(
             self._size_of,
             for_all_inputs=self._for_all_inputs,
@@ -230,7 +229,6 @@ class _Writer:
         self._sizes[hash(buffer)] = _Allocation(str(buffer.name), size, _item_bits(buffer))
 
     def _size_of(self, buffer: Any) -> tuple[str, Any]:
-        """Return a buffer's name and how many items it has. Raises Unguarded."""
         known = self._sizes.get(hash(buffer))
         if known is None:
             raise Unguarded(f"the buffer {buffer.name}")
@@ -348,7 +346,6 @@ class _Writer:
         return _sequence([*(self._checked(each) for each in checks), statement])
 
     def _checked(self, check: GuardCheck) -> Statement:
-        """Return the statement that ends the function where a check fails."""
         self._sites.append(check.site._replace(function=self._name[:NAME_LIMIT]))
         number, zero, one = len(self._sites), tirx.const(0, "int32"), tirx.const(1, "int32")
         report = [

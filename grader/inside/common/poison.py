@@ -31,8 +31,8 @@ import tvm
 from tvm import tirx
 
 from grader.inside.common.failure import TaskError
-from grader.messages import integer_poison, number_type
-from grader.messages.frames import BFLOAT16
+from grader.messages.frames import BFLOAT16, number_type
+from grader.messages.runner import integer_poison
 
 # TVM's tensors as NumPy arrays, of every dtype that messages carry.
 

@@ -181,7 +181,6 @@ def each_lane(*expressions: Expression) -> Iterator[tuple[Expression, ...]]:
 
 
 def _item(vector: Expression, lane: int) -> Expression:
-    """Return one item of a vector as an expression of its own."""
     kind = type(vector).__name__
     if kind == "Ramp":
         return vector.base + vector.stride * lane

@@ -25,10 +25,7 @@ import tvm_ffi
 from grader.inside.common.failure import shorten
 from grader.inside.common.machine import prepare_environment, silence
 from grader.inside.common.poison import as_array, fill
-from grader.messages import (
-    PYTHON_FUNCTION,
-    READY,
-    RUNNER_FRAME_LIMIT,
+from grader.messages.evaluator import (
     Argument,
     Evaluate,
     Evaluated,
@@ -40,10 +37,13 @@ from grader.messages import (
     Output,
     Tensor,
     ToEvaluator,
-    decode_payload,
-    read_frame,
+    Values,
+    describe,
+    receive_arrays,
+    send_framed,
 )
-from grader.messages.evaluator import Values, describe, receive_arrays, send_framed
+from grader.messages.frames import READY, RUNNER_FRAME_LIMIT, decode_payload, read_frame
+from grader.messages.kernel import PYTHON_FUNCTION
 
 
 class ExternCall:

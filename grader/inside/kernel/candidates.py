@@ -40,7 +40,7 @@ from grader.inside.kernel.objects import (
     ranked,
 )
 from grader.inside.kernel.sender import Sender, SentModule
-from grader.messages import SOURCE_LIMIT, EntrySpec, ModelSpec
+from grader.messages.kernel import SOURCE_LIMIT, EntrySpec, ModelSpec
 
 LOCAL_NAME = "a local schedule"
 """What a schedule is called that no public name is bound to."""
@@ -157,7 +157,6 @@ class SchedulePart:
         return names
 
     def _news(self) -> list[SeenSchedule]:
-        """Return the schedules whose module has changed, oldest first."""
         states: dict[int, tuple[SeenSchedule, Snapshot]] = {}
         fresh: list[SeenSchedule] = []
         for known in self._ledger.all(self._spec.holds):

@@ -55,7 +55,7 @@ from grader.inside.kernel.objects import (
 from grader.inside.kernel.passes import ImportedModel, PassPart, PassSupply, is_pass
 from grader.inside.kernel.sender import Sender
 from grader.inside.kernel.spaces import SpacePart, is_space
-from grader.messages import Capture, CaptureFailure, EntrySpec, ModelSpec
+from grader.messages.kernel import Capture, CaptureFailure, EntrySpec, ModelSpec
 
 _OUTPUT_DESCRIPTORS = (1, 2)
 _ABSENT = object()

@@ -28,7 +28,7 @@ import tvm_ffi
 from tvm.script.parser.core import dispatch
 
 from grader.decoding import prepared
-from grader.messages import LoopVariable
+from grader.messages.kernel import LoopVariable
 
 
 class Supplied(NamedTuple):
@@ -122,7 +122,6 @@ def _make(supplied: Supplied, tvm: Any) -> Any:
 
 
 def _module(name: str, *modules: ModuleType) -> ModuleType:
-    """Return an old module, which `import` finds too."""
     return sys.modules.setdefault(name, _OldModule(name, *modules))
 
 

@@ -24,15 +24,15 @@ from zmq.sugar.context import Context
 
 from grader.inside.kernel import capture, compatibility, habits, magics, stand_ins
 from grader.inside.kernel.compatibility import install_behaviour
-from grader.messages import (
+from grader.messages.frames import (
     KERNEL_FRAME_LIMIT,
     FrameError,
-    KernelConfig,
     Message,
     decode_payload,
     encode_frame,
     read_frame,
 )
+from grader.messages.kernel import KernelConfig
 
 _IOPUB = 2
 """The place of the channel of outputs among a KernelConfig's sockets, from 1."""
@@ -166,7 +166,6 @@ class _KernelApp(IPKernelApp):  # type: ignore[misc]
         self.iopub_socket = self.iopub_thread.background_socket
 
     def init_heartbeat(self) -> None:
-        """Start the heartbeat on its inherited socket."""
         self.heartbeat = _InheritedHeartbeat(
             Context(), (self.transport, self.ip, self.hb_port), self._sockets[-1]
         )
@@ -179,8 +178,6 @@ class _KernelApp(IPKernelApp):  # type: ignore[misc]
 
 
 class _InheritedHeartbeat(Heartbeat):  # type: ignore[misc]
-    """A heartbeat on an inherited listening socket."""
-
     def __init__(
         self,
         context: Any,

@@ -39,7 +39,7 @@ from grader.inside.kernel.objects import (
     type_name,
 )
 from grader.inside.kernel.sender import Sender, SentModule
-from grader.messages import ArgumentSpec, CaptureFailure, LoopVariable
+from grader.messages.kernel import ArgumentSpec, CaptureFailure, LoopVariable
 
 # What an entry point is called with: values of the notebook, by the names of its parameters.
 #

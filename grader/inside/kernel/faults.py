@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from grader.inside.kernel.objects import type_name
-from grader.messages import StepLine
+from grader.messages.kernel import StepLine
 from grader.messages.printed_modules import with_names
 
 # Which cell is running, and which cell a line of a traceback belongs to.

@@ -32,7 +32,7 @@ from IPython.core import interactiveshell
 
 from grader.inside.kernel.compatibility import refused_variable
 from grader.inside.kernel.faults import uninterrupted
-from grader.messages import KernelNote, LoopVariable, NoteKind
+from grader.messages.kernel import KernelNote, LoopVariable, NoteKind
 
 Tell = Callable[[NoteKind], None]
 
@@ -195,7 +195,6 @@ class _Known:
 
 
 def _text(path: object) -> str:
-    """Return a path as text, empty for what is none; a student's `__fspath__` is not asked."""
     if type(path) is str:
         return path
     return str(path) if isinstance(path, Path) else ""
@@ -369,7 +368,6 @@ def _shortened(kind: str, content: dict[str, Any], size: int) -> dict[str, Any] 
 
 
 def _begin(text: str, size: int) -> str:
-    """Return the beginning of a text that takes at most so many bytes in JSON."""
     part = text[: max(size, 0)]
     while len(json.dumps(part, ensure_ascii=False).encode("utf-8", "replace")) > size + 2:
         part = part[: len(part) * 3 // 4]

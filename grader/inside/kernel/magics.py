@@ -45,7 +45,6 @@ def _without_input(run: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _raise_what_is_shown(shell: Any) -> None:
-    """Have magics raise the first error that is shown while they run."""
     shown = _Shown(shell)
     run_line, run_cell = shell.run_line_magic, shell.run_cell_magic
 
@@ -96,7 +95,6 @@ class _Shown:
         return take
 
     def raised(self, run: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Run a magic, and raise what it would have shown first."""
         __tracebackhide__ = True
         self._found.append([])
         try:

@@ -26,7 +26,7 @@ from tvm import relax
 
 from grader.inside.kernel.externs import called_names
 from grader.inside.kernel.objects import Namespace, is_a, is_alive, is_module
-from grader.messages import LINE_LIMIT, StepLine
+from grader.messages.kernel import LINE_LIMIT, StepLine
 
 _DPS = "relax.call_dps_packed"
 
@@ -390,7 +390,6 @@ def _number(value: Any) -> int | float:
 
 
 def _is_step(name: str, value: object) -> bool:
-    """Say whether an attribute of Schedule is a method that may do a step."""
     return isinstance(value, FunctionType) and not name.startswith("_") and name != "copy"
 
 

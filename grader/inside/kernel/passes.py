@@ -146,7 +146,6 @@ def _is_of_tvm(value: object) -> bool:
 
 
 def _is_class(value: object) -> bool:
-    """Say whether a value is a class of passes."""
     return is_a(value, type) and tvm.ir.transform.Pass in _MRO.__get__(value)
 
 
@@ -162,8 +161,6 @@ def _looked_up(values: Mapping[str, object]) -> list[object]:
 
 
 def _applying(value: Any, around: list[object]) -> Apply:
-    """Return a function from an IRModule to what a pass makes of it."""
-
     def apply(module: Any) -> Any:
         _ = around  # it is in the closure, and so in the fingerprint
         return _run(value() if _is_class(value) else value, module)

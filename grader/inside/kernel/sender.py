@@ -19,7 +19,7 @@ from grader.inside.kernel.externs import (
 from grader.inside.kernel.faults import Cells, describe_error, error_name, tidy, uninterrupted
 from grader.inside.kernel.modules import ModuleDocument, SeenSchedule, Serializer, Snapshot
 from grader.inside.kernel.objects import Namespace, fingerprint
-from grader.messages import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel, StepLine
+from grader.messages.kernel import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel, StepLine
 
 CAPTURE_LIMIT = 64
 """Captures and failures of one part that are sent at most."""
@@ -199,7 +199,6 @@ class Sender:
         return content if len(content) <= MODULE_SIZE_LIMIT else None
 
     def _functions(self, candidate: SentModule, names: frozenset[str]) -> dict[str, object]:
-        """Return the functions that go by these names: of each, the one registered last."""
         later = {
             name: function
             for name, function in self._registry.functions.items()

@@ -22,7 +22,7 @@ from grader.inside.kernel.objects import (
     is_notebook_callable,
     ranked,
 )
-from grader.messages import EntrySpec
+from grader.messages.kernel import EntrySpec
 
 SEEDS = tuple(1 + attempt * 0x0DE5_5B57 % (2**31 - 2) for attempt in range(8))
 """What is drawn in the notebook's own process: any choice will do, and the same one every time; of

@@ -59,12 +59,10 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, origin="stand-in", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Make it empty."""
         kind = _Package if spec.name in _PACKAGES else ModuleType
         return _Quiet(spec.name) if spec.name in _QUIET else kind(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill it."""
         maker = _MAKERS.get(module.__name__)
         if maker is not None:
             maker(module)
@@ -262,7 +260,6 @@ def _is_passed_over(node: ast.stmt) -> bool:
 
 
 def _is_magic(node: ast.stmt) -> bool:
-    """Say whether a statement is a line like `%matplotlib widget` or `!pip install tqdm`."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return False
     called = node.value.func

@@ -370,7 +370,6 @@ def _proportional(number: int, resident: int) -> int:
 
 
 def _read(path: str) -> bytes:
-    """Return the text of a file in /proc; empty when its process has ended meanwhile."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - read a hundred times a second
             return file.read()

@@ -182,7 +182,6 @@ def _enter_owner(path: str, folder: int) -> None:
 
 
 def _is_same(path: str, other: str, folder: int) -> bool:
-    """Say whether two paths below a folder lead to one file."""
     return os.path.samestat(*(os.stat(each, dir_fd=folder) for each in (path, other)))
 
 
@@ -317,7 +316,6 @@ class _Watch:
         return 2 * self._wanted > self._looks and used < lasted / _STARVED_SHARE
 
     def _excess(self) -> Cause:
-        """Return which bound is passed."""
         self._looks += 1
         if self._stillness.lasts():
             return "machine" if self._machine.is_short_for(self._used) else ""
@@ -384,7 +382,6 @@ class _Watch:
         usage.rate(living, int(_LEAST_BADNESS + share * (_MOST_BADNESS - _LEAST_BADNESS)))
 
     def _processes(self) -> list[int]:
-        """Return the sandbox's processes, as numbered in the /proc that this process sees."""
         if self._entrance is not None:
             return usage.all_processes()
         return usage.descendants(os.getpid())

@@ -19,18 +19,17 @@ from typing import Any
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import pin, prepare_environment, silence
 from grader.inside.launcher import linux
-from grader.messages import (
+from grader.messages.frames import (
     READY,
     RUNNER_FRAME_LIMIT,
-    FromLibrary,
-    LibraryTiming,
-    TimeLibrary,
     decode_payload,
     encode_frame,
     pack_array,
     read_frame,
     unpack_array,
 )
+from grader.messages.runner import FromLibrary
+from grader.messages.timing import LibraryTiming, TimeLibrary
 from grader.timing.slices import Spending
 
 MOST_CALLS = 10_000

@@ -20,7 +20,8 @@ from grader.inside.mutants import relax, tensorir
 from grader.inside.runner.entry import run
 from grader.inside.runner.evaluation import Evaluator, Given
 from grader.inside.runner.model import run_module
-from grader.messages import (
+from grader.messages.frames import unpack_array
+from grader.messages.runner import (
     FromRunner,
     MutatedModule,
     MutateModule,
@@ -31,7 +32,6 @@ from grader.messages import (
     TaskFailure,
     ToRunner,
     Unmutated,
-    unpack_array,
 )
 
 EQUAL = 2e-6
@@ -249,7 +249,6 @@ def _first_rounded(subject: _Subject, functions: set[str]) -> str:
 
 
 def _functions(subject: _Subject) -> list[tuple[Any, Any]]:
-    """Return the TIR functions, in the order in which `main` calls them; or the one that is run."""
     order = [subject.function]
     if subject.main is not None:
         calls = relax.calls_of(subject.main)
@@ -270,7 +269,6 @@ def _first_call(subject: _Subject, function: str) -> str:
 
 
 def _with(module: Module, variable: Any, function: Any) -> Module:
-    """Return a copy of a module with another function under a name."""
     copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
     copied.update_func(variable, function)
     return copied

@@ -289,7 +289,6 @@ def _same_form(*values: Any) -> bool:
 
 
 def _form(value: Any) -> tuple[tuple[int, ...], str] | None:
-    """Return shape and dtype of a tensor, None for anything else or an open shape."""
     kind = getattr(value, "ty", None)
     if not isinstance(kind, relax.TensorType) or not isinstance(kind.shape, relax.ShapeExpr):
         return None

@@ -234,7 +234,6 @@ def _with_value(function: PrimFunc, chosen: Any, value: Any) -> PrimFunc:
 
 
 def _all(root: Any, kind: Any) -> list[Any]:
-    """Return all nodes of a kind, outer ones first."""
     found: list[Any] = []
     tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
     return found

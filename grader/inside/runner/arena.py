@@ -28,10 +28,8 @@ import tvm
 
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.signature import OUTPUT, Arrays, Shape
-from grader.messages import (
-    integer_poison,
-    number_type,
-)
+from grader.messages.frames import number_type
+from grader.messages.runner import integer_poison
 from grader.timing.slices import CALLS_OF_A_SLICE, FUNCTIONS, MOST_ROUNDS
 
 PAGE = mmap.PAGESIZE
@@ -165,7 +163,6 @@ class Ledger:
         self._count[0] = 0
 
     def _drawn(self) -> Values:
-        """Return numbers like any others, as an output may have them."""
         if self._dtype == "bool":
             return np.asarray(self._generator.integers(2, size=TABLE) == 1)
         if self._dtype.startswith(("int", "uint")):

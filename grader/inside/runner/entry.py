@@ -23,28 +23,28 @@ from grader.inside.runner.replay import replay_trace
 from grader.inside.runner.time_steps import build_steps_ahead, time_steps
 from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.inside.runner.trace import trace_module
-from grader.messages import (
+from grader.messages.evidence import Examine
+from grader.messages.frames import (
     READY,
     RUNNER_FRAME_LIMIT,
-    BuildAhead,
-    Built,
-    Examine,
-    FindStep,
     FrameError,
-    FromReferee,
-    FromRunner,
-    MeasureLimits,
-    ReplayTrace,
-    RunModule,
-    TaskFailure,
-    TimeSchedule,
-    TimeSteps,
-    ToRunner,
-    TraceModule,
     decode_payload,
     encode_frame,
     read_frame,
 )
+from grader.messages.runner import (
+    BuildAhead,
+    Built,
+    FindStep,
+    FromReferee,
+    FromRunner,
+    ReplayTrace,
+    RunModule,
+    TaskFailure,
+    ToRunner,
+    TraceModule,
+)
+from grader.messages.timing import MeasureLimits, TimeSchedule, TimeSteps
 
 
 def perform(task: ToRunner, evaluator: Evaluator | None = None) -> FromRunner:

@@ -20,24 +20,26 @@ import tvm_ffi
 
 from grader.inside.common.failure import Stage, TaskError
 from grader.inside.common.poison import Poison, as_array
-from grader.messages import (
-    EXTERN_DIED,
+from grader.messages.evaluator import (
     Argument,
     Evaluate,
     EvaluationFailed,
     Extents,
     ExternLoaded,
-    FrameError,
     FromEvaluator,
     Kept,
     LoadExtern,
     Output,
     Tensor,
     ToEvaluator,
-    decode_payload,
-    read_frame,
+    Values,
+    describe,
+    octets,
+    receive_arrays,
+    send_framed,
 )
-from grader.messages.evaluator import Values, describe, octets, receive_arrays, send_framed
+from grader.messages.frames import FrameError, decode_payload, read_frame
+from grader.messages.runner import EXTERN_DIED
 
 ANSWER_LIMIT = 2**20
 """Longest frame that an evaluator may answer with; the bytes of arrays are not in it."""

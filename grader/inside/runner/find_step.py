@@ -24,8 +24,8 @@ from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.modules import load_module
 from grader.inside.runner.model import run_module
 from grader.inside.runner.replay import apply_trace, differing_functions
-from grader.messages import SEARCH_SECONDS, FindStep, FoundStep, pack_array, unpack_array
-from grader.messages.runner import Within
+from grader.messages.frames import pack_array, unpack_array
+from grader.messages.runner import SEARCH_SECONDS, FindStep, FoundStep, Within
 
 BLOCKS = 64
 """Most blocks of a function that are looked at, each beside each other one."""
@@ -100,7 +100,6 @@ class _Trial:
 
     @property
     def steps(self) -> list[int]:
-        """Return the places of the instructions that change a program."""
         return [
             place
             for place, each in enumerate(self.instructions)

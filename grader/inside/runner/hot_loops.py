@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from grader.hotloop import find_hot_loop
 from grader.inside.runner.subjects import Subjects
-from grader.messages import HotLoop, HotLoops
+from grader.messages.timing import HotLoop, HotLoops
 from grader.timing.slices import BASELINE, REFERENCE, SUBMISSION
 
 

@@ -188,7 +188,6 @@ def _read_clock(stamps: Any, place: Any) -> None:
 
 
 def _array(address: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """Return a dense array on the stack that points to `address`."""
     extents = T.tvm_stack_make_shape(*shape, dtype="handle")
     no_strides, no_offset, item = 0, 0, tvm.tirx.const(0, dtype)
     return T.tvm_stack_make_array(

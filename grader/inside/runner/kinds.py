@@ -11,7 +11,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from grader.inside.common.failure import TaskError, stage
-from grader.messages import KINDS, Examine, Examined, decode_payload
+from grader.messages.evidence import KINDS, Examine, Examined
+from grader.messages.frames import decode_payload
 
 
 class BoxedKind(NamedTuple):

@@ -30,7 +30,7 @@ from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for i
 
 from grader.inside.common.failure import stage
 from grader.inside.common.machine import find_target
-from grader.messages import MachineLimits, MeasureLimits
+from grader.messages.timing import MachineLimits, MeasureLimits
 
 SIZES = ((16, 12), (8, 12), (4, 12), (4, 24))
 """Multiply-add benchmarks: floats in a vector, and how many vectors of sums are in registers.

@@ -25,12 +25,8 @@ from grader.inside.common.machine import find_target, for_one_run, use_threads
 from grader.inside.common.modules import load_module
 from grader.inside.common.poison import REPEATED, Poison, as_array
 from grader.inside.runner.evaluation import Evaluator, Externs, extern_names, load_externs
-from grader.messages import (
-    RUNNER_FRAME_LIMIT,
-    RunModule,
-    RunResult,
-    pack_array,
-)
+from grader.messages.frames import RUNNER_FRAME_LIMIT, pack_array
+from grader.messages.runner import RunModule, RunResult
 
 Main = Callable[[Sequence[Values], int], Values]
 """Does one call, on its arrays; which one it is decides what its outputs are poisoned with."""

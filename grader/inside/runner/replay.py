@@ -14,7 +14,7 @@ import tvm_ffi
 
 from grader.inside.common.failure import TaskError, shorten, stage
 from grader.inside.common.modules import load_module
-from grader.messages import SCRIPT_LIMIT, ReplayResult, ReplayTrace
+from grader.messages.runner import SCRIPT_LIMIT, ReplayResult, ReplayTrace
 
 _ERROR = "ScheduleError: "
 

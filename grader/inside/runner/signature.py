@@ -10,7 +10,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError
-from grader.messages import Array, DType, FrameError, unpack_array
+from grader.messages.frames import Array, DType, FrameError, unpack_array
 
 Shape = tuple[int, ...]
 Values = npt.NDArray[Any]
@@ -117,7 +117,6 @@ def wrong_parameters(taken: Iterable[str], wanted: Iterable[str]) -> TaskError:
 
 
 def _holds(form: Form, vector: Form) -> bool:
-    """Say whether an array of one axis can be held in another form."""
     is_vector = len(vector.shape) == 1 and math.prod(form.shape) == vector.shape[0]
     return is_vector and form.dtype == vector.dtype
 

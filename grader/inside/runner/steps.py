@@ -16,7 +16,8 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from grader.messages import STEP_LIMIT, DType, RunModule, TracedStep
+from grader.messages.frames import DType
+from grader.messages.runner import STEP_LIMIT, RunModule, TracedStep
 
 Module = Any
 
@@ -185,7 +186,6 @@ def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
 
 
 def _callee(value: Any) -> str:
-    """Return what a call calls: a function of the module, an external one, or an operator."""
     if isinstance(value, relax.If):
         return "if"
     operator = value.op
@@ -385,7 +385,6 @@ def _dtype(buffer: Any) -> str:
 
 
 def _all(root: Any, kind: Any) -> list[Any]:
-    """Return all nodes of a kind, outer ones first."""
     found: list[Any] = []
     tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
     return found

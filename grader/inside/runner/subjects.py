@@ -24,8 +24,9 @@ from grader.inside.runner.signature import (
     read_signature,
     unpack_arrays,
 )
-from grader.messages import ShapeResult, TimedFunction, TimeSchedule, number_type, pack_array
-from grader.messages import Slots as SlotArrays
+from grader.messages.frames import number_type, pack_array
+from grader.messages.timing import ShapeResult, TimedFunction, TimeSchedule
+from grader.messages.timing import Slots as SlotArrays
 from grader.timing.slices import SUBMISSION
 
 SAME_RTOL = 1e-3
@@ -305,7 +306,6 @@ def find_variant(
 
 
 def _is_same(computed: Values, expected: Values) -> bool:
-    """Say whether two outputs are those of the same function."""
     if expected.dtype.kind in "biu":
         return np.array_equal(computed, expected)
     most = SAME_HALF if expected.dtype == np.float16 else 0.0

@@ -39,7 +39,8 @@ from grader.inside.runner.signature import (
 )
 from grader.inside.runner.subjects import TimedOutputs, one_call
 from grader.inside.runner.timing import settle, without_collector
-from grader.messages import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.timing import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps
 from grader.timing.estimate import LOOK_EVERY, Settling, TimedSlice, Times, is_settled
 from grader.timing.slices import (
     CALLS_OF_A_SLICE,

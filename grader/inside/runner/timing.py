@@ -20,7 +20,8 @@ from grader.inside.common.machine import find_target, pin, use_threads
 from grader.inside.common.workload import load_workload
 from grader.inside.runner.hot_loops import read_hot_loops
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
-from grader.messages import Slice, TimeSchedule, TimingResult, TimingRules, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.timing import Slice, TimeSchedule, TimingResult, TimingRules
 from grader.timing.estimate import Stopping, TimedSlice, Times
 from grader.timing.slices import Plan, Spending, choose_plan, choose_rounds, take_slice
 from grader.timing.stack import PLACES, call_at

@@ -40,15 +40,22 @@ from grader.inside.runner.model import (
     build_main,
 )
 from grader.inside.runner.steps import Buffers, Step, expose, watched
-from grader.messages import (
-    PYTHON_FUNCTION,
+from grader.messages.frames import (
     RUNNER_FRAME_LIMIT,
     Array,
     Count,
     DType,
-    FailureCode,
     FrameError,
     Message,
+    decode_payload,
+    encode_frame,
+    pack_array,
+    read_frame,
+    unpack_array,
+)
+from grader.messages.kernel import PYTHON_FUNCTION
+from grader.messages.runner import (
+    FailureCode,
     RunModule,
     TaskFailure,
     TensorSpec,
@@ -56,11 +63,6 @@ from grader.messages import (
     TracedStep,
     TraceModule,
     TraceResult,
-    decode_payload,
-    encode_frame,
-    pack_array,
-    read_frame,
-    unpack_array,
 )
 
 T = TypeVar("T")
@@ -307,7 +309,6 @@ class _Watcher:
         self._send, self._corrections = send, corrections
 
     def begin(self) -> None:
-        """Begin a call of `main`."""
         self._call, self._number = self._call + 1, 0
         self._poisoned.clear()
 
@@ -354,7 +355,6 @@ def _copy(tensor: Any) -> Values | None:
 
 
 def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:
-    """Return the steps as a message has them."""
     columns: list[list[_Seen]] = [[] for _ in steps]
     for each in seen:
         columns[each.step].append(each)

@@ -15,22 +15,15 @@ from grader.language import NOTHING, Text, say
 from grader.measurement.measure import (
     RING,
     MeasurementSetup,
-    is_readable,
     make_task,
     measuring_threads,
+    read_slices,
 )
 from grader.measurement.speed import make_version
 from grader.measurement.steps.prefixes import Prefix, choose_prefixes
-from grader.messages import (
-    FrameError,
-    StepSlice,
-    StepTimes,
-    TimeSteps,
-    pack_array,
-    view_array,
-)
+from grader.messages.frames import pack_array, view_array
+from grader.messages.timing import StepTimes, TimeSteps
 from grader.timing.estimate import TimedSlice
-from grader.timing.stack import PLACES
 
 BUILD_SECONDS = 3.0
 MEASURE_SECONDS = 0.9
@@ -129,23 +122,5 @@ def _unpack(answer: StepTimes, ends: int) -> tuple[TimedSlice, ...] | None:
     timed = answer.fates.count("timed")
     if len(answer.fates) != ends or len(answer.outputs) != 1 + timed:
         return None
-    if any((len(each.inputs),) != each.outputs.shape[:1] for each in answer.outputs):
-        return None
-    if {*range(PLACES)} != {each.place for each in answer.slices}:
-        return None
-    try:
-        if not all(is_readable(each) for each in answer.outputs):
-            return None
-        slices = tuple(_slice(each, 2 + timed) for each in answer.slices)
-    except FrameError:
-        return None
-    return slices if len({each.seconds[0].shape for each in slices}) == 1 else None
-
-
-def _slice(found: StepSlice, functions: int) -> TimedSlice:
-    """Return a slice. Raises FrameError where its times cannot be times."""
-    seconds = np.asarray(view_array(found.seconds))
-    fits = seconds.dtype == np.float64 and seconds.ndim == 2 and len(seconds) == functions
-    if not fits or not seconds.size or not np.isfinite(seconds).all() or seconds.min() <= 0:
-        raise FrameError("Times are positive.")
-    return TimedSlice(found.place, (seconds,))
+    told = [(each.place, (each.seconds,)) for each in answer.slices]
+    return read_slices(answer.outputs, told, 2 + timed)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from grader.ir.trace import Trace, primitive
-from grader.messages import PREFIX_LIMIT, StepLine
+from grader.messages.kernel import StepLine
+from grader.messages.timing import PREFIX_LIMIT
 
 
 class Prefix(NamedTuple):

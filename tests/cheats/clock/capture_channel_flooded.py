@@ -15,7 +15,7 @@ import gc
 import threading
 import time
 
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 watchers = [each for each in gc.get_objects() if type(each).__name__ == "Watcher"]
 outlets = [each for each in gc.get_objects() if type(each).__name__ == "Sender"]

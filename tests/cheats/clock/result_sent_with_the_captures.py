@@ -13,7 +13,9 @@
 # %%
 import gc
 
-from grader.messages import RunResult, ShapeResult, Slice, Slots, TimingResult, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.runner import RunResult
+from grader.messages.timing import ShapeResult, Slice, Slots, TimingResult
 
 watchers = [each for each in gc.get_objects() if type(each).__name__ == "Watcher"]
 outlets = [each for each in gc.get_objects() if type(each).__name__ == "Sender"]

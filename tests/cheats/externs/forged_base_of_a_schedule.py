@@ -15,7 +15,7 @@
 # %%
 import gc
 
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 outlets = [each for each in gc.get_objects() if type(each).__name__ == "Sender"]
 module = tvm.ir.save_json(create_model_via_emit_te()).encode()

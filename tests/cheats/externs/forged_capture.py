@@ -13,7 +13,7 @@
 # %%
 import gc
 
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 
 watchers = [each for each in gc.get_objects() if type(each).__name__ == "Watcher"]
 outlets = [each for each in gc.get_objects() if type(each).__name__ == "Sender"]

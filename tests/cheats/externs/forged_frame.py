@@ -19,7 +19,8 @@ import socket
 import sys
 
 import numpy
-from grader.messages import RunResult, encode_frame, pack_array
+from grader.messages.frames import encode_frame, pack_array
+from grader.messages.runner import RunResult
 
 
 def find(name):

@@ -20,7 +20,8 @@ import sys
 import time
 
 import numpy
-from grader.messages import RunResult, encode_frame, pack_array
+from grader.messages.frames import encode_frame, pack_array
+from grader.messages.runner import RunResult
 
 
 def find(name):

@@ -18,7 +18,7 @@ import sys
 import types
 
 import numpy
-from grader.messages import pack_array
+from grader.messages.frames import pack_array
 
 
 def find(name):

@@ -12,7 +12,8 @@
 # equivalence = "failed"
 # ///
 # %%
-from grader.messages import Capture, CaptureFailure, encode_frame
+from grader.messages.frames import encode_frame
+from grader.messages.kernel import Capture, CaptureFailure
 
 # No more than the grader looks at, or the honest module is not looked at any more.
 DOCUMENTS = (b"", b"[" * 100_000, b'{"score": 10}', b'{"root_index": 1e99}')

@@ -12,7 +12,8 @@
 # equivalence = "failed"
 # ///
 # %%
-from grader.messages import Array, RunResult, encode_frame
+from grader.messages.frames import Array, encode_frame
+from grader.messages.runner import RunResult
 
 zeros = np.zeros((64, 16), "float32")
 outputs = Array(dtype="float32", shape=zeros.shape, data=zeros.tobytes())

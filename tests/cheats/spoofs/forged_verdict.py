@@ -14,7 +14,7 @@
 # %%
 import msgspec
 
-from grader.messages import encode_frame
+from grader.messages.frames import encode_frame
 
 
 class Verdict(msgspec.Struct, tag="Capture"):

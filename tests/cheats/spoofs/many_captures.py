@@ -8,7 +8,8 @@
 # problems = []
 # ///
 # %%
-from grader.messages import Capture, encode_frame
+from grader.messages.frames import encode_frame
+from grader.messages.kernel import Capture
 
 for captures in channels():
     for number in range(3000):

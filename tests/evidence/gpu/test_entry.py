@@ -10,7 +10,7 @@ from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import KernelsRun, NotExecuted, RunKernels
-from grader.messages import pack_array, unpack_array
+from grader.messages.frames import pack_array, unpack_array
 from tests.evidence.gpu.running import arrays_of
 from tests.evidence.gpu.schedules import product, two_kernels
 

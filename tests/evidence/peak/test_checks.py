@@ -14,7 +14,7 @@ from grader.evidence.peak.messages import Holder, Peak
 from grader.evidence.peak.view import show_peak
 from grader.evidence.registry import Outcome
 from grader.language import foreign
-from grader.messages import Examined
+from grader.messages.evidence import Examined
 from tests.evidence.factory import case, module, question
 
 MAIN, PAD = Holder("main", 900), Holder("pad", 100)

@@ -21,7 +21,8 @@ from grader.evidence.search.messages import (
 from grader.inside.common.modules import load_module
 from grader.inside.runner import entry
 from grader.inside.runner.evaluation import Evaluator
-from grader.messages import Examine, Examined, RunModule, TaskFailure
+from grader.messages.evidence import Examine, Examined
+from grader.messages.runner import RunModule, TaskFailure
 from tests.evidence import spaces
 from tests.evidence.schedules import saved_trace
 from tests.ir import modules

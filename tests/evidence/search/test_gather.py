@@ -20,7 +20,7 @@ from grader.evidence.search.gather import NOT_A_SPACE, search_space
 from grader.evidence.search.inside.entry import perform
 from grader.evidence.search.messages import DrawnTrials, DrawTrials, RankTrials, TrialTimes
 from grader.ir.trace import read_trace
-from grader.messages import Examine, Examined
+from grader.messages.evidence import Examine, Examined
 from tests.evidence import schedules, spaces
 from tests.evidence.factory import question
 from tests.evidence.schedules import candidate, read_candidate

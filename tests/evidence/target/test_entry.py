@@ -16,7 +16,8 @@ from grader.evidence.target.messages import CompareTarget, TargetResult
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
-from grader.messages import Examine, Examined, TaskFailure
+from grader.messages.evidence import Examine, Examined
+from grader.messages.runner import TaskFailure
 from tests.inside.runner import modules
 
 WORKLOAD = """

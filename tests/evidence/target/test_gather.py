@@ -13,7 +13,8 @@ from grader.evidence.target.found import TargetMatch
 from grader.evidence.target.gather import UNREADABLE, gather_target
 from grader.evidence.target.messages import TargetResult
 from grader.language import NOTHING, foreign
-from grader.messages import Examined, ReplayResult, TaskFailure
+from grader.messages.evidence import Examined
+from grader.messages.runner import ReplayResult, TaskFailure
 from tests.evidence import schedules
 from tests.evidence.factory import question
 from tests.evidence.products import SUBJECT, WORKLOAD, Written, facts_of, scheduled, transform

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from grader.messages import DType, ExternLoaded, FrameError, encode_frame, read_frame
-from grader.messages.evaluator import receive_arrays, send_framed
+from grader.messages.evaluator import ExternLoaded, receive_arrays, send_framed
+from grader.messages.frames import DType, FrameError, encode_frame, read_frame
 
 MESSAGE = ExternLoaded()
 PAYLOAD = encode_frame(MESSAGE)[8:]

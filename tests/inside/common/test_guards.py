@@ -20,7 +20,7 @@ from grader.inside.common.failure import TaskError
 from grader.inside.common.guards import Guards
 from grader.inside.common.ranges import Interval
 from grader.inside.common.workload import load_workload
-from grader.messages import Violation
+from grader.messages.runner import Violation
 from tests.inside.runner import modules
 from tests.inside.runner.timed import WORKLOAD
 

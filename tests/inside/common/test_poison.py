@@ -11,7 +11,8 @@ from grader.inside.common.failure import TaskError
 from grader.inside.common.guards import Guards
 from grader.inside.common.poison import REPEATED, Poison, fill, is_poisoned
 from grader.inside.runner.model import run_module
-from grader.messages import integer_poison, number_type, unpack_array
+from grader.messages.frames import number_type, unpack_array
+from grader.messages.runner import integer_poison
 from tests.inside.runner import modules
 
 ALLOCATE = "vm.builtin.alloc_tensor"

@@ -21,11 +21,12 @@ import pytest
 import torch
 import tvm
 
-from grader import messages
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.model import run_module
-from grader.messages import EXTERN_DIED, RunResult, unpack_array
+from grader.messages.evaluator import Evaluated, Tensor
+from grader.messages.frames import encode_frame, pack_array, unpack_array
+from grader.messages.runner import EXTERN_DIED, RunResult
 from tests.inside.runner import modules
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -58,14 +59,12 @@ def forge(*answers):
     """Write answers as the evaluator would."""
     for connection in connections():
         for answer in answers:
-            whole = (
-                answer if isinstance(answer, bytes | bytearray) else messages.encode_frame(answer)
-            )
+            whole = answer if isinstance(answer, bytes | bytearray) else encode_frame(answer)
             connection.sendall(whole)
 
 
 def answer(call, shape=(4,), dtype="float32"):
-    return messages.Evaluated(call, (messages.Tensor(dtype, shape),))
+    return Evaluated(call, (Tensor(dtype, shape),))
 
 
 VALUES = np.full(4, FORGED, "float32").tobytes()
@@ -79,8 +78,8 @@ def writes_to_every_descriptor(x, out):
 
 
 def forges_a_result_of_the_runner(x, out):
-    outputs = messages.pack_array(np.full((2, 4), FORGED, "float32"))
-    forge(messages.RunResult(outputs))
+    outputs = pack_array(np.full((2, 4), FORGED, "float32"))
+    forge(RunResult(outputs))
     triples(x, out)
 
 

@@ -20,7 +20,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from grader.inside.kernel.capture import Watcher
-from grader.messages import ArgumentSpec, Capture, CaptureFailure, EntrySpec
+from grader.messages.kernel import ArgumentSpec, Capture, CaptureFailure, EntrySpec
 from tests.inside.kernel.forked import Programs
 
 torch.set_num_threads(1)

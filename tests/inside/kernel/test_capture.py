@@ -12,7 +12,8 @@ import tvm_ffi
 
 from grader.inside.kernel.capture import Watcher, install
 from grader.inside.kernel.sender import CAPTURE_LIMIT
-from grader.messages import Capture, EntrySpec, decode_payload, encode_frame
+from grader.messages.frames import decode_payload, encode_frame
+from grader.messages.kernel import Capture, EntrySpec
 from tests.inside.kernel.conftest import BUILDER, ENTRIES, PREAMBLE, SCHEDULED, Notebook
 
 ENTRY = "def create_model_via_emit_te():\n    return build_model()\n"

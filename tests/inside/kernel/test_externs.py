@@ -15,7 +15,7 @@ import tvm_ffi
 
 import grader
 from grader.inside.kernel.externs import ExternRegistry, called_names
-from grader.messages import Capture
+from grader.messages.kernel import Capture
 from tests.inside.kernel.conftest import Notebook
 
 PART = "torch_extern"

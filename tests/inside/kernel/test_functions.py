@@ -12,14 +12,8 @@ import pytest
 import tvm_ffi
 
 from grader.inside.kernel.candidates import source_of
-from grader.messages import (
-    PYTHON_FUNCTION,
-    SOURCE_LIMIT,
-    Capture,
-    EntrySpec,
-    decode_payload,
-    encode_frame,
-)
+from grader.messages.frames import decode_payload, encode_frame
+from grader.messages.kernel import PYTHON_FUNCTION, SOURCE_LIMIT, Capture, EntrySpec
 from tests.inside.kernel.conftest import PREAMBLE, Notebook
 
 PART = "low_level"

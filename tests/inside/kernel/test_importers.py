@@ -10,7 +10,7 @@ import torch
 import tvm
 
 from grader.inside.kernel.capture import Watcher
-from grader.messages import Capture, EntrySpec, ModelSpec
+from grader.messages.kernel import Capture, EntrySpec, ModelSpec
 from tests.inside.kernel.conftest import PREAMBLE, Notebook
 
 CODE = """

@@ -11,7 +11,7 @@ import tvm
 from tvm import te
 
 from grader.inside.kernel.modules import BoundModules, module_of, module_within, schedule_base
-from grader.messages import Capture, EntrySpec
+from grader.messages.kernel import Capture, EntrySpec
 from tests.inside.kernel.conftest import BUILDER, PREAMBLE, SCHEDULED, Notebook
 
 ENTRIES = (

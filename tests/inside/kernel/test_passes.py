@@ -9,7 +9,7 @@ import pytest
 import tvm
 
 from grader.inside.kernel.preload import keep_errors_of_python
-from grader.messages import Capture, EntrySpec, ModelSpec
+from grader.messages.kernel import Capture, EntrySpec, ModelSpec
 from tests.inside.kernel.conftest import PREAMBLE, Notebook
 
 CODE = """

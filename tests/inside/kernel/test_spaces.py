@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grader.messages import ArgumentSpec, EntrySpec
+from grader.messages.kernel import ArgumentSpec, EntrySpec
 from tests.inside.kernel.conftest import PREAMBLE, Notebook
 
 MODULE = """

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.messages import LoopVariable
+from grader.messages.kernel import LoopVariable
 from tests.inside.kernel.test_compatibility import Output
 
 SCRIPT = """

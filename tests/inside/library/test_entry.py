@@ -10,7 +10,9 @@ import pytest
 
 from grader.inside.library import entry as timed
 from grader.inside.library.entry import MOST_CALLS, load_library, time_calls
-from grader.messages import LibraryTiming, TaskFailure, TimeLibrary, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.runner import TaskFailure
+from grader.messages.timing import LibraryTiming, TimeLibrary
 
 ONE = pack_array(np.ones(1, np.float32))
 TASK = TimeLibrary("", "any", (ONE, ONE), (0,), 1, 0.0001, budget_seconds=30.0)

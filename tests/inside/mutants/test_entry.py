@@ -16,14 +16,8 @@ from grader.inside.common.failure import TaskError
 from grader.inside.common.modules import load_module
 from grader.inside.mutants.entry import mutate_module
 from grader.inside.runner.evaluation import Evaluator
-from grader.messages import (
-    MutateModule,
-    MutationResult,
-    RunArgument,
-    RunModule,
-    TensorSpec,
-    pack_array,
-)
+from grader.messages.frames import pack_array
+from grader.messages.runner import MutateModule, MutationResult, RunArgument, RunModule, TensorSpec
 from tests.inside.runner.modules import (
     SHAPE,
     calls_extern,

@@ -8,7 +8,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from grader.messages import RunArgument, RunModule, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.runner import RunArgument, RunModule
 
 WEIGHT = np.random.default_rng(0).standard_normal((32, 1, 3, 3)).astype("float32")
 SHAPE = (4, 1, 28, 28)

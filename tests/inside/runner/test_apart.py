@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from grader.inside.runner.trace import Send, work_apart
-from grader.messages import RunResult, TaskFailure, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.runner import RunResult, TaskFailure
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

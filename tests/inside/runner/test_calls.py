@@ -11,7 +11,8 @@ from tvm.script import tirx as T
 
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.model import run_module
-from grader.messages import RunArgument, RunModule, TensorSpec, pack_array, unpack_array
+from grader.messages.frames import pack_array, unpack_array
+from grader.messages.runner import RunArgument, RunModule, TensorSpec
 from tests.inside.runner.modules import document
 
 A = np.arange(12, dtype="int64").reshape(3, 4)

@@ -17,19 +17,14 @@ import pytest
 from grader.inside.runner import entry
 from grader.inside.runner.entry import perform, serve
 from grader.inside.runner.evaluation import Evaluator
-from grader.messages import (
+from grader.messages.frames import (
     READY,
     RUNNER_FRAME_LIMIT,
-    BuildAhead,
-    Built,
-    FromRunner,
-    RunResult,
-    TaskFailure,
-    ToRunner,
     decode_payload,
     encode_frame,
     read_frame,
 )
+from grader.messages.runner import BuildAhead, Built, FromRunner, RunResult, TaskFailure, ToRunner
 from tests.inside.runner import modules
 from tests.inside.runner.timed import timing_task
 

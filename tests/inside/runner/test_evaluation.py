@@ -10,25 +10,20 @@ import pytest
 
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.evaluation import KEPT_AT_LEAST, KEPT_AT_MOST, Evaluator, ToWrite
-from grader.messages import (
-    EXTERN_DIED,
-    READY,
+from grader.messages.evaluator import (
     Evaluate,
     Evaluated,
     EvaluationFailed,
     ExternLoaded,
     Kept,
     LoadExtern,
-    Message,
     Output,
-    TaskFailure,
     Tensor,
     ToEvaluator,
-    decode_payload,
-    encode_frame,
-    read_frame,
+    receive_arrays,
 )
-from grader.messages.evaluator import receive_arrays
+from grader.messages.frames import READY, Message, decode_payload, encode_frame, read_frame
+from grader.messages.runner import EXTERN_DIED, TaskFailure
 
 Pair = tuple[socket.socket, socket.socket]
 

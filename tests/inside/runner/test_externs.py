@@ -16,7 +16,8 @@ from tvm import relax
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.evaluation import Evaluator, extern_names
 from grader.inside.runner.model import run_module
-from grader.messages import EXTERN_DIED, RunResult, unpack_array
+from grader.messages.frames import unpack_array
+from grader.messages.runner import EXTERN_DIED, RunResult
 from tests.inside.runner import modules
 from tests.inside.runner.evaluators import Nursery
 

@@ -22,17 +22,14 @@ from grader.inside.runner.find_step import (
     conflicts,
     find_step,
 )
-from grader.messages import (
+from grader.messages.frames import decode_payload, encode_frame, pack_array, unpack_array
+from grader.messages.runner import (
     FindStep,
     FoundStep,
     RunArgument,
     RunModule,
     TaskFailure,
     TensorSpec,
-    decode_payload,
-    encode_frame,
-    pack_array,
-    unpack_array,
 )
 from tests.evidence import schedules
 from tests.ir import modules

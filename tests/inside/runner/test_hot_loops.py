@@ -10,7 +10,7 @@ import pytest
 from grader.inside.runner import kernels, timing
 from grader.inside.runner.hot_loops import read_hot_loops
 from grader.inside.runner.subjects import Subjects
-from grader.messages import HotLoops
+from grader.messages.timing import HotLoops
 from tests.inside.runner import modules
 from tests.inside.runner.timed import function, prepared, timing_task
 

@@ -10,7 +10,9 @@ import pytest
 from grader.inside.common.failure import TaskError
 from grader.inside.runner import kinds
 from grader.inside.runner.entry import perform
-from grader.messages import Examine, Examined, Message, TaskFailure
+from grader.messages.evidence import Examine, Examined
+from grader.messages.frames import Message
+from grader.messages.runner import TaskFailure
 
 
 class Double(Message, frozen=True):

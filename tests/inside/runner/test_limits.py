@@ -21,7 +21,7 @@ from grader.inside.runner.limits import (
     measure_limits,
     multiply_adds,
 )
-from grader.messages import MeasureLimits
+from grader.messages.timing import MeasureLimits
 
 LLVM = tvm.target.Target("llvm")
 

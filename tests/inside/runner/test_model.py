@@ -15,16 +15,8 @@ from grader.inside.common.failure import TaskError
 from grader.inside.runner import model
 from grader.inside.runner.entry import perform
 from grader.inside.runner.model import build_ahead, repeats, run_module
-from grader.messages import (
-    OUT_OF_BOUNDS,
-    Array,
-    FrameError,
-    RunArgument,
-    RunModule,
-    RunResult,
-    TaskFailure,
-    unpack_array,
-)
+from grader.messages.frames import Array, FrameError, unpack_array
+from grader.messages.runner import OUT_OF_BOUNDS, RunArgument, RunModule, RunResult, TaskFailure
 from tests.inside.runner import modules
 
 

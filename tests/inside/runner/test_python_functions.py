@@ -12,14 +12,9 @@ import pytest
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.model import run_module
-from grader.messages import (
-    PYTHON_FUNCTION,
-    RunArgument,
-    RunModule,
-    TensorSpec,
-    pack_array,
-    unpack_array,
-)
+from grader.messages.frames import pack_array, unpack_array
+from grader.messages.kernel import PYTHON_FUNCTION
+from grader.messages.runner import RunArgument, RunModule, TensorSpec
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

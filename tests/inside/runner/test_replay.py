@@ -11,7 +11,8 @@ from tvm import s_tir
 from grader.inside.runner.entry import perform
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.replay import cut
-from grader.messages import ReplayResult, ReplayTrace, TaskFailure, encode_frame
+from grader.messages.frames import encode_frame
+from grader.messages.runner import ReplayResult, ReplayTrace, TaskFailure
 from tests.evidence import schedules
 from tests.ir import modules
 

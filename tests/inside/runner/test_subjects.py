@@ -20,7 +20,9 @@ from grader.inside.runner import arena as arenas
 from grader.inside.runner import subjects
 from grader.inside.runner.arena import ArenaSlots
 from grader.inside.runner.subjects import Subjects, TimedOutputs
-from grader.messages import TimedFunction, Violation, pack_array, unpack_array
+from grader.messages.frames import pack_array, unpack_array
+from grader.messages.runner import Violation
+from grader.messages.timing import TimedFunction
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (

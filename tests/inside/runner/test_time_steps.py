@@ -18,7 +18,8 @@ from grader.inside.common.failure import TaskError
 from grader.inside.runner.time_steps import Bench, build_steps_ahead, round_seconds, time_steps
 from grader.ir.trace import read_trace
 from grader.measurement.steps import choose_prefixes
-from grader.messages import StepTimes, TimeSteps, pack_array, unpack_array, view_array
+from grader.messages.frames import pack_array, unpack_array, view_array
+from grader.messages.timing import StepTimes, TimeSteps
 from grader.timing.slices import Plan
 from grader.timing.stack import PLACES
 from tests.inside.runner import modules

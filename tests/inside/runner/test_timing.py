@@ -17,7 +17,8 @@ from grader.inside.common.failure import TaskError
 from grader.inside.common.workload import load_workload
 from grader.inside.runner import kernels
 from grader.inside.runner.timing import compile_ahead, time_schedule
-from grader.messages import TimedFunction, TimingResult, unpack_array
+from grader.messages.frames import unpack_array
+from grader.messages.timing import TimedFunction, TimingResult
 from grader.timing.estimate import is_plausible
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (

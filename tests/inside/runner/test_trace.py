@@ -22,9 +22,10 @@ from grader.inside.runner import trace as traced_module
 from grader.inside.runner.evaluation import Evaluator
 from grader.inside.runner.model import run_module
 from grader.inside.runner.trace import WATCHER, trace_module
-from grader.messages import (
+from grader.messages.frames import decode_payload, encode_frame, pack_array, unpack_array
+from grader.messages.kernel import PYTHON_FUNCTION
+from grader.messages.runner import (
     EXTERN_DIED,
-    PYTHON_FUNCTION,
     STEP_LIMIT,
     Correction,
     RunArgument,
@@ -34,10 +35,6 @@ from grader.messages import (
     TracedStep,
     TraceModule,
     TraceResult,
-    decode_payload,
-    encode_frame,
-    pack_array,
-    unpack_array,
 )
 from tests.inside.runner import modules
 

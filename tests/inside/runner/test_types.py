@@ -15,15 +15,8 @@ from grader.inside.runner.arena import Arena, Ledger, unwritten
 from grader.inside.runner.kernels import Kernel
 from grader.inside.runner.model import run_module
 from grader.inside.runner.signature import OUTPUT, Arrays, Form, read_signature
-from grader.messages import (
-    DType,
-    RunArgument,
-    RunModule,
-    TensorSpec,
-    number_type,
-    pack_array,
-    unpack_array,
-)
+from grader.messages.frames import DType, number_type, pack_array, unpack_array
+from grader.messages.runner import RunArgument, RunModule, TensorSpec
 
 CASES, ITEMS = 4, 6
 

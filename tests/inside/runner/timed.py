@@ -12,7 +12,8 @@ from tvm import te, topi
 from grader.inside.common.machine import find_target
 from grader.inside.common.workload import load_workload
 from grader.inside.runner.subjects import Subjects, prepare_shape
-from grader.messages import TimedFunction, TimeSchedule, TimingRules, pack_array
+from grader.messages.frames import pack_array
+from grader.messages.timing import TimedFunction, TimeSchedule, TimingRules
 from tests.inside.runner import modules
 
 WORKLOAD = (Path(__file__).parents[3] / "assignments/e2e-conv/workload.py").read_text()

@@ -9,7 +9,7 @@ from grader.evidence.gpu.inside.lowering import lower
 from grader.evidence.gpu.messages import FINDING_LIMIT, Answer, KernelsRun, Task
 from grader.inside.common.failure import stage
 from grader.inside.common.modules import load_module
-from grader.messages import pack_array, unpack_array
+from grader.messages.frames import pack_array, unpack_array
 
 
 def perform(task: Task) -> Answer:

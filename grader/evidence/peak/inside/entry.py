@@ -71,7 +71,6 @@ def _name(item: Any) -> str:
 
 
 def _functions_of(module: tvm.IRModule) -> tvm.IRModule:
-    """Return the TIR functions alone."""
     found = {
         name: each for name, each in module.functions.items() if isinstance(each, tirx.PrimFunc)
     }
@@ -128,7 +127,6 @@ def _peak(statement: Any) -> int | None:
 
 
 def _inside(statement: Any) -> list[Any]:
-    """Return the statements that stand in a statement."""
     names = ("body", "then_case", "else_case")
     found = (getattr(statement, name, None) for name in names)
     return [each for each in found if isinstance(each, tirx.Stmt)]

@@ -47,7 +47,7 @@ from grader.inside.common.guards import Guards
 from grader.inside.common.machine import find_target, use_threads
 from grader.inside.common.modules import load_module
 from grader.inside.common.timed import as_timed
-from grader.messages import RunModule
+from grader.messages.runner import RunModule
 
 POSTPROCESSORS = (DisallowDynamicLoop, RewriteParallelVectorizeUnroll, RewriteReductionBlock)
 """MetaSchedule's own for processors, in its order, less the one that changes layouts, which only
@@ -218,7 +218,6 @@ def _rounds_written(loop: Any) -> int:
 
 
 def _timed(module: tvm.IRModule, threads: int) -> tvm.IRModule:
-    """Return a module whose TIR functions are as they are timed."""
     made = module.clone()
     for variable, function in module.functions.items():
         if isinstance(function, tirx.PrimFunc):

@@ -1,7 +1,8 @@
 import os
 import socket
 
-from grader.messages import Capture, encode_frame
+from grader.messages.frames import encode_frame
+from grader.messages.kernel import Capture
 
 
 def forge(*captures):
