@@ -352,7 +352,6 @@ def _read(path: Path) -> bytes:
 
 
 def _other_version(name: str, version: int) -> tuple[Text, Text]:
-    """Return what is said of a report that cannot be read, and what to do."""
     values: dict[str, str | int] = {"path": name, "version": version, "current": SCHEMA_VERSION}
     if version > SCHEMA_VERSION:
         return (

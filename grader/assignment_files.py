@@ -120,8 +120,6 @@ _SAYS_LINE = re.compile(r"at line (\d+)")
 
 
 class _Entry(NamedTuple):
-    """A table or a key of a file: where it is among the others, its line, the key's text."""
-
     place: Place
     line: int
     value: str = ""
@@ -149,7 +147,6 @@ def find_line(text: str, message: str) -> int | None:
 
 
 def _shortened(place: Place) -> Iterator[Place]:
-    """Return a place and those that it is in, which have a line where the place is in their row."""
     for length in range(len(place), 0, -1):
         yield place[:length]
 
@@ -235,9 +232,3 @@ def load_given(folder: Path) -> GivenForms:
             say("path-cannot-read-error", path=str(path), error=str(error)),
             say("make-again-with-tools-make-given-py"),
         ) from error
-
-
-def encode_given(given: GivenForms) -> bytes:
-    """Return the file's content: sorted, one form on a line."""
-    lists = {"given": sorted(given.given), "shown": sorted(given.shown - given.given)}
-    return msgspec.json.format(msgspec.json.encode(lists), indent=2) + b"\n"

@@ -82,7 +82,6 @@ def _findings(
 
 
 def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
-    """Say where outputs differ, but not by enough."""
     spread, allowed = drawn.std(axis=0), _tolerance(drawn, options)
     narrow = float((spread < ROOM * allowed).mean())
     if narrow > DISTINCT:
@@ -99,7 +98,6 @@ def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
 
 
 def _unused_arguments(oracle: CaseOracle) -> Iterator[Text]:
-    """Say which arguments make no difference."""
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
             yield say("does-not-affect-output", name=name)

@@ -14,9 +14,8 @@ from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
 from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
-from grader.authoring.shares import line_of_check
 from grader.authoring.subject import Notebooks
-from grader.authoring.trial import try_oracle
+from grader.authoring.trial import line_of_check, try_oracle
 from grader.authoring.workload import read_workload
 from grader.checks import kinds
 from grader.course import CourseAssignment
@@ -54,7 +53,6 @@ def find_mistakes(
 
 
 def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
-    """Yield what is wrong with the mutants and with what is given."""
     path = chosen.file(MUTANTS_FILE)
     try:
         declared = load_declared(chosen)
@@ -74,7 +72,6 @@ def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
 
 
 def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
-    """Yield what is wrong with the checks that the assignment names, or brings along."""
     try:
         chosen.load_checks()
     except MistakeError as error:

@@ -86,8 +86,6 @@ def open_recording(
 
 
 class _File(NamedTuple):
-    """A submission as it lies in its folder, and when it was last changed."""
-
     entry: Entry
     content: bytes
     changed: datetime
@@ -405,7 +403,6 @@ def _digest_of(path: Path) -> str:
 
 
 def _try_to_read(entry: Entry) -> _File | None:
-    """Return what was handed in, None where nothing can be read."""
     try:
         return None if entry.problem else _read(entry)
     except GraderError:

@@ -214,12 +214,9 @@ class Rerun(Store):
         noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         try:
             self._book.supersede(
-                (
-                    attempt.id,
-                    Recounted(named(report, attempt.name), noticed, each.chosen_by or chosen_by),
-                )
+                (each.attempt.id, Recounted(named(report, each.attempt.name), noticed, who))
                 for each in self._planned[entry.name]
-                for attempt in (each.attempt,)
+                for who in [each.chosen_by or chosen_by]
             )
         except GraderError as error:  # then the report is kept elsewhere, and the others go on
             raise UsageError(error.message, error.hint) from None

@@ -235,7 +235,6 @@ def _locked(install: Installed) -> dict[Path, bytes]:
 
 
 def _source(install: Installed) -> dict[str, str]:
-    """Return where a recipe finds what it installs."""
     checkout = install.folder if isinstance(install, Checkout) else ""
     lock = Path(checkout) / _OWN_LOCK if checkout else LOCK
     return {"LOCK": str(lock), "CHECKOUT": checkout}

@@ -18,7 +18,7 @@ from grader.cli.insights import StudentPages, names_of
 from grader.cli.telling import some_of, tell
 from grader.course_folder import course_folder
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import read_named, write_whole, writing
 from grader.grading.preparation import handout_cells
 from grader.insights.exports import encode_leaderboard, leaderboard, made_up
 from grader.insights.observation import Speed, speed_of
@@ -63,13 +63,11 @@ def run_leaderboard(
     for board in known:
         slug, title = board.assignment, titles[board.assignment]
         path = options.output / f"{slug}-leaderboard.html"
-        try:
+        with writing(options.output, say("the-leaderboard")):
             options.output.mkdir(parents=True, exist_ok=True)
             write_whole(path, render_leaderboard(board, title, language, made.in_(language)))
             write_whole(path.with_suffix(".md"), leaderboard_markdown(board, title, language))
             write_whole(path.with_suffix(".json"), encode_leaderboard(board))
-        except OSError as error:
-            raise unwritable(options.output, error, say("the-leaderboard")) from None
         tell(console, say("written-title", path=str(path)))
 
 
@@ -96,10 +94,8 @@ def read_consent(path: Path) -> dict[str, str]:
             fresh = True
     if fresh:
         rows = [[harmless(cell) for cell in row] for row in table.rows]
-        try:
+        with writing(path, say("invented-names")):
             write_whole(path, write_table(table.header, rows))
-        except OSError as error:
-            raise unwritable(path, error, say("invented-names")) from None
     names = {row[student].strip(): row[name].strip() for row in table.rows}
     if len({*names.values()}) < len(names):
         raise UsageError(
@@ -162,12 +158,10 @@ def run_similar(
         known = {e.id: replace(e, page=pages.get((slug, e.id), "")) for e in every[slug]}
         page = render_similar(found, known, language, made)
         path = options.output / f"{slug}-similar.html"
-        try:
+        with writing(options.output, say("similar-parts")):
             options.output.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)
             write_whole(path.with_suffix(".json"), encode_similarities(found))
-        except OSError as error:
-            raise unwritable(options.output, error, say("similar-parts")) from None
         _tell(console, found, path)
 
 
@@ -240,13 +234,7 @@ def _given(options: SimilarOptions, slug: str) -> frozenset[int]:
 
 def _sources(path: Path) -> tuple[str, ...]:
     """Return the cells of a text, as they are and in today's spelling of TVM's names."""
-    try:
-        document = migrate_document(path.read_bytes(), path.suffix)
-    except OSError as error:
-        raise UsageError(
-            say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
-            say("check-name"),
-        ) from None
+    document = migrate_document(read_named(path), path.suffix)
     return (*document.before, *document.migration.sources)
 
 

@@ -114,7 +114,6 @@ def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
 
 
 def _sentences(facts: MachineFacts) -> Iterable[Text]:
-    """Yield what is known of the machine, a line each."""
     none = say("none")
     yield say("usable-cpus", cpus=in_a_row(map(str, facts.cpus)))
     cores = [foreign("/".join(map(str, core))) for core in facts.shared_cores]

@@ -153,7 +153,6 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
 
 
 def _start_runners(sandbox: Sandbox) -> None:
-    """Start all kinds of runners. Raises SandboxError where one does not start."""
     limits = Limits().resources()
     with ExitStack() as running:
         for kind in ("pure", "extern", "library"):

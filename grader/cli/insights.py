@@ -18,7 +18,7 @@ from grader.cli.class_reports import STATES, ClassOptions, StudentWork, open_cla
 from grader.cli.ending import command_language
 from grader.cli.telling import students, tell
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import write_whole, writing
 from grader.insights import (
     Insights,
     Observation,
@@ -57,7 +57,7 @@ def run_insights(
     language = options.language or command_language()
     pages = StudentPages(options.output, options.found.reports, write=options.pages)
     every = class_insights(options.found, options.passing, pages)
-    try:
+    with writing(options.output, say("what-class-got-wrong")):
         for slug, insights in every.items():
             made = say(
                 "made-by-grader-sentence",
@@ -73,8 +73,6 @@ def run_insights(
             ):
                 write_whole(options.output / f"{slug}{suffix}", content)
             _tell(console, insights, options.output / f"{slug}.html")
-    except OSError as error:
-        raise unwritable(options.output, error, say("what-class-got-wrong")) from None
 
 
 def class_insights(
@@ -142,10 +140,8 @@ class StudentPages:
     def __init__(self, output: Path, reports: Path | None, *, write: bool) -> None:
         """`reports` is the folder that the reports are in, None where a gradebook has them."""
         self._output, self._reports, self._write = output, reports, write
-        try:
+        with writing(output, say("pages")):
             output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(output, error, say("pages")) from None
 
     def page_of(self, work: StudentWork, called: str) -> str:
         """Return the address of a student's page below the output; empty where there is none.
@@ -163,11 +159,9 @@ class StudentPages:
         (name,) = name_reports([key]).values()
         path = self._output / work.slug / f"{name}.html"
         page = render_html(work.report, called or key, work.number, work.final)
-        try:
+        with writing(path, say("pages")):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)
-        except OSError as error:
-            raise unwritable(path, error, say("pages")) from None
         return self._address(path)
 
     def _address(self, path: Path) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text as Styled
 from grader.cli.telling import printable, tell, words
 from grader.dialects.table import CURRENT, by_id
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import write_whole, writing
 from grader.language import Text, counted, foreign, in_a_row, in_clauses, say
 from grader.reading.cells import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
@@ -39,7 +39,8 @@ def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> 
         _print_differences(options.old.name, document, output)
     _print_summary(options.old.name, document, told)
     if options.new is not None:
-        _write(options.new, document.content)
+        with writing(options.new, say("what-migrated")):
+            write_whole(options.new, document.content)
         tell(told, say("written-title", path=str(options.new)))
     elif document.changed:
         tell(told, say("nothing-written-name-file"))
@@ -56,13 +57,6 @@ def _read(path: Path) -> bytes:
         raise UsageError(
             say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror))
         ) from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise unwritable(path, error, say("what-migrated")) from None
 
 
 def _print_summary(name: str, document: Document, output: Console) -> None:

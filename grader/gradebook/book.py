@@ -159,7 +159,9 @@ class Gradebook:
         def write(connection: sa.Connection) -> None:
             for given, sha256, content, grading in packed:
                 attempt = _attempt(connection, given, sha256, content)
-                if grading and not rows.has_grading(connection, attempt, grading["digest"]):
+                if grading is None:
+                    continue
+                if (attempt, grading["digest"]) not in rows.gradings_of(connection, {attempt}):
                     rows.insert(connection, schema.grading, {**grading, "attempt": attempt})
 
         self._write_surely(write)
@@ -175,7 +177,8 @@ class Gradebook:
         def write(connection: sa.Connection) -> None:
             known = rows.gradings_of(connection, {attempt for attempt, _ in made})
             new = [row for key, row in made.items() if key not in known]
-            rows.insert_all(connection, schema.grading, new)
+            if new:
+                connection.execute(sa.insert(schema.grading), new)
 
         self._write_surely(write)
 
@@ -200,9 +203,7 @@ class Gradebook:
 
     def document(self, grading: int) -> bytes:
         """Return the report of a grading, by its id, as JSON."""
-        query = sa.select(schema.grading.c.report).where(schema.grading.c.id == grading)
-        with self._database.reading() as connection:
-            return zlib.decompress(connection.execute(query).scalar_one())
+        return self.documents([grading])[grading]
 
     def documents(self, gradings: Iterable[int]) -> dict[int, bytes]:
         """Return the reports of gradings, by their ids, as JSON: read by one query."""
@@ -227,18 +228,17 @@ class Gradebook:
 
     def report_of(self, attempt: int) -> Report | None:
         """Return the newest report of an attempt, by its id; None where nothing is graded."""
-        table = schema.grading
-        query = sa.select(table.c.report).where(table.c.attempt == attempt)
-        with self._database.reading() as connection:
-            packed = connection.execute(query.order_by(table.c.id.desc())).scalar()
-        return None if packed is None else decode_report(zlib.decompress(packed))
+        return self._newest_report(schema.attempt.c.id == attempt)
 
     def find_report(self, sha256: str) -> Report | None:
         """Return the newest report of a file with this digest, whoever handed it in."""
+        return self._newest_report(schema.attempt.c.sha256 == sha256)
+
+    def _newest_report(self, chosen: sa.ColumnElement[bool]) -> Report | None:
         query = (
             sa.select(schema.grading.c.report)
             .join(schema.attempt, schema.grading.c.attempt == schema.attempt.c.id)
-            .where(schema.attempt.c.sha256 == sha256)
+            .where(chosen)
             .order_by(schema.grading.c.id.desc())
         )
         with self._database.reading() as connection:

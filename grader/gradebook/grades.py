@@ -99,8 +99,6 @@ class Grade(Value, frozen=True):
 
 
 class _Total(NamedTuple):
-    """What one attempt comes to."""
-
     attempt: Attempt
     points: Decimal
     grading: Grading
@@ -155,6 +153,9 @@ def derive(account: Account, free_days: int = 0) -> Grade:
     end = say("grade", **_of(chosen.points, possible))
     if chosen.open:
         end = say("grade-not-marked-yet", **_of(chosen.points, possible), open=show(chosen.open))
+    uncounted = (
+        say("attempt-graded-by-another-rubric", number=each.attempt.number) for each in others
+    )
     why = _choice_line(chosen, len(totals), len(compared), account.rules.counts)
     return Grade(
         chosen.points,
@@ -163,7 +164,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         chosen.lateness,
         chosen.grading.settled and not others,
         chosen.parts,
-        (*heads, *listed, *map(_other_rubric_line, others), why, *chosen.lines, end),
+        (*heads, *listed, *uncounted, why, *chosen.lines, end),
         chosen.open,
         decided_parts(chosen.attempt, chosen.parts),
         told_objections(account.objections, account.adjustments),
@@ -196,7 +197,6 @@ def ending(attempts: Sequence[Attempt], counts: Counting) -> tuple[Attempt, ...]
 
 
 def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
-    """Return what an attempt comes to, with a line for every step."""
     grading = attempt.gradings[-1]
     lines = [_grading_line(grading)]
     reached, parts, steps = _adjusted(grading, attempt)
@@ -271,7 +271,6 @@ def _of(points: Decimal, possible: Decimal) -> dict[str, str]:
 
 
 def _told_span(span: timedelta) -> Text:
-    """Return how long something is, in its two largest units."""
     minutes = -(-span // timedelta(minutes=1))
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
     if days:
@@ -309,10 +308,6 @@ def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
             points = _of(each.points, each.possible)
             return say("attempt-handed-in-sentence", **named, **points)
     return say("attempt-handed-in-not-graded", **named)
-
-
-def _other_rubric_line(other: _Total) -> Text:
-    return say("attempt-graded-by-another-rubric", number=other.attempt.number)
 
 
 def _choice_line(chosen: _Total, count: int, compared: int, counts: Counting) -> Text:

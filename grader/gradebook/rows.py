@@ -162,24 +162,11 @@ def attempt_of(connection: Connection, student: int, assignment: int, sha256: st
     return connection.execute(query).first()
 
 
-def has_grading(connection: Connection, attempt: int, digest: str) -> bool:
-    """Say whether an attempt has a report of this digest."""
-    table = schema.grading
-    query = sa.select(table.c.id).where(table.c.attempt == attempt, table.c.digest == digest)
-    return connection.execute(query).first() is not None
-
-
 def gradings_of(connection: Connection, attempts: Iterable[int]) -> set[tuple[int, str]]:
     """Return which reports attempts have: the attempts' ids, and the reports' digests."""
     table = schema.grading
     query = sa.select(table.c.attempt, table.c.digest).where(table.c.attempt.in_([*attempts]))
     return {(row.attempt, row.digest) for row in connection.execute(query)}
-
-
-def insert_all(connection: Connection, table: sa.Table, made: list[dict[str, Any]]) -> None:
-    """Insert rows, if there are any."""
-    if made:
-        connection.execute(sa.insert(table), made)
 
 
 def grading_row(report: Report, now: datetime, noticed: str, chosen_by: str) -> dict[str, Any]:
@@ -242,7 +229,6 @@ def read_attempts(connection: Connection, student: int | None) -> dict[Pair, lis
 
 
 def _of_student(table: sa.Table, student: int | None) -> sa.ColumnElement[bool]:
-    """Choose the rows that belong to a student's attempts, or all."""
     if student is None:
         return sa.true()
     own = sa.select(schema.attempt.c.id).where(schema.attempt.c.student == student)
@@ -325,7 +311,6 @@ def read_objections(connection: Connection, student: int | None) -> dict[Pair, l
 
 
 def _replies(connection: Connection, objections: list[int] | None) -> dict[int, list[Reply]]:
-    """Return the replies to these objections, or to all, by the objections' numbers."""
     table = schema.reply
     chosen = sa.true() if objections is None else table.c.objection.in_(objections)
     found: dict[int, list[Reply]] = defaultdict(list)

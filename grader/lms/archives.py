@@ -323,7 +323,6 @@ class _Writer:
                 self._make(path)
 
     def _remove(self, path: str) -> None:
-        """Remove a file or a folder that was written here, if there is one."""
         if Path(path).is_file():
             self._remove_file(Path(path))
         for place, _, names in os.walk(path, topdown=False):

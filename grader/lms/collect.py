@@ -33,7 +33,7 @@ import msgspec
 from grader.batch.collect import name_reports
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.files import OwnFolder, unwritable, write_whole
+from grader.files import OwnFolder, write_whole, writing
 from grader.language import say
 from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
@@ -152,7 +152,7 @@ def collect_class(
     progress = Silent() if progress is None else progress
     with _started(reader) as unpacker:
         work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
-        try:
+        with writing(wanted.output, say("what-collected")):
             for source in wanted.sources:
                 progress.stage(say("unpacking", name=source.name))
                 with _read(source, unpacker, wanted, progress, work.knows_folder) as taken:
@@ -162,8 +162,6 @@ def collect_class(
                     progress.stage(say("collecting", name=source.name))
                     work.take_all(taken.found, source.name, taken.size)
                     work.save()
-        except OSError as error:
-            raise unwritable(wanted.output, error, say("what-collected")) from None
         return work.outcome()
 
 
@@ -186,14 +184,11 @@ def collect_fetched(
     known = read_manifest(wanted.output)
     with _started(reader) as unpacker:
         work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
-        try:
-            with _own_folder(wanted.output) as folder:
-                found = download(folder, known)
-                work.note(found, ())
-                work.take_all(found, source, _size_of(found))
-                work.save()
-        except OSError as error:
-            raise unwritable(wanted.output, error, say("what-collected")) from None
+        with writing(wanted.output, say("what-collected")), _own_folder(wanted.output) as folder:
+            found = download(folder, known)
+            work.note(found, ())
+            work.take_all(found, source, _size_of(found))
+            work.save()
         return work.outcome()
 
 
@@ -393,8 +388,6 @@ class _Owner(NamedTuple):
 
 
 class _Work:
-    """A collection while it is being made."""
-
     def __init__(
         self,
         output: Path,
@@ -564,7 +557,6 @@ class _Work:
         return f"{SUBMISSIONS}/{name}", moved
 
     def _put_aside(self, folder: Path, name: str) -> str:
-        """Put a folder among the earlier ones of a student. Returns where."""
         earlier = self._output / EARLIER / name
         earlier.mkdir(parents=True, exist_ok=True)
         number = next(n for n in itertools.count(1) if not (earlier / str(n)).exists())

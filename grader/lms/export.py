@@ -302,7 +302,6 @@ def _csv(grades: list[ExportedGrade]) -> bytes:
 
 
 def _json(grades: list[ExportedGrade]) -> bytes:
-    """Return all there is; points are texts with all their digits."""
     return msgspec.json.format(msgspec.json.encode(grades), indent=2) + b"\n"
 
 

@@ -130,7 +130,6 @@ def _about(session: Session, answer: AnswerToMark) -> Text:
 
 
 def _state(answer: AnswerToMark) -> Text:
-    """Say who has marked it, when, and what it came to."""
     if not answer.given and answer.is_second:
         return say("second-marking-you-do-not-see-first")
     if not answer.given:
@@ -194,8 +193,6 @@ def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
 
 
 class _Pages:
-    """The pages, each of what the gradebook has at that moment."""
-
     def __init__(self, session: Session, language: str) -> None:
         self._session = session
         self._language = language

@@ -25,7 +25,6 @@ from grader.render.findings import (
 from grader.render.html.charts import shape_views
 from grader.render.html.page import ProblemRow, macro
 from grader.render.html.sections import step_views
-from grader.render.html.text import words
 from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report, Visibility
 
@@ -120,7 +119,7 @@ def _problem(problem: CellProblem, report: Report) -> ProblemRow:
 
 def _filled(piece: str, *values: object) -> str:
     """Return a macro's HTML; half of a surrogate pair would be no JSON."""
-    text = macro("gradescope", piece, words())(*values)
+    text = macro("gradescope", piece)(*values)
     return text.strip().encode("utf-8", "replace").decode()
 
 

@@ -207,7 +207,6 @@ def _wrapped(row: _Row, console: Console, options: ConsoleOptions) -> Iterator[T
 
 
 def _plain(text: str, options: ConsoleOptions) -> str:
-    """Return text in characters that the console can write."""
     if not options.ascii_only:
         return text
     return "".join(_ASCII.get(each, "+" if each in _LINES[1:] else each) for each in text)

@@ -265,9 +265,6 @@ def _decode_words(document: bytes) -> Report:
 
 
 def _known(parts: Any) -> Any:
-    """Take mistakes that have no name today out of an earlier document's parts: none was then
-    recognised. The set was open. What is no part is left for the decoder to refuse.
-    """
     if not isinstance(parts, list):
         return parts
     for part in parts:

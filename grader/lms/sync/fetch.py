@@ -158,7 +158,6 @@ def fetch_students(
 
 
 def _ids_table(matched: Iterable[tuple[str, str]], key: Key) -> bytes:
-    """Return the system's ids of students in a roster."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", _NUMBERS[key]])
@@ -177,8 +176,6 @@ def _refuse_other(output: Path, url: str) -> None:
 
 
 class _Fetching:
-    """The files of a class, on their way."""
-
     def __init__(
         self, platform: LmsPlatform, people: Mapping[str, LmsPerson], progress: Progress
     ) -> None:
@@ -217,7 +214,6 @@ class _Fetching:
     def _one(
         self, folder: Path, person: LmsPerson, each: LmsHandIn, left_out: list[LeftOut]
     ) -> Delivery:
-        """Download one student's files."""
         folder.mkdir()
         files, room = [], min(_STUDENT, self._left)
         for number, file in enumerate(each.files):
@@ -277,7 +273,6 @@ def _own_roster(people: Iterable[LmsPerson], key: Key) -> Roster:
 
 
 def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
-    """Return a roster as `grader roster import` reads it."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", "name", "email", _NUMBERS[key]])

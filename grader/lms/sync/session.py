@@ -17,17 +17,20 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
 import requests
 from requests.structures import CaseInsensitiveDict
 from requests.utils import parse_header_links
 
+from grader.decoding import prepared
 from grader.errors import LmsError, UsageError
 from grader.language import Text, say
 from grader.lms.sync.tokens import Credential
 
+Told = TypeVar("Told")
 Sleep = Callable[[float], None]
 Method = Literal["GET", "POST", "PUT"]
 
@@ -100,6 +103,16 @@ def unreadable() -> LmsError:
     return LmsError(
         say("answer-lms-not-as-api-describes"), say("check-address-proxy-or-page-for-signing")
     )
+
+
+def decoded(told: object, kind: type[Told]) -> Told:
+    """Return what was told, as a declared type. Raises LmsError."""
+    try:
+        return msgspec.convert(told, type=prepared(kind))
+    except msgspec.ValidationError as error:
+        raise LmsError(
+            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
+        ) from None
 
 
 def site_of(url: str) -> str:
@@ -224,7 +237,6 @@ class LmsSession:
         self._until_answered(ask, is_repeatable=True)
 
     def _until_answered(self, ask: Callable[[], Answer], *, is_repeatable: bool) -> Answer:
-        """Return an answer that is none of a failure."""
         may_renew = True
         for tried in range(_TRIES + 1):
             try:
@@ -396,7 +408,6 @@ def _backoff(tried: int) -> float:
 
 
 def _checked(answer: Answer) -> Answer:
-    """Return an answer that is none of a refusal. Raises RefusedError."""
     status = answer.status_code
     if status == _REFUSED:
         raise token_refused()

@@ -18,7 +18,7 @@ import msgspec
 from grader.course_settings import LtiSettings
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import write_whole, writing
 from grader.language import say
 from grader.lms.choices import OwnApi, Platform
 from grader.lms.sync.platform import LmsPlatform
@@ -172,8 +172,6 @@ def read_source(folder: Path) -> Source | None:
 def write_source(folder: Path, source: Source) -> None:
     """Write down what a folder was fetched from. Raises UsageError."""
     content = msgspec.json.format(msgspec.json.encode(source), indent=2) + b"\n"
-    try:
+    with writing(folder / SOURCE, say("what-fetched")):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / SOURCE, content, mode=0o600)
-    except OSError as error:
-        raise unwritable(folder / SOURCE, error, say("what-fetched")) from None

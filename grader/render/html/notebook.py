@@ -245,7 +245,6 @@ def _error(problem: CellProblem, report: Report) -> MarginNote:
 
 
 def _part(part: Part, place: int) -> MarginNote:
-    """Return what is said beside the cell in which a part was built."""
     verdict = standing(part.score, part.max_score)
     lost = [check for check in part.checks if is_lost(check)]
     return MarginNote(
@@ -260,5 +259,4 @@ def _part(part: Part, place: int) -> MarginNote:
 
 
 def _distinct(texts: Iterator[str]) -> Iterator[str]:
-    """Yield every text once, in order."""
     yield from dict.fromkeys(texts)
