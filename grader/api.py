@@ -318,10 +318,7 @@ def _options(
 
 
 def load_report(path: Name) -> Report:
-    """Read a report that `grader run --json` or `grader batch` wrote.
-
-    Raises UsageError for what is none, or one of another version.
-    """
+    """Read a report that `grader run --json` or `grader batch` wrote. Raises UsageError."""
     path = Path(path)
     content = _read(path)
     version = _check_version(content, path)

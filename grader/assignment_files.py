@@ -43,10 +43,7 @@ def decode_assignment(path: Path, content: bytes) -> Assignment:
 
 
 def load_variant(path: Path, original: Path, slug: str) -> Assignment:
-    """Read a variant of the assignment in the file `original`; it is called `slug`.
-
-    Raises CourseError, naming the file and the field.
-    """
+    """Read the variant `slug` of the assignment in the file `original`. Raises CourseError."""
     try:
         tables = merged(*(msgspec.toml.decode(_read(each)) for each in (original, path)))
         return _checked(msgspec.convert({**tables, "slug": slug}, prepared(Assignment)))
@@ -218,10 +215,7 @@ _DECODER = msgspec.json.Decoder(prepared(GivenForms))
 
 
 def load_given(folder: Path) -> GivenForms:
-    """Return what the assignment in a folder gives; nothing where no file says. Raises CourseError.
-
-    The file is the course's own.
-    """
+    """Return what an assignment gives; nothing without the file. Raises CourseError."""
     path = folder / GIVEN_FILE
     if not path.exists():
         return GivenForms()

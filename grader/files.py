@@ -38,10 +38,7 @@ _NO_PROBE = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
 
 def read_capped(path: Path, most: int, larger: Text, hint: Text) -> bytes:
-    """Read a file that a person named, of at most so many bytes. Raises UsageError.
-
-    `larger` is what is said of one that has more.
-    """
+    """Read a named file of at most `most` bytes; `larger` is said of others. Raises UsageError."""
     content = read_named(path, most + 1)
     if len(content) > most:
         raise UsageError(larger, hint)
@@ -95,10 +92,7 @@ def write_whole(
 
 
 def write_or_rescue(path: Path, content: bytes, what: Text = REPORT) -> None:
-    """Write as `write_whole` does; what cannot be written is kept elsewhere.
-
-    Raises UsageError that says where it is.
-    """
+    """Write as `write_whole` does, or elsewhere; then UsageError says where that is."""
     try:
         write_whole(path, content)
     except OSError as error:

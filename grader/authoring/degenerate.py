@@ -26,10 +26,7 @@ DISTINCT = 0.5
 
 
 def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], tuple[Text, ...]]:
-    """Return the range of each oracle's outputs, and a sentence for everything that is wrong.
-
-    `others` are the answers for another seed.
-    """
+    """Return the range of each oracle's outputs, and what is wrong; `others` have another seed."""
     ranges, findings = [], []
     for name, oracle, other in _pairs(answers, others):
         desired, options = oracle.desired, oracle.options

@@ -37,10 +37,7 @@ SUMMARY = "summary.json"
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
-    """Make the folder, and keep other batches out of it until the body has ended.
-
-    Raises UsageError when it cannot be had.
-    """
+    """Make the folder, and keep other batches out of it meanwhile. Raises UsageError."""
     with writing(folder, say("reports")):
         folder.mkdir(parents=True, exist_ok=True)
         try_place(folder / SUMMARY, say("overview"))
@@ -221,10 +218,7 @@ class Batch:
     def run(
         self, entries: tuple[Entry, ...], kept: dict[str, Row], jobs: int, progress: BatchProgress
     ) -> Summary:
-        """Grade what was not kept, `jobs` at a time, and return the overview of all.
-
-        Raises Interrupted after Ctrl-C.
-        """
+        """Grade what was not kept, and return the overview. Raises Interrupted after Ctrl-C."""
         rows = dict(kept)
         waiting = [entry for entry in entries if entry.name not in kept]
         try:

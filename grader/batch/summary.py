@@ -212,10 +212,7 @@ _CHOSEN: Mapping[str, Text] = {
 
 
 def mixture(summary: Summary) -> Text:
-    """Warn where students chose between assignments, who may have chosen the easier one.
-
-    Nothing where there is nothing to warn of.
-    """
+    """Warn where students chose between assignments, who may have chosen the easier one."""
     most, *others = summary.assignments.items() or [("", 0)]
     if not others:
         return NOTHING

@@ -24,10 +24,7 @@ from grader.release.write import MANIFEST, release_files, write_release
 
 
 def run_new(slug: str, course: Path | None, languages: str, output: Console) -> list[Path]:
-    """Make an assignment in a course's folder, this one if none is named. Raises GraderError.
-
-    `languages` are codes between commas.
-    """
+    """Make an assignment in a course's folder; `languages` are codes between commas."""
     root = _new_root() if course is None else course
     codes = [each.strip() for each in languages.split(",") if each.strip()]
     written = make_assignment(root, slug, codes)

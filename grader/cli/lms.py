@@ -260,10 +260,7 @@ class FeedbackOptions(msgspec.Struct, frozen=True):
 
 
 def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes], None]) -> bool:
-    """Write the grades; say who is not in them. Returns whether everybody is.
-
-    Raises UsageError where the file cannot be made.
-    """
+    """Write the grades. Returns whether everybody is in them. Raises UsageError."""
     form = _one_of(options.form, FORMS)
     own = None if options.into is None else read_table(options.into)
     found = _find_grades(options)

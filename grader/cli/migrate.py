@@ -124,10 +124,7 @@ def _table_of_the_rest(document: Document) -> Table:
 
 
 def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -> Text:
-    """Say where something is, as an editor of that kind of file counts.
-
-    After the first of a row, lines of a script are numbers alone.
-    """
+    """Say where something is, as editors count; after the `first`, lines are numbers alone."""
     if document.starts is None:
         return say("cell-line", cell=cell + 1, line=line)
     number = document.starts[cell] + line - 1

@@ -46,10 +46,7 @@ class LintOptions(msgspec.Struct, frozen=True):
 
 
 def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
-    """Print all findings. Returns whether none of them is an error.
-
-    Raises GraderError when a master cannot be read at all.
-    """
+    """Print all findings. Returns whether none is an error. Raises GraderError."""
     root = course_folder(options.course, (Path.cwd(),))
     try:
         course = load_course(root)
@@ -126,10 +123,7 @@ class VerifyOptions(msgspec.Struct, frozen=True):
 
 
 def run_verify(options: VerifyOptions, output: Console, messages: Console) -> list[Verification]:
-    """Verify one assignment or all; print tables to `output` and progress to `messages`.
-
-    Raises GraderError when one cannot be verified.
-    """
+    """Verify one assignment or all, and print tables and progress. Raises GraderError."""
     course = find_course(options.grading.course, (Path.cwd(),))
     try_place(options.json, say("what-was-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]

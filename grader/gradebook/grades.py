@@ -119,10 +119,7 @@ class _Total(NamedTuple):
 
 
 def derive_all(accounts: Iterable[Account]) -> dict[str, Grade]:
-    """Return a student's grades by assignment.
-
-    Free days are used up in the order in which assignments are due for everybody.
-    """
+    """Return a student's grades by assignment; free days are used in the order of due dates."""
     used, found = 0, {}
     for account in sorted(accounts, key=_by_due):
         policy = account.rules.late

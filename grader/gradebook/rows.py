@@ -36,10 +36,7 @@ from grader.report import Report, encode_report
 
 
 class StoredGrading(Value, frozen=True):
-    """What is known of a grading without its report. `seconds` is how long it took.
-
-    `open` are points that it left to a person.
-    """
+    """A grading without its report: how many `seconds` it took, what it left `open`."""
 
     id: int
     attempt: int
@@ -273,10 +270,7 @@ def _as_adjustment(row: Row[Any]) -> Adjustment:
 
 
 def read_second_markings(connection: Connection, *chosen: Any) -> dict[tuple[int, str], Adjustment]:
-    """Return the newest second marking of each answer, by attempts and parts.
-
-    What was taken back has no points.
-    """
+    """Return each answer's newest second marking; what was taken back has no points."""
     table = schema.second_marking
     found = {}
     for row in connection.execute(sa.select(table).where(*chosen).order_by(table.c.id)):

@@ -48,10 +48,7 @@ def _whole(value: object) -> object:
 
 
 def insights_table(insights: Insights, language: str = ENGLISH) -> bytes:
-    """Return the figures as CSV, a line for each: how many students, and who.
-
-    Nothing in it is a formula to a spreadsheet.
-    """
+    """Return the figures as CSV, a line for each; no spreadsheet finds a formula in it."""
     rows = ([harmless(_line(each)) for each in row] for row in _rows(insights, language))
     return write_table(_HEADER, rows)
 

@@ -122,10 +122,7 @@ class UnpackOutcome(NamedTuple):
 
 
 class ArchiveError(UsageError):
-    """Raised when an archive cannot be unpacked, or is larger than it may be.
-
-    `outcome` is what it took until then.
-    """
+    """Raised for an archive that is damaged or too large; `outcome` is what it took before."""
 
     def __init__(self, message: Text, hint: Text, reason: Reason, outcome: UnpackOutcome) -> None:
         super().__init__(message, hint)

@@ -451,10 +451,7 @@ class _Work:
         self.strangers += found.strangers
 
     def take_all(self, found: FolderContents, source: str, size: int | None) -> None:
-        """Take what was handed in, what is older first, so that the last is what counts.
-
-        `size` is the archive's, None of a folder.
-        """
+        """Take what was handed in, oldest first; `size` is the archive's, None of a folder."""
         handed_in = tuple(_dated(each, self._zone) for each in found.handed_in)
         if found.layout == "classroom":
             handed_in = with_logins(handed_in, self._owners.logins)
@@ -540,10 +537,7 @@ class _Work:
         self._note("new" if before is None else "replaced" if is_last else "unchanged", name)
 
     def _put(self, incoming: Path, name: str, digest: str, pace: Pace) -> tuple[str, str]:
-        """Put a folder where it counts; what is there, unless it is the same, goes aside.
-
-        Returns where it is, and where that went.
-        """
+        """Put a folder where it counts, and what was there aside; return both places."""
         place, moved = self._output / SUBMISSIONS / name, ""
         place.parent.mkdir(parents=True, exist_ok=True)
         if (

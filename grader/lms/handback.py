@@ -150,10 +150,7 @@ def _graded(
 
 
 def report_files(reports: Path) -> list[tuple[Path, str]]:
-    """Return the reports that `grader batch` wrote, each with the folder of whose it is.
-
-    Raises UsageError for any other folder.
-    """
+    """Return the reports of `grader batch`, each with its student's folder. Raises UsageError."""
     if not (reports / SUMMARY).is_file():
         raise UsageError(
             say("not-folder-reports-has", reports=str(reports), file=SUMMARY),

@@ -98,10 +98,7 @@ def view_of(
 
 
 def question_before(report: Report, answer: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the cells of text right before an answer, which no part is answered by.
-
-    They are as the student left them.
-    """
+    """Return the cells of text right before an answer, as the student left them."""
     taken = {at for part in report.parts for at in part.answer}
     end = min(answer, default=0)
     begin = end

@@ -164,10 +164,7 @@ class _Rails:
 
 
 def _join(before: list[int | None], after: list[int | None], joined: set[int], box: int) -> str:
-    """Return the line that leads from the joined rails to the column of the box.
-
-    It passes behind rails that it does not join.
-    """
+    """Return the line from the joined rails to the box; it passes behind all others."""
     ends = {*joined, box}
     cells = []
     for column in range(max(len(before), max(ends) + 1)):

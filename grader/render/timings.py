@@ -79,10 +79,7 @@ def _judgement(timing: Timing) -> Words:
 
 
 class _Roofline:
-    """A row for each function: how much of what the machine can do it reaches.
-
-    On a narrow page the bars are left out, and then the rates.
-    """
+    """A row for each function; a narrow page leaves out the bars, and then the rates."""
 
     def __init__(self, shape: ShapeTiming) -> None:
         self._shape = shape

@@ -247,10 +247,7 @@ def _chosen(words: list[str], before: UsedAssignment) -> UsedAssignment:
 
 
 def _expect(choice: UsedAssignment) -> None:
-    """Look for what was chosen, in milliseconds: at the first check, this cell is far above.
-
-    Raises UsageError that lists what there is.
-    """
+    """Raise UsageError unless there is what was chosen: the first check is far below this cell."""
     course = folder_of_notebook(choice.course, Path(_working_folder()), os.environ)
     known = [path.parent.name for path in assignment_files(course)]
     if not known:

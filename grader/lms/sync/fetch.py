@@ -74,10 +74,7 @@ def fetch_class(
     roster: Roster | None = None,
     reader: SubmissionReader | None = None,
 ) -> Fetched:
-    """Fetch an assignment into a folder. Raises LmsError, UsageError.
-
-    Without a `roster` the students are those of the course there.
-    """
+    """Fetch an assignment for a `roster`, or the course's own. Raises LmsError, UsageError."""
     _refuse_other(output, url)
     progress.stage(say("asking", platform=PLATFORM_NAMES[platform.name]))
     assignment, people = platform.assignment(), platform.people()

@@ -26,10 +26,7 @@ JOURNAL = "pushed.jsonl"
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of one student's grade, and whether it was done.
-
-    Users were numbers once.
-    """
+    """A change of one student's grade, and whether it was done. Users were numbers once."""
 
     user: str | int
     points: Decimal

@@ -260,10 +260,7 @@ class MoodlePlatform:
         return self._brief
 
     def standing(self, user: str) -> Standing:
-        """Return what stands there now of one student.
-
-        As long as marking goes on, Moodle tells a grade in its listing alone.
-        """
+        """Return what stands there of one student. While marking goes on, the listing tells it."""
         found = self._call(
             _Status,
             "mod_assign_get_submission_status",

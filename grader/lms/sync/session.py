@@ -217,10 +217,7 @@ class LmsSession:
     def download(
         self, url: str, target: Path, limit: int, data: Mapping[str, str] | None = None
     ) -> None:
-        """Write a file of at most `limit` bytes. Raises LmsError.
-
-        `data` is posted to the site itself alone, as Moodle takes its token.
-        """
+        """Write a file of at most `limit` bytes; `data` goes to the site alone. Raises LmsError."""
         method: Method = "POST" if data is not None and self.is_own(url) else "GET"
         what = {"data": data} if method == "POST" else _WITH_TOKEN
 

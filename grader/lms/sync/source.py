@@ -115,10 +115,7 @@ def connected_tool(
     clock: Callable[[], datetime],
     column: Column | None = None,
 ) -> Iterator[LtiPlatform]:
-    """Yield an assignment of a course by LTI. Raises UsageError.
-
-    `inside` are folders that may not have the private key.
-    """
+    """Yield an assignment by LTI; its key is in no folder of `inside`. Raises UsageError."""
     key, site = _tool_key(settings, environment, inside), site_of(settings.line_items)
     if site_of(settings.memberships) != site:
         raise UsageError(say("lti-addresses-of-two-sites"), say("copy-both-from-same-course"))

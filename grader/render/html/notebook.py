@@ -46,10 +46,7 @@ _LINES = say("count-line"), say("lines")
 
 
 class ShownOutput(NamedTuple):
-    """What a cell put out: `text`, an image, or the `lines` of a listing.
-
-    `folded` says what is folded, empty where nothing is.
-    """
+    """An output: `text`, an image, or `lines` of a listing; `folded` says what is folded."""
 
     kind: str
     label: str
