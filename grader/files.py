@@ -21,9 +21,12 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from grader.errors import MachineError, UsageError
 from grader.language import Text, say
@@ -35,6 +38,11 @@ REPORT = say("report")
 
 _STANDARD = (1, 2)
 _NO_PROBE = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+
+
+def indented_json(value: object, spell: Callable[[Any], Any] | None = None) -> bytes:
+    """Return a value as a file of JSON; `spell` gives what msgspec cannot tell."""
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=spell), indent=2) + b"\n"
 
 
 def read_capped(path: Path, most: int, larger: Text, hint: Text) -> bytes:
@@ -54,6 +62,19 @@ def read_named(path: Path, most: int = -1) -> bytes:
         raise UsageError(
             say("cannot-read-sentence", path=str(path), reason=str(error.strerror)),
             say("check-name"),
+        ) from None
+
+
+def read_existing(path: Path, most: int) -> bytes:
+    """Read the first bytes of a file. Raises UsageError, also where there is none."""
+    try:
+        if not path.is_file():
+            raise UsageError(say("there-no-file", path=str(path)), say("check-name-and-folder"))
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise UsageError(
+            say("cannot-read-path-strerror", path=str(path), strerror=str(error.strerror))
         ) from None
 
 

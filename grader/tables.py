@@ -192,12 +192,10 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
         ) from None
 
 
-def write_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], separator: str = ","
-) -> bytes:
+def write_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """Return a table in UTF-8, its lines ended as the standard for CSV asks for (RFC 4180)."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter=separator, lineterminator="\r\n").writerows([header, *rows])
+    csv.writer(buffer, lineterminator="\r\n").writerows([header, *rows])
     return buffer.getvalue().encode()
 
 

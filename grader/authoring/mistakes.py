@@ -6,8 +6,7 @@ with nothing in it, and the oracle is run on a few cases. No sandbox is started.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from grader.assignment import CheckTable, PartTable
@@ -37,9 +36,7 @@ _EVIDENCE = ("outputs", "stubs", "timing")
 SCHEDULE_KINDS = frozenset({"schedule_steps", "search_space", "speed", "target"})
 
 
-def find_mistakes(
-    chosen: CourseAssignment, root: Path, environment: Mapping[str, str] = os.environ
-) -> list[Mistake]:
+def find_mistakes(chosen: CourseAssignment, root: Path) -> list[Mistake]:
     """Return what is wrong with the files of an assignment of the course at `root`.
 
     What is wrong with its master is for `lint` to say.
@@ -48,7 +45,7 @@ def find_mistakes(
     """
     found = [*_in_checks(chosen), *read_workload(chosen), *_in_lists(chosen, root)]
     if not any(each.severity == "error" for each in found):
-        found += try_oracle(chosen, environment)
+        found += try_oracle(chosen)
     return found
 
 

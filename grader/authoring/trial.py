@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -38,13 +39,13 @@ SLIGHT = 1e-9
 """Share by which two calls may differ: sums of doubles in another order."""
 
 
-def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list[Mistake]:
+def try_oracle(chosen: CourseAssignment) -> list[Mistake]:
     """Run an assignment's oracle on few cases, twice; return what is wrong with what it gives."""
     from grader.evidence.answers import load_answers  # with PyTorch, which takes seconds
 
     path = chosen.file("oracle.py")
     try:
-        data = _few(chosen, environment)
+        data = _few(chosen)
     except DataError as error:
         told = say("not-run-reason", reason=error.message)
         return [Mistake("not_run", path, None, told, error.hint, "warning")]
@@ -62,11 +63,11 @@ def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list
         return [Mistake("raises", path, None, error.message, error.hint)]
 
 
-def _few(chosen: CourseAssignment, environment: Mapping[str, str]) -> DataSet:
+def _few(chosen: CourseAssignment) -> DataSet:
     """Return the assignment's data with few of its images. Nothing is downloaded for it."""
-    folder = None if "GRADER_DATA" in environment else "builtin"
+    folder = None if "GRADER_DATA" in os.environ else "builtin"
     data = resolve_data(
-        chosen.assignment.data, directory=folder, environment=environment, progress=Silent()
+        chosen.assignment.data, directory=folder, environment=os.environ, progress=Silent()
     )
     return replace(data, images=data.images[:CASES], labels=data.labels[:CASES])
 

@@ -9,6 +9,7 @@ import msgspec
 
 from grader.assignment import Comparison, PartTable
 from grader.evidence.registry import find_check
+from grader.files import indented_json
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.messages import Mutation
 from grader.report import CellProblem, Check, Part
@@ -107,8 +108,7 @@ class Verification(Struct, frozen=True):
 
 def encode_verification(found: Verification | Sequence[Verification]) -> bytes:
     """Return the document, or several, as JSON in English, indented, with a final newline."""
-    document = msgspec.json.encode(found, enc_hook=lambda text: text.english)
-    return msgspec.json.format(document, indent=2) + b"\n"
+    return indented_json(found, lambda text: text.english)
 
 
 def timed_checks(part: PartTable) -> frozenset[str]:

@@ -25,7 +25,7 @@ from grader.batch.grading import HandedInBy, Store
 from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError
-from grader.gradebook.book import Gradebook, HandedIn, Recording, utc_now
+from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.database import open_database
 from grader.gradebook.entries import Student, folded
 from grader.gradebook.grades import attempt_parts
@@ -36,6 +36,7 @@ from grader.reading.submission import open_handed_in
 from grader.render.final_grade import FinalGrade
 from grader.render.wording import one_line
 from grader.report import Report, decode_report, encode_report
+from grader.report.document import utc_now
 
 FolderTimes = Mapping[Path, datetime | Literal["late"]]
 """When what lies in folders was handed in; "late" where nothing but that is known."""

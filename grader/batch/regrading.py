@@ -18,11 +18,12 @@ from grader.batch.grading import Store
 from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError, UsageError
-from grader.gradebook.book import Gradebook, Recounted, utc_now
+from grader.gradebook.book import Gradebook, Recounted
 from grader.gradebook.rows import StoredAttempt, StoredGrading
 from grader.grading.preparation import BasisPart, changed_parts
 from grader.grading.rescoring import rescored
 from grader.report import Report, decode_report
+from grader.report.document import utc_now
 
 Way = Literal["kept", "rescored", "run", "left"]
 Reason = Literal[

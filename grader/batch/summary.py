@@ -13,6 +13,7 @@ from rich.text import Text as Styled
 from grader.batch.collect import Entry
 from grader.course import Chooser
 from grader.decoding import prepared
+from grader.files import indented_json
 from grader.language import (
     ENGLISH,
     NOTHING,
@@ -86,8 +87,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def encode_summary(summary: Summary) -> bytes:
     """Return the overview as indented JSON, in English, ending in a newline."""
-    document = msgspec.json.encode(summary, enc_hook=in_a_line)
-    return msgspec.json.format(document, indent=2) + b"\n"
+    return indented_json(summary, in_a_line)
 
 
 def decode_summary(document: bytes) -> Summary:

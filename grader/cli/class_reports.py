@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
-from grader.errors import UsageError
 from grader.insights import Person, ReportedAttempt
 from grader.insights.figures import ObjectionRow, ObjectionState, Source
-from grader.language import NOTHING, Text, in_a_row, join, say
+from grader.language import NOTHING, Text, join, say
 from grader.lms.collect import CollectedStudent, read_manifest
 from grader.lms.handback import read_report, report_files
 from grader.render.final_grade import FinalGrade
@@ -107,16 +106,14 @@ def _in_folder(
 
 @contextmanager
 def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
-    from grader.cli.gradebook import open_book  # with a database, which a folder does not need
+    # with a database, which a folder does not need
+    from grader.cli.gradebook import open_book
+    from grader.gradebook.grades import unknown_assignment
 
     with open_book(options.course) as book:
         rules = book.rules()
         if options.assignment is not None and options.assignment not in rules:
-            known = in_a_row(rules) if rules else say("none")
-            raise UsageError(
-                say("gradebook-has-no-assignment", slug=repr(options.assignment)),
-                say("known", known=known),
-            )
+            raise unknown_assignment(options.assignment, rules)
         slugs = [each for each in rules if options.assignment in (None, each)]
         students = [each for each in book.students() if each.withdrawn is None]
         accounts = book.accounts()

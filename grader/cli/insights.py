@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -30,11 +29,11 @@ from grader.insights import (
 )
 from grader.insights.exports import encode_insights, insights_table
 from grader.language import say
-from grader.render.audience import utc_now
 from grader.render.html import render_html
 from grader.render.html.class_charts import names_on_page
 from grader.render.html.class_page import render_insights
 from grader.render.wording import MISTAKE_NAMES
+from grader.report.document import utc_now
 
 
 class InsightsOptions(msgspec.Struct, frozen=True):
@@ -47,9 +46,7 @@ class InsightsOptions(msgspec.Struct, frozen=True):
     pages: bool = True
 
 
-def run_insights(
-    options: InsightsOptions, console: Console, clock: Callable[[], datetime] = utc_now
-) -> None:
+def run_insights(options: InsightsOptions, console: Console) -> None:
     """Write the documents of each assignment, and say what is in them.
 
     Raises UsageError where there is nothing to look at, or nothing can be written.
@@ -61,7 +58,7 @@ def run_insights(
         for slug, insights in every.items():
             made = say(
                 "made-by-grader-sentence",
-                time=clock().isoformat(" ", "seconds"),
+                time=utc_now().isoformat(" ", "seconds"),
                 version=__version__,
             )
             page = render_insights(insights, language, made.in_(language))

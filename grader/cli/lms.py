@@ -17,7 +17,7 @@ from grader.cli.telling import shown_progress, some_of, students, tell, words
 from grader.course_folder import course_folder
 from grader.course_settings import load_settings
 from grader.errors import UsageError
-from grader.files import write_or_rescue, write_whole, writing
+from grader.files import indented_json, write_or_rescue, write_whole, writing
 from grader.gradebook.entries import RosterEntry
 from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lms.archives import LeftOut, Reason
@@ -45,7 +45,7 @@ from grader.lms.handback import (
 from grader.lms.roster import keys_of, read_roster
 from grader.lms.times import moment_of, zone_of
 from grader.reading.member_names import ENCODINGS
-from grader.render.audience import utc_now
+from grader.report.document import utc_now
 from grader.tables import read_table
 
 _SHOWN = 20
@@ -110,7 +110,7 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     with shown_progress(is_long=size > _LARGE) as progress:
         outcome = collect_class(wanted, roster, progress)
     if options.json:
-        write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+        write(indented_json(outcome))
     else:
         _print(outcome, options.output, output)
     return _is_complete(outcome)
@@ -327,17 +327,15 @@ def _in_book(slug: str, course: Path | None) -> _Graded:
     return _Graded(grades, unsettled=tuple(unsettled), unmarked=tuple(unmarked))
 
 
-def run_feedback(
-    options: FeedbackOptions, messages: Console, clock: Callable[[], datetime] = utc_now
-) -> bool:
+def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
     """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
     left_out: tuple[str, ...] = ()
     with _found_works(options) as works:
         if options.packed is None:
-            _write_pages(works, options.output, clock())
+            _write_pages(works, options.output, utc_now())
         else:
             form = _one_of(options.packed, PACKED)
-            content, left_out = pack_pages(works.each, form, clock(), options.collected)
+            content, left_out = pack_pages(works.each, form, utc_now(), options.collected)
             write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
     one, many = (

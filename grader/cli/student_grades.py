@@ -20,7 +20,7 @@ from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
-from grader.gradebook.grades import Account, Grade, Rules, derive_all
+from grader.gradebook.grades import Account, Grade, Rules, derive_all, unknown_assignment
 from grader.gradebook.objections import Objection, objection_lines
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.render import pieces
@@ -246,10 +246,7 @@ def known_rules(book: Gradebook, slug: str) -> Rules:
 def rules_named(rules: Mapping[str, Rules], slug: str) -> Rules:
     """Return the rules of an assignment. Raises UsageError that lists what there is."""
     if slug not in rules:
-        known = in_a_row(rules) if rules else say("none")
-        raise UsageError(
-            say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
-        )
+        raise unknown_assignment(slug, rules)
     return rules[slug]
 
 

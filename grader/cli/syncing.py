@@ -57,9 +57,10 @@ from grader.lms.sync.source import (
     public_key,
     read_source,
 )
-from grader.render.audience import shown, utc_now
+from grader.render.audience import shown
 from grader.render.wording import one_line
 from grader.report import Report
+from grader.report.document import utc_now
 from grader.tables import as_before_harmless
 
 _KEY_DIGITS = 16
@@ -193,18 +194,17 @@ def run_push(
     output: Console,
     environment: Mapping[str, str] = os.environ,
     sleep: Sleep = time.sleep,
-    clock: Callable[[], datetime] = utc_now,
     ask: Callable[[Text], bool] | None = None,
 ) -> bool:
     """Plan, tell, ask and push. Returns whether everybody's grade stands there."""
     source = _source(options)
     with (
         open_journal(options.folder) as journal,
-        _connected(options, source, environment, sleep, clock) as platform,
+        _connected(options, source, environment, sleep) as platform,
         counting_reports(options.slug, options.course) as counting,
     ):
         assignment = platform.assignment()
-        account = _account(options, platform, assignment, clock())
+        account = _account(options, platform, assignment, utc_now())
         wanted = [_wanted(account, *each) for each in counting]
         rows = plan(platform, wanted, journal, overwrite=options.overwrite)
         _print_plan(rows, assignment, account, output)
@@ -222,11 +222,7 @@ def run_push(
 
 @contextmanager
 def _connected(
-    options: PushOptions,
-    source: Source,
-    environment: Mapping[str, str],
-    sleep: Sleep,
-    clock: Callable[[], datetime],
+    options: PushOptions, source: Source, environment: Mapping[str, str], sleep: Sleep
 ) -> Iterator[LmsGrades]:
     if options.platform != "lti":
         with connected(options.platform, source.url, environment, sleep) as own:
@@ -245,7 +241,7 @@ def _connected(
         rules = known_rules(book, options.slug)
     column = Column(options.slug, _title(root, options.slug), rules.points, options.column)
     inside = (root, options.folder)
-    with connected_tool(settings, environment, inside, sleep, clock, column) as platform:
+    with connected_tool(settings, environment, inside, sleep, column=column) as platform:
         yield platform
 
 
@@ -270,14 +266,13 @@ def run_fetch_students(
     output: Console,
     environment: Mapping[str, str] = os.environ,
     sleep: Sleep = time.sleep,
-    clock: Callable[[], datetime] = utc_now,
 ) -> bool:
     """Fetch the students by LTI, and say what to do with them. Returns whether all are known."""
     root = course_here(options.course)[0]
     settings = _tool(root)
     roster = None if options.roster is None else read_roster(options.roster)
     with (
-        connected_tool(settings, environment, (root, options.output), sleep, clock) as platform,
+        connected_tool(settings, environment, (root, options.output), sleep) as platform,
         shown_progress() as progress,
     ):
         found = fetch_students(platform, settings.line_items, options.output, progress, roster)

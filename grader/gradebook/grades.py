@@ -6,11 +6,12 @@ were made, less what lateness costs, for the attempt that counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from grader.errors import UsageError
 from grader.gradebook.decisions import adjustment_line, decided_parts, idle_line, told_time
 from grader.gradebook.entries import (
     Adjustment,
@@ -24,7 +25,7 @@ from grader.gradebook.entries import (
     valid,
 )
 from grader.gradebook.objections import Objection, told_objections
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
 from grader.render.final_grade import DecidedPart, FinalGrade, ToldObjection
 
@@ -38,6 +39,14 @@ class Rules(Value, frozen=True):
     late: LatePolicy | None = None
     counts: Counting = "best"
     parts: tuple[str, ...] = ()
+
+
+def unknown_assignment(slug: str, slugs: Collection[str]) -> UsageError:
+    """Return what is said of an assignment that is not among those of the gradebook."""
+    known = in_a_row(slugs) if slugs else say("none")
+    return UsageError(
+        say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
+    )
 
 
 class Account(Value, frozen=True):

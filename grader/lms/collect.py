@@ -33,7 +33,7 @@ import msgspec
 from grader.batch.collect import name_reports
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.files import OwnFolder, write_whole, writing
+from grader.files import OwnFolder, indented_json, write_whole, writing
 from grader.language import say
 from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
@@ -170,21 +170,16 @@ Download = Callable[[Path, Collected], FolderContents]
 
 
 def collect_fetched(
-    wanted: CollectRequest,
-    download: Download,
-    source: str,
-    roster: Roster,
-    progress: Progress,
-    reader: SubmissionReader | None = None,
+    output: Path, download: Download, source: str, roster: Roster, progress: Progress
 ) -> CollectOutcome:
     """Collect what `download` fetches from a system, which `source` names in the manifest.
 
     Raises UsageError as `collect_class` does, and what `download` raises.
     """
-    known = read_manifest(wanted.output)
-    with _started(reader) as unpacker:
-        work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
-        with writing(wanted.output, say("what-collected")), _own_folder(wanted.output) as folder:
+    known = read_manifest(output)
+    with _started() as unpacker:
+        work = _Work(output, known, roster, unpacker, progress)
+        with writing(output, say("what-collected")), _own_folder(output) as folder:
             found = download(folder, known)
             work.note(found, ())
             work.take_all(found, source, _size_of(found))
@@ -193,7 +188,7 @@ def collect_fetched(
 
 
 @contextmanager
-def _started(reader: SubmissionReader | None) -> Iterator[Callable[[], SubmissionReader]]:
+def _started(reader: SubmissionReader | None = None) -> Iterator[Callable[[], SubmissionReader]]:
     """Yield what returns a reader; one of its own is started when it is first asked for."""
     with ExitStack() as stack:
         found = [] if reader is None else [reader]
@@ -572,8 +567,8 @@ class _Work:
     def save(self) -> None:
         """Write the manifest."""
         self._output.mkdir(parents=True, exist_ok=True)
-        content = msgspec.json.format(msgspec.json.encode(self._collected()), indent=2)
-        write_whole(self._output / MANIFEST, content + b"\n", mode=0o600)
+        content = indented_json(self._collected())
+        write_whole(self._output / MANIFEST, content, mode=0o600)
         _remove(self._output / _INCOMING)
 
     def _collected(self) -> Collected:

@@ -8,7 +8,7 @@ taken out is also taken out of what would tell it: sums, the seed, and what expl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Literal
 
 from msgspec.structs import replace
@@ -57,11 +57,6 @@ def shown(report: Report, audience: Audience, now: datetime) -> Report:
         seed=0,
         **fields,
     )
-
-
-def utc_now() -> datetime:
-    """Return the time, with its offset from UTC: when something is shown."""
-    return datetime.now(timezone.utc)
 
 
 class _Seen:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.files import indented_json
 from grader.render import wording
 from grader.render.findings import (
     cells_run,
@@ -96,7 +97,7 @@ def render_gradescope(report: Report) -> bytes:
             leaderboard=tuple(_leaderboard(report)),
             extra_data=_extra_data(report),
         )
-    return msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+    return indented_json(results)
 
 
 def _output(report: Report) -> str:

@@ -110,9 +110,9 @@ def _listing(content: str) -> str:
     return f"{fence}text\n{content}\n{fence}"
 
 
-def indented(markdown: str, columns: int = 2) -> str:
+def indented(markdown: str) -> str:
     """Return Markdown as it stands in an item of a list."""
-    return "\n".join(" " * columns + row if row else row for row in markdown.split("\n"))
+    return "\n".join("  " + row if row else row for row in markdown.split("\n"))
 
 
 def _longest_run(content: str) -> int:

@@ -194,7 +194,7 @@ class Report(Frozen, frozen=True):
             raise ValueError(f"there is no format {format!r}, but {', '.join(FORMATS)}")
         if language not in (None, *LANGUAGES):
             raise ValueError(f"there is no language {language!r}, but {', '.join(LANGUAGES)}")
-        moment = datetime.now(timezone.utc) if now is None else now
+        moment = utc_now() if now is None else now
         return render_as(format, self, audience, moment, language).decode()
 
 
@@ -335,3 +335,8 @@ def image_size(text: str) -> tuple[int, int] | None:
         return None
     is_bounded = 0 < width <= MOST_EXTENT and 0 < height <= MOST_EXTENT
     return (width, height) if is_bounded and width * height <= MOST_PIXELS else None
+
+
+def utc_now() -> datetime:
+    """Return the time, with its offset from UTC."""
+    return datetime.now(timezone.utc)

@@ -29,7 +29,6 @@ from grader.lms.collect import (
     Collected,
     CollectedStudent,
     CollectOutcome,
-    CollectRequest,
     collect_fetched,
 )
 from grader.lms.delivery import Delivery, FolderContents
@@ -39,7 +38,6 @@ from grader.lms.sync.session import NotFoundError, TooLargeError
 from grader.lms.sync.source import Source, read_source, write_source
 from grader.lms.times import moment_of
 from grader.progress import Progress
-from grader.reading.reader import SubmissionReader
 from grader.tables import harmless
 
 ROSTER = "roster.csv"
@@ -72,7 +70,6 @@ def fetch_class(
     output: Path,
     progress: Progress,
     roster: Roster | None = None,
-    reader: SubmissionReader | None = None,
 ) -> Fetched:
     """Fetch an assignment for a `roster`, or the course's own. Raises LmsError, UsageError."""
     _refuse_other(output, url)
@@ -102,9 +99,7 @@ def fetch_class(
     write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
     owners = Acquainted(own.people if roster is None else roster.people)
     fetching = _Fetching(platform, known, progress)
-    outcome = collect_fetched(
-        CollectRequest((), output), fetching.download, url, owners, progress, reader
-    )
+    outcome = collect_fetched(output, fetching.download, url, owners, progress)
     unchanged = tuple(sorted({*outcome.unchanged, *fetching.kept}))
     due_dates = {
         owner.id: due

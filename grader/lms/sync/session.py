@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -29,6 +28,7 @@ from grader.decoding import prepared
 from grader.errors import LmsError, UsageError
 from grader.language import Text, say
 from grader.lms.sync.tokens import Credential
+from grader.report.document import utc_now
 
 Told = TypeVar("Told")
 Sleep = Callable[[float], None]
@@ -394,7 +394,7 @@ def _told_wait(answer: Answer, tried: int) -> float:
     except ValueError:
         try:
             until = parsedate_to_datetime(told)
-            seconds = (until - datetime.now(timezone.utc)).total_seconds()
+            seconds = (until - utc_now()).total_seconds()
         except (TypeError, ValueError):
             pass
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else _backoff(tried)
