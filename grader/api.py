@@ -31,6 +31,7 @@ from grader.data.resolve import FolderPictures, check_folder
 from grader.decoding import prepared
 from grader.environment import describe_environment, need_cluster, usable_cores
 from grader.errors import DataError, UsageError
+from grader.files import read_existing
 from grader.grading.pipeline import grade as grade_submission
 from grader.grading.preparation import GradingOptions, Preparation, Settings, open_settings
 from grader.language import Text, join, say
@@ -318,10 +319,7 @@ def _options(
 
 
 def load_report(path: Name) -> Report:
-    """Read a report that `grader run --json` or `grader batch` wrote.
-
-    Raises UsageError for what is none, or one of another version.
-    """
+    """Read a report that `grader run --json` or `grader batch` wrote. Raises UsageError."""
     path = Path(path)
     content = _read(path)
     version = _check_version(content, path)
@@ -335,13 +333,7 @@ def load_report(path: Name) -> Report:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        if not path.is_file():
-            raise UsageError(say("there-no-file", path=str(path)), say("check-name-and-folder"))
-        with path.open("rb") as file:
-            content = file.read(REPORT_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
+    content = read_existing(path, REPORT_LIMIT + 1)
     if len(content) > REPORT_LIMIT:
         most = REPORT_LIMIT // 2**20
         message = say("larger-than-mb", path=path.name, most=most)
@@ -350,7 +342,6 @@ def _read(path: Path) -> bytes:
 
 
 def _other_version(name: str, version: int) -> tuple[Text, Text]:
-    """Return what is said of a report that cannot be read, and what to do."""
     values: dict[str, str | int] = {"path": name, "version": version, "current": SCHEMA_VERSION}
     if version > SCHEMA_VERSION:
         return (

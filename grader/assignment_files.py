@@ -43,10 +43,7 @@ def decode_assignment(path: Path, content: bytes) -> Assignment:
 
 
 def load_variant(path: Path, original: Path, slug: str) -> Assignment:
-    """Read a variant of the assignment in the file `original`; it is called `slug`.
-
-    Raises CourseError, naming the file and the field.
-    """
+    """Read the variant `slug` of the assignment in the file `original`. Raises CourseError."""
     try:
         tables = merged(*(msgspec.toml.decode(_read(each)) for each in (original, path)))
         return _checked(msgspec.convert({**tables, "slug": slug}, prepared(Assignment)))
@@ -120,8 +117,6 @@ _SAYS_LINE = re.compile(r"at line (\d+)")
 
 
 class _Entry(NamedTuple):
-    """A table or a key of a file: where it is among the others, its line, the key's text."""
-
     place: Place
     line: int
     value: str = ""
@@ -149,7 +144,6 @@ def find_line(text: str, message: str) -> int | None:
 
 
 def _shortened(place: Place) -> Iterator[Place]:
-    """Return a place and those that it is in, which have a line where the place is in their row."""
     for length in range(len(place), 0, -1):
         yield place[:length]
 
@@ -221,10 +215,7 @@ _DECODER = msgspec.json.Decoder(prepared(GivenForms))
 
 
 def load_given(folder: Path) -> GivenForms:
-    """Return what the assignment in a folder gives; nothing where no file says. Raises CourseError.
-
-    The file is the course's own.
-    """
+    """Return what an assignment gives; nothing without the file. Raises CourseError."""
     path = folder / GIVEN_FILE
     if not path.exists():
         return GivenForms()
@@ -235,9 +226,3 @@ def load_given(folder: Path) -> GivenForms:
             say("cannot-read", path=str(path), reason=str(error)),
             say("make-again-with-tools-make-given-py"),
         ) from error
-
-
-def encode_given(given: GivenForms) -> bytes:
-    """Return the file's content: sorted, one form on a line."""
-    lists = {"given": sorted(given.given), "shown": sorted(given.shown - given.given)}
-    return msgspec.json.format(msgspec.json.encode(lists), indent=2) + b"\n"

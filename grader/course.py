@@ -110,17 +110,11 @@ class Course(msgspec.Struct, frozen=True):
         return found[slug]
 
     def meant(self, word: str) -> tuple[CourseAssignment, ...]:
-        """Return what a word means: one assignment or variant, or all variants of that name.
-
-        Raises UsageError that lists what there is.
-        """
+        """Return one assignment or variant, or all variants of a name. Raises UsageError."""
         return self._called(word) or (self.get(word),)
 
     def possible(self, demanded: str | None) -> tuple[CourseAssignment, ...]:
-        """Return what submissions may be of: what a word means, without one all assignments.
-
-        Raises UsageError that lists what there is.
-        """
+        """Return what submissions may be of: what a word means, or all. Raises UsageError."""
         return tuple(self.assignments.values()) if demanded is None else self.meant(demanded)
 
     def is_name_of_variants(self, word: str) -> bool:

@@ -227,7 +227,6 @@ def _demand_signature(
 
 
 def _shown(argument: Any) -> str:
-    """Return what an argument is, in few words: dtype and shape of an array."""
     if hasattr(argument, "dtype"):
         return f"{argument.dtype}{list(argument.shape)}"
     return "the parameters" if isinstance(argument, dict) else repr(argument)[:40]

@@ -156,10 +156,7 @@ SLOW = ("torchvision", "matplotlib")
 
 @functools.lru_cache(maxsize=64)
 def bound_names(preamble: str) -> dict[str, str]:
-    """Return the names that the imports bind, each with the import of it alone.
-
-    Raises ValueError for a text that is anything but imports.
-    """
+    """Return the names that imports bind, each with its import. Raises ValueError."""
     try:
         statements = ast.parse(preamble).body
     except SyntaxError as error:

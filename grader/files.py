@@ -1,4 +1,4 @@
-"""Files that commands write, whole or as they were; and folders that are there for a while.
+"""Files that commands read or write, whole or as they were; folders that are there for a while.
 
 A plain file is written beside its place and renamed into it. A device, a pipe and a standard stream
 are written to: a file in the place of /dev/stdout would be a machine without one.
@@ -21,9 +21,12 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from grader.errors import MachineError, UsageError
 from grader.language import Text, say
@@ -37,11 +40,49 @@ _STANDARD = (1, 2)
 _NO_PROBE = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
 
+def indented_json(value: object, spell: Callable[[Any], Any] | None = None) -> bytes:
+    """Return a value as a file of JSON; `spell` gives what msgspec cannot tell."""
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=spell), indent=2) + b"\n"
+
+
+def read_capped(path: Path, most: int, larger: Text, hint: Text) -> bytes:
+    """Read a named file of at most `most` bytes; `larger` is said of others. Raises UsageError."""
+    content = read_named(path, most + 1)
+    if len(content) > most:
+        raise UsageError(larger, hint)
+    return content
+
+
+def read_named(path: Path, most: int = -1) -> bytes:
+    """Read a file that a person named, or the first bytes of it. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise UsageError(
+            say("cannot-read", path=str(path), reason=str(error.strerror)),
+            say("check-name"),
+        ) from None
+
+
+def read_existing(path: Path, most: int) -> bytes:
+    """Read the first bytes of a file. Raises UsageError, also where there is none."""
+    try:
+        if not path.is_file():
+            raise UsageError(say("there-no-file", path=str(path)), say("check-name-and-folder"))
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise UsageError(
+            say("cannot-read", path=str(path), reason=str(error.strerror))
+        ) from None
+
+
 def try_place(path: Path | None, what: Text = REPORT) -> None:
     """Refuse at once what could not be written after minutes of work. Raises UsageError."""
     if path is None:
         return
-    try:
+    with writing(path, what):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         if _is_stream(path):
@@ -49,8 +90,6 @@ def try_place(path: Path | None, what: Text = REPORT) -> None:
         else:
             with _draft(_target(path)) as (descriptor, _):
                 _reserve(descriptor)
-    except OSError as error:
-        raise unwritable(path, error, what) from None
 
 
 def write_whole(
@@ -74,10 +113,7 @@ def write_whole(
 
 
 def write_or_rescue(path: Path, content: bytes, what: Text = REPORT) -> None:
-    """Write as `write_whole` does; what cannot be written is kept elsewhere.
-
-    Raises UsageError that says where it is.
-    """
+    """Write as `write_whole` does, or elsewhere; then UsageError says where that is."""
     try:
         write_whole(path, content)
     except OSError as error:
@@ -104,7 +140,16 @@ def rescue(content: bytes, suffix: str) -> Text:
     return say("kept-in-instead-free-some-space", place=place)
 
 
-def unwritable(path: Path, error: OSError, what: Text = REPORT) -> UsageError:
+@contextmanager
+def writing(path: Path, what: Text = REPORT) -> Iterator[None]:
+    """Say of an OSError in the body that `path` cannot be written to. Raises UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error, what) from None
+
+
+def unwritable(path: Path, error: OSError, what: Text) -> UsageError:
     """Return what is said of a place that cannot be written to."""
     hint = say("name-another-place-in-folder-that-exists")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -72,7 +72,6 @@ class Text:
         return ()
 
     def _key(self) -> tuple[object, ...]:
-        """Return all that it consists of."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

@@ -146,7 +146,6 @@ class PreviewSession:
         return None
 
     def _work(self) -> None:
-        """Grade what was asked for last, until nothing is."""
         while True:
             with self._lock:
                 wanted, self._asked = self._asked, None
@@ -249,8 +248,6 @@ def make_preview(session: PreviewSession, language: str, token: str, port: int) 
 
 
 class _Pages:
-    """The pages, each of what the files are at that moment."""
-
     def __init__(self, session: PreviewSession, language: str) -> None:
         self._session = session
         self._language = language

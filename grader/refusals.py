@@ -89,7 +89,6 @@ def _no_toml(message: str) -> Text:
 
 
 def _clause(about: str, place: Place, kind: type) -> Text | None:
-    """Return a message in words, None where there are none for it."""
     key = next((step for step in reversed(place) if isinstance(step, str)), "")
     for pattern, phrase in _PHRASES:
         found = re.fullmatch(pattern, about)

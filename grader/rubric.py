@@ -129,7 +129,6 @@ class ManualTable(Titled, frozen=True, kw_only=True):
         return any(_without_signs(line) in self.names for line in source.split("\n"))
 
     def _most(self) -> Decimal:
-        """Return the most points that items give which can be chosen together."""
         groups: dict[str, Decimal] = {}
         for each in self.item:
             key = f"group {each.group}" if each.group else f"item {each.id}"

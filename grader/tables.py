@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from grader.errors import UsageError
+from grader.files import read_capped
 from grader.language import say
-from grader.raw_table import RawTable, parse_raw
 
 _SIZE_LIMIT = 16 * 2**20
 _ENCODINGS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
@@ -29,6 +29,102 @@ _MADE_TEXT = re.compile(_CELL_ENDS.pattern.replace("(?=", "'(?="))
 _SEPARATORS = ",;\t"
 _SEPARATOR_LINE = re.compile(r"\"?sep=([,;\t|])\"?[,;\t|]*", re.IGNORECASE)
 """First line of some exports, which tells a spreadsheet what separates the columns."""
+
+
+# A table as it was written, so that single cells can be replaced in it. All else stays to the byte:
+# quotation marks, line ends, the byte order mark, rows of any length. A system that takes its own
+# file back may compare what it finds there with what it has.
+
+_LINE_ENDS = ("\r\n", "\n", "\r")
+
+
+class RawRecord(NamedTuple):
+    """The cells of one row as they were written, quotation marks included, and its line end."""
+
+    cells: tuple[str, ...]
+    end: str
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether a reader passes over it."""
+        return not any(_value(each).strip() for each in self.cells)
+
+
+class RawTable(NamedTuple):
+    """A file: encoding, byte order mark, what stands above its header, separator, all rows."""
+
+    encoding: str
+    mark: bytes
+    above: str
+    separator: str
+    records: tuple[RawRecord, ...]
+
+    def replaced(
+        self, cells: Mapping[tuple[int, int], str], columns: Sequence[int] | None = None
+    ) -> bytes:
+        """Return the file with other texts in some cells, by row and column.
+
+        Row 0 is the first below the header; blank rows are not counted. With `columns`, those are
+        kept alone.
+        """
+        changes: dict[int, dict[int, str]] = {}
+        for (row, column), text in cells.items():
+            changes.setdefault(row, {})[column] = text
+        lines = [self.above]
+        row = -1
+        for record in self.records:
+            if record.is_blank:
+                lines.append(self._joined(record, {}, columns))
+                continue
+            lines.append(self._joined(record, changes.get(row, {}), columns))
+            row += 1
+        return self.mark + "".join(lines).encode(self.encoding)
+
+    def _joined(
+        self, record: RawRecord, changes: Mapping[int, str], columns: Sequence[int] | None
+    ) -> str:
+        cells = [*record.cells]
+        for column, text in changes.items():
+            cells += [""] * (column + 1 - len(cells))
+            cells[column] = self._quoted(text, like=cells[column])
+        kept = range(len(cells)) if columns is None else columns
+        return self.separator.join(cells[c] if c < len(cells) else "" for c in kept) + record.end
+
+    def _quoted(self, text: str, like: str) -> str:
+        """Return a text as a cell: in quotation marks where it needs them, or the cell had them."""
+        needs = like.startswith('"') or any(each in text for each in (self.separator, *'"\r\n'))
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"' if needs else text
+
+
+def _value(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if cell.startswith('"') else cell
+
+
+def parse_raw(text: str, encoding: str, mark: bytes, above: str, separator: str) -> RawTable:
+    """Return a text that a strict reader has read, cell by cell.
+
+    `mark` is the byte order mark before it, `above` what stands above its header.
+    """
+    records = tuple(_records(text[len(above) :], separator))
+    return RawTable(encoding, mark, above, separator, records)
+
+
+def _records(text: str, separator: str) -> Iterator[RawRecord]:
+    cell = re.compile(
+        rf'(?P<cell>"(?:[^"]|"")*"|[^{re.escape(separator)}\r\n]*)'
+        rf"(?P<end>{re.escape(separator)}|\r\n|\n|\r|\Z)"
+    )
+    cells: list[str] = []
+    at = 0
+    while at < len(text) or cells:
+        match = cell.match(text, at)
+        assert match is not None  # a strict reader has read it before
+        cells.append(match["cell"])
+        at = match.end()
+        if match["end"] in _LINE_ENDS or not match["end"]:
+            yield RawRecord(tuple(cells), match["end"])
+            cells = []
 
 
 class ReadTable(NamedTuple):
@@ -84,16 +180,8 @@ def _separator(text: str) -> tuple[str, str]:
 
 def _read_text(path: Path) -> tuple[str, str, bytes]:
     """Return a file's text, its encoding, and the byte order mark that stood before it."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(_SIZE_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path), reason=str(error.strerror)),
-            say("check-name"),
-        ) from None
-    if len(content) > _SIZE_LIMIT:
-        raise UsageError(say("larger-than-16-mb", name=path.name), say("this-file-one-class"))
+    larger = say("larger-than-16-mb", name=path.name)
+    content = read_capped(path, _SIZE_LIMIT, larger, say("this-file-one-class"))
     mark = next((each for each in _ENCODINGS if content.startswith(each)), b"")
     encoding = _ENCODINGS.get(mark, "utf-8")
     try:
@@ -104,12 +192,10 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
         ) from None
 
 
-def write_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], separator: str = ","
-) -> bytes:
+def write_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """Return a table in UTF-8, its lines ended as the standard for CSV asks for (RFC 4180)."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter=separator, lineterminator="\r\n").writerows([header, *rows])
+    csv.writer(buffer, lineterminator="\r\n").writerows([header, *rows])
     return buffer.getvalue().encode()
 
 

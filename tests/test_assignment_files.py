@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment_files import GIVEN_FILE, GivenForms, encode_given, load_given
+from grader.assignment_files import GIVEN_FILE, GivenForms, load_given
 from grader.errors import CourseError
+from tools.make_given import encode_given
 
 SLUGS = ("tensorir", "e2e-conv", "e2e-mlp", "from-torch", "quantized")
 ASSIGNMENTS = Path(__file__).parents[1] / "assignments"

@@ -57,7 +57,7 @@ def home(path: Path) -> Path:
 
 
 def said() -> dict[str, set[Path]]:
-    """Return every id that the code says, with the folders that it may belong to."""
+    """Return every id that code or a template says, with the folders that it may belong to."""
     found: defaultdict[str, set[Path]] = defaultdict(set)
     for path in sorted((ROOT / "grader").rglob("*.py")):
         room = path.relative_to(ROOT / "grader").parts[0]
@@ -70,6 +70,9 @@ def said() -> dict[str, set[Path]]:
                 named |= getattr(node.func, "attr", "") in methods
                 if named and isinstance(id, ast.Constant) and isinstance(id.value, str):
                     found[id.value].add(home(path))
+    for path in sorted((ROOT / "grader" / "render" / "html" / "templates").glob("*.j2")):
+        for id in re.findall(r"\btell\('([^']+)'", path.read_text(encoding="utf-8")):
+            found[id].add(WORDS)
     found.pop("", None)
     return found
 

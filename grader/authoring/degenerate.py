@@ -26,10 +26,7 @@ DISTINCT = 0.5
 
 
 def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], tuple[Text, ...]]:
-    """Return the range of each oracle's outputs, and a sentence for everything that is wrong.
-
-    `others` are the answers for another seed.
-    """
+    """Return the range of each oracle's outputs, and what is wrong; `others` have another seed."""
     ranges, findings = [], []
     for name, oracle, other in _pairs(answers, others):
         desired, options = oracle.desired, oracle.options
@@ -82,7 +79,6 @@ def _findings(
 
 
 def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
-    """Say where outputs differ, but not by enough."""
     spread, allowed = drawn.std(axis=0), _tolerance(drawn, options)
     narrow = float((spread < ROOM * allowed).mean())
     if narrow > DISTINCT:
@@ -99,7 +95,6 @@ def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
 
 
 def _unused_arguments(oracle: CaseOracle) -> Iterator[Text]:
-    """Say which arguments make no difference."""
     for place, name in enumerate(oracle.argument_names):
         if not oracle.depends_on(place):
             yield say("does-not-affect-output", name=name)

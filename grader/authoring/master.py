@@ -262,7 +262,6 @@ def read_master(path: Path) -> NotebookNode:
 
 
 def _read_notebook(path: Path) -> NotebookNode:
-    """Read a notebook of any format and bring it to the current one."""
     text = path.read_text(encoding="utf-8")
     document = json.loads(text)
     fields = document if isinstance(document, dict) else {}

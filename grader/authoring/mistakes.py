@@ -6,17 +6,15 @@ with nothing in it, and the oracle is run on a few cases. No sandbox is started.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
 from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
-from grader.authoring.shares import line_of_check
 from grader.authoring.subject import Notebooks
-from grader.authoring.trial import try_oracle
+from grader.authoring.trial import line_of_check, try_oracle
 from grader.authoring.workload import read_workload
 from grader.checks import kinds
 from grader.course import CourseAssignment
@@ -38,9 +36,7 @@ _EVIDENCE = ("outputs", "stubs", "timing")
 SCHEDULE_KINDS = frozenset({"schedule_steps", "search_space", "speed", "target"})
 
 
-def find_mistakes(
-    chosen: CourseAssignment, root: Path, environment: Mapping[str, str] = os.environ
-) -> list[Mistake]:
+def find_mistakes(chosen: CourseAssignment, root: Path) -> list[Mistake]:
     """Return what is wrong with the files of an assignment of the course at `root`.
 
     What is wrong with its master is for `lint` to say.
@@ -49,12 +45,11 @@ def find_mistakes(
     """
     found = [*_in_checks(chosen), *read_workload(chosen), *_in_lists(chosen, root)]
     if not any(each.severity == "error" for each in found):
-        found += try_oracle(chosen, environment)
+        found += try_oracle(chosen)
     return found
 
 
 def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
-    """Yield what is wrong with the mutants and with what is given."""
     path = chosen.file(MUTANTS_FILE)
     try:
         declared = load_declared(chosen)
@@ -74,7 +69,6 @@ def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
 
 
 def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
-    """Yield what is wrong with the checks that the assignment names, or brings along."""
     try:
         chosen.load_checks()
     except MistakeError as error:

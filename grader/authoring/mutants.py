@@ -67,10 +67,7 @@ class Made(NamedTuple):
 def make_mutants(
     prepared: Preparation, part: PartTable, case: Case, limit: int
 ) -> tuple[list[Made], list[Inapplicable]]:
-    """Have mutants of a part's module made, at most `limit` of each kind.
-
-    Raises CourseError when the reference cannot be mutated.
-    """
+    """Have at most `limit` mutants of each kind made of a part's module. Raises CourseError."""
     capture = case.candidate.capture
     oracle = prepared.answers(prepared.data(Silent())).result().of(part)
     arrangement = arrange(case.candidate, part, oracle)

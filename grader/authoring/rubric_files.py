@@ -21,7 +21,7 @@ from grader.assignment_files import decode_assignment, find_line
 from grader.course import CourseAssignment
 from grader.decoding import prepared
 from grader.errors import Mistake, MistakeError, UsageError
-from grader.files import unwritable, write_whole
+from grader.files import read_capped, write_whole, writing
 from grader.language import LANGUAGES, Text, foreign, in_a_row, say
 from grader.refusals import told as told_refusal
 from grader.rubric import ManualTable, RubricItem
@@ -126,17 +126,7 @@ _SEE = say("see-docs-marking-md")
 
 
 def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path), reason=str(error.strerror)),
-            say("check-name"),
-        ) from None
-    if len(content) > LARGEST:
-        raise UsageError(say("larger-than-1-mb", name=path.name), _SEE)
-    return content
+    return read_capped(path, LARGEST, say("larger-than-1-mb", name=path.name), _SEE)
 
 
 def _read_csv(path: Path, parts: Mapping[str, ManualTable]) -> dict[str, ManualTable]:
@@ -204,10 +194,8 @@ def write_rubrics(
     _check(path, before, after, parts)
     if only_check:
         return
-    try:
+    with writing(path, say("rubrics")):
         write_whole(path, after)
-    except OSError as error:
-        raise unwritable(path, error, say("rubrics")) from None
 
 
 def _check(path: Path, before: bytes, after: bytes, parts: tuple[ManualTable, ...]) -> None:

@@ -83,9 +83,9 @@ class LintedMaster(msgspec.Struct, frozen=True):
         start = self.lines[number - 1] if number else None
         return LintFinding(severity, number, None if start is None else start + line, problem, hint)
 
-    def visible(self, passage: Passage, language: str = ENGLISH) -> str:
+    def visible(self, passage: Passage) -> str:
         """Return what students see of a cell; nothing where its marks do not pair up."""
-        text = passage.text(language, self.comment_languages)
+        text = passage.text(ENGLISH, self.comment_languages)
         try:
             return without_solutions(marked_source(passage.cell, text), passage.cell.cell_type)
         except MarkError:

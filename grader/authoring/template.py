@@ -36,7 +36,7 @@ from grader.authoring.master import (
 from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment
 from grader.errors import CourseError
-from grader.files import unwritable, write_whole
+from grader.files import write_whole, writing
 from grader.language import say
 
 __all__ = [
@@ -240,13 +240,7 @@ def find_left_over(folder: Path, slug: str, names: Iterable[str]) -> list[Path]:
 def write_files(files: Mapping[Path, bytes]) -> None:
     """Write the files, making folders as needed. Raises UsageError for one that cannot be."""
     for path, content in files.items():
-        _write(path, content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content)
-    except OSError as error:
         what = say("a-notebook") if path.suffix == ".ipynb" else say("file-course")
-        raise unwritable(path, error, what) from None
+        with writing(path, what):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from grader.assignment import Computation
-from grader.authoring.shares import mistakes_in_shares
+from grader.assignment import CheckTable, Computation, PartTable
+from grader.assignment_files import find_line
 from grader.authoring.workload import variants_of
+from grader.checks.kinds.measured import EquivalenceOptions, shares
 from grader.course import CourseAssignment
 from grader.course_code import line_of
 from grader.data import DataSet, resolve_data
-from grader.errors import DataError, GraderError, Mistake, MistakeError
+from grader.diagnosis.walk import parts_of
+from grader.errors import CourseError, DataError, GraderError, Mistake, MistakeError
 from grader.evidence.case import Problem
+from grader.evidence.registry import find_check
 from grader.language import Text, say
 from grader.measurement.speed import TIMED_ATOL, TIMED_RTOL
 from grader.progress import Silent
@@ -34,13 +39,13 @@ SLIGHT = 1e-9
 """Share by which two calls may differ: sums of doubles in another order."""
 
 
-def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list[Mistake]:
+def try_oracle(chosen: CourseAssignment) -> list[Mistake]:
     """Run an assignment's oracle on few cases, twice; return what is wrong with what it gives."""
     from grader.evidence.answers import load_answers  # with PyTorch, which takes seconds
 
     path = chosen.file("oracle.py")
     try:
-        data = _few(chosen, environment)
+        data = _few(chosen)
     except DataError as error:
         told = say("not-run-reason", reason=error.message)
         return [Mistake("not_run", path, None, told, error.hint, "warning")]
@@ -58,11 +63,11 @@ def try_oracle(chosen: CourseAssignment, environment: Mapping[str, str]) -> list
         return [Mistake("raises", path, None, error.message, error.hint)]
 
 
-def _few(chosen: CourseAssignment, environment: Mapping[str, str]) -> DataSet:
+def _few(chosen: CourseAssignment) -> DataSet:
     """Return the assignment's data with few of its images. Nothing is downloaded for it."""
-    folder = None if "GRADER_DATA" in environment else "builtin"
+    folder = None if "GRADER_DATA" in os.environ else "builtin"
     data = resolve_data(
-        chosen.assignment.data, directory=folder, environment=environment, progress=Silent()
+        chosen.assignment.data, directory=folder, environment=os.environ, progress=Silent()
     )
     return replace(data, images=data.images[:CASES], labels=data.labels[:CASES])
 
@@ -244,3 +249,53 @@ def _in_variants(
             )
             hint = say("only-first-array-has-axis-over-calls")
             yield trial.mistake("differs", told, hint)
+
+
+# --- points for layers ----------------------------------------------------------------------------
+# A check whose weights do not fit cannot be decided where a student has something wrong: that would
+# come up in a grading, while the students wait.
+
+
+def mistakes_in_shares(chosen: CourseAssignment, answers: Answers) -> Iterator[Mistake]:
+    """Yield the checks whose `weights` are not one for each layer, or that find no layers."""
+    for part in chosen.assignment.part:
+        for table in part.check:
+            if table.kind == "equivalence" and not table.withheld:
+                options = find_check(table).parse(table)
+                assert isinstance(options, EquivalenceOptions)
+                if options.shares_points:
+                    yield from _in_shares(chosen, part, table, options, answers)
+
+
+def _in_shares(
+    chosen: CourseAssignment,
+    part: PartTable,
+    table: CheckTable,
+    options: EquivalenceOptions,
+    answers: Answers,
+) -> Iterator[Mistake]:
+    path = chosen.file("assignment.toml")
+    layers = answers.of(part).groups[0].layers([0])
+    names = [layers[each.places[-1]].name for each in parts_of(layers)]
+    line = line_of_check(path, part, table)
+    if not names:
+        told = say("partial-check-gives-no-points-for-layers", check=table.id)
+        hint = say("what-pytorch-does-no-chain-layers-each")
+        yield Mistake("check_options", path, line, told, hint, "warning")
+        return
+    try:
+        shares(names, options.weights)
+    except CourseError as error:
+        yield Mistake("check_options", path, line, error.message, error.hint)
+
+
+def line_of_check(path: Path, part: PartTable, table: CheckTable) -> int | None:
+    """Return the line on which a check's table begins, None where a variant has none of it."""
+    text = path.read_text(encoding="utf-8")
+    tables: list[Mapping[str, object]] = msgspec.toml.decode(text).get("part", [])
+    for i, each in enumerate(tables):
+        checks = each.get("check", [])
+        for j, check in enumerate(checks if isinstance(checks, list) else []):
+            if (each.get("id"), check.get("id")) == (part.id, table.id):
+                return find_line(text, f" - at `$.part[{i}].check[{j}]`")
+    return None

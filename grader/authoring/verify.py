@@ -101,7 +101,10 @@ class Verifier:
         self.timed = timed and has_times
         self.notes = (
             *((say("speed-left-out-quick"),) if has_times and not timed else ()),
-            *map(words.marked_by_people, course_assignment.assignment.manual),
+            *(
+                say("part-marked-by-hand-for-points", part=each.id, points=each.points)
+                for each in course_assignment.assignment.manual
+            ),
         )
         self.jobs, self.kept = jobs, kept or KeptResults(None)
 
@@ -147,7 +150,6 @@ class Verifier:
         )
 
     def _known(self, progress: Progress) -> Known:
-        """Return what is known of the reference; it is run where that or a mutant asks for it."""
         earlier = self.kept.reference()
         wanted = [part for part in self.parts if self.kept.automatic(part) is None]
         if earlier is None:
@@ -159,7 +161,6 @@ class Verifier:
         return Known(best, earlier.scores, (), (), earlier.cells)
 
     def _reference(self, progress: Progress, *, timed: bool) -> Known:
-        """Run and judge the reference, with its speed if that is to be measured."""
         progress.stage(say("the-reference"))
         results: tuple[Part, ...] = ()
         if timed:
@@ -204,7 +205,10 @@ class Verifier:
         return lost, unmeasured
 
     def _score(self, part: PartTable, result: Part) -> VerifiedScore:
-        lost = tuple(words.say_loss(each) for each in words.not_passed(part, result))
+        lost = tuple(
+            say("name-reason", name=each.id, reason=each.reason)
+            for each in words.not_passed(part, result)
+        )
         if self.timed:
             return VerifiedScore(part.id, result.score, part.points, lost)
         score = words.untimed_score(part, result)
@@ -228,9 +232,10 @@ class Verifier:
         cells = [((cell.id, *tags_of(cell)), cell.source) for cell in self.notebooks.template.cells]
         for part in self.prepared.course_assignment.assignment.manual:
             if not any(part.is_answer(*cell) for cell in cells):
-                yield words.no_answer_cell(part)
+                tag = repr(part.names[0])
+                yield say("template-has-no-cell-for-answer-part-give", part=part.id, tag=tag)
             if not part.item:
-                yield words.no_rubric(part)
+                yield say("part-has-no-rubric-add-manual-item", part=part.id)
 
     def _oracles(self) -> tuple[tuple[ScoreRange, ...], tuple[Text, ...]]:
         found = self.kept.oracles()
@@ -323,14 +328,9 @@ class Verifier:
     def _made_job(self, made: Made, name: str) -> Job:
         def run() -> Mutant:
             graded = judge(self.prepared, made.part, (made.capture,))
-            return self._decide(
-                Mutant(
-                    name, made.part.id, made.mutation.about, False, "broken", mutation=made.mutation
-                ),
-                made.part,
-                graded,
-                made.difference,
-            )
+            about = made.mutation.about
+            row = Mutant(name, made.part.id, about, False, "broken", mutation=made.mutation)
+            return self._decide(row, made.part, graded, made.difference)
 
         return run
 
@@ -354,7 +354,7 @@ class Verifier:
             graded = judge(self.prepared, part, captures)
             kind, about = mutant.mutation.kind, mutant.mutation.about
             if same_outputs(graded, best):
-                return Inapplicable(part.id, kind, words.unchanged(about))
+                return Inapplicable(part.id, kind, say("outputs-stay-same", about=about))
             row = Mutant(name, part.id, about, False, "broken", mutation=mutant.mutation)
             return self._decide(row, part, graded, None)
 
@@ -393,13 +393,15 @@ class Verifier:
         advice = NOTHING
         comparison = self.prepared.course_assignment.assignment.comparison(part)
         if verdict == "survived" and expected:
-            advice = words.missed(row.id, expected)
+            told = f"`{expected}`"
+            advice = say("mutant-keeps-all-points-check-should-have", name=row.id, check=told)
         elif verdict == "survived":
             advice = words.survivor(row.id, row.about, part, comparison, difference)
         elif expected and expected not in checks:
             advice = words.unexpected(row.id, expected, checks)
         elif row.declared and graded.capture is None:
-            verdict, advice = "broken", words.broken(row.id, graded.part.checks[0].reason)
+            verdict, reason = "broken", graded.part.checks[0].reason
+            advice = say("mutant-shows-nothing-because-does-not-run", name=row.id, reason=reason)
         return msgspec.structs.replace(
             row, verdict=verdict, score=score, full=full, checks=checks, advice=advice
         )

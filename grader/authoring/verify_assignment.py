@@ -78,10 +78,7 @@ def verify_assignment(
     warnings: Iterable[Mistake],
     progress: Progress,
 ) -> Verification:
-    """Verify an assignment whose files have no errors, as `verify` does; `warnings` they may have.
-
-    Raises GraderError.
-    """
+    """Verify an assignment whose files have at most `warnings`. Raises GraderError."""
     notebooks = Notebooks(course.root, chosen)
     slug, is_read = chosen.assignment.slug, not choices.everything
     with open_settings(options, course, [chosen], ()) as settings:

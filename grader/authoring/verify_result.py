@@ -9,10 +9,10 @@ import msgspec
 
 from grader.assignment import Comparison, PartTable
 from grader.evidence.registry import find_check
+from grader.files import indented_json
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.messages.runner import Mutation
 from grader.report import CellProblem, Check, Part
-from grader.rubric import ManualTable
 
 MutantVerdict = Literal["caught", "survived", "broken", "not_run"]
 
@@ -108,8 +108,7 @@ class Verification(Struct, frozen=True):
 
 def encode_verification(found: Verification | Sequence[Verification]) -> bytes:
     """Return the document, or several, as JSON in English, indented, with a final newline."""
-    document = msgspec.json.encode(found, enc_hook=lambda text: text.english)
-    return msgspec.json.format(document, indent=2) + b"\n"
+    return indented_json(found, lambda text: text.english)
 
 
 def timed_checks(part: PartTable) -> frozenset[str]:
@@ -130,11 +129,6 @@ def is_judged_untimed(part: PartTable) -> bool:
 SPEED_ALONE = say("only-speed-earns-points-and-no-mutant")
 
 
-def unchanged(about: str) -> Text:
-    """Say that a mutant differs in nothing that can be seen."""
-    return say("outputs-stay-same", about=about)
-
-
 def untimed_points(part: PartTable) -> float:
     """Return the points of all checks but those."""
     timed = timed_checks(part)
@@ -151,11 +145,6 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
     """Return the checks that were not passed; those that need a time are left out."""
     timed = timed_checks(part)
     return [each for each in result.checks if each.verdict != "passed" and each.id not in timed]
-
-
-def say_loss(check: Check) -> Text:
-    """Say what a check found."""
-    return say("name-reason", name=check.id, reason=check.reason)
 
 
 def reference_problem(part: PartTable, check: Check) -> Text:
@@ -178,21 +167,6 @@ def template_problem(part: str, score: float) -> Text:
     problem = say("empty-template-gets-points-in-part-should", score=score, part=part)
     mended = say("put-more-between-solution-marks-or-make")
     return join(problem, mended)
-
-
-def no_answer_cell(part: ManualTable) -> Text:
-    """Say that students have no cell for what a person marks."""
-    return say("template-has-no-cell-for-answer-part-give", part=part.id, tag=repr(part.names[0]))
-
-
-def no_rubric(part: ManualTable) -> Text:
-    """Say that there is nothing that a part can be marked by."""
-    return say("part-has-no-rubric-add-manual-item", part=part.id)
-
-
-def marked_by_people(part: ManualTable) -> Text:
-    """Say that the points of a part were not looked at."""
-    return say("part-marked-by-hand-for-points", part=part.id, points=part.points)
 
 
 def survivor(
@@ -236,13 +210,3 @@ def unexpected(name: str, expected: str, checks: tuple[str, ...]) -> Text:
         check=f"`{expected}`",
         others=in_a_row(checks) if checks else say("no-check"),
     )
-
-
-def missed(name: str, expected: str) -> Text:
-    """Say that a declared mutant passes the check that was named for it."""
-    return say("mutant-keeps-all-points-check-should-have", name=name, check=f"`{expected}`")
-
-
-def broken(name: str, reason: Text) -> Text:
-    """Say that a mutant is no submission that could be judged."""
-    return say("mutant-shows-nothing-because-does-not-run", name=name, reason=reason)

@@ -86,7 +86,6 @@ def _functions(tree: ast.Module, path: Path, wanted: list[str]) -> Iterator[Mist
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of the file binds, but for definitions."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
@@ -151,7 +150,6 @@ def _variants(tree: ast.Module, path: Path, assignment: Assignment) -> Iterator[
 
 
 def _arrays(assignment: Assignment, part: PartTable) -> set[str]:
-    """Return the names of the arrays that a part's timed function may take; none if it is not."""
     for table in part.check:
         if table.kind != "speed" or table.withheld:
             continue

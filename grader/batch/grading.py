@@ -22,7 +22,7 @@ from grader.batch.keys import Keys, accepts, current_report, named
 from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome, summarize
 from grader.course import Course, CourseAssignment, choose_assignment, who_chose
 from grader.errors import GraderError, SubmissionError, UsageError
-from grader.files import rescue, try_place, unwritable, write_whole
+from grader.files import rescue, try_place, write_whole, writing
 from grader.grading.preparation import Preparation, Settings
 from grader.language import Text, join, say
 from grader.progress import BatchProgress, Progress, Silent
@@ -37,16 +37,11 @@ SUMMARY = "summary.json"
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
-    """Make the folder, and keep other batches out of it until the body has ended.
-
-    Raises UsageError when it cannot be had.
-    """
-    try:
+    """Make the folder, and keep other batches out of it meanwhile. Raises UsageError."""
+    with writing(folder, say("reports")):
         folder.mkdir(parents=True, exist_ok=True)
         try_place(folder / SUMMARY, say("overview"))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise unwritable(folder, error, say("reports")) from None
     if not _locked(descriptor):
         os.close(descriptor)
         raise UsageError(
@@ -150,7 +145,7 @@ class Store:
 
     def _replace(self, path: Path, content: bytes) -> None:
         """Write by renaming, so that a file is whole or not there."""
-        try:
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.resolve().is_relative_to(self._folder.resolve()):
                 raise UsageError(
@@ -164,8 +159,6 @@ class Store:
             draft = path.with_name(f".{path.name}.part")  # no report's name begins with a dot
             draft.unlink(missing_ok=True)  # of a run that was killed
             write_whole(path, content, draft)
-        except OSError as error:
-            raise unwritable(path, error) from None
 
 
 class Interrupted(Exception):  # noqa: N818  it is no error of the grader
@@ -225,10 +218,7 @@ class Batch:
     def run(
         self, entries: tuple[Entry, ...], kept: dict[str, Row], jobs: int, progress: BatchProgress
     ) -> Summary:
-        """Grade what was not kept, `jobs` at a time, and return the overview of all.
-
-        Raises Interrupted after Ctrl-C.
-        """
+        """Grade what was not kept, and return the overview. Raises Interrupted after Ctrl-C."""
         rows = dict(kept)
         waiting = [entry for entry in entries if entry.name not in kept]
         try:
@@ -295,8 +285,6 @@ class Batch:
         return GradedFile(row, report)
 
     def _attempt(self, entry: Entry, stages: Progress) -> Attempt:
-        """Grade a submission, or return a report that says why that was not possible."""
-
         def answer(submission: SubmissionFile, prepared: Preparation) -> Report:
             return self._answer(submission, prepared, stages)
 

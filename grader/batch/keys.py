@@ -7,7 +7,7 @@ Nothing is started for it. What decides beside the file is in `grading_basis`; w
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -23,20 +23,11 @@ from grader.progress import Silent
 from grader.report import Report
 from grader.sandbox.interface import LEVELS
 
-
-class Options(Protocol):
-    """Under which options something was graded."""
-
-    @property
-    def seed(self) -> int:
-        """The seed."""
-
-    @property
-    def dialect(self) -> str:
-        """The spelling of TVM's names."""
+if TYPE_CHECKING:  # with the library of databases
+    from grader.gradebook.rows import StoredGrading
 
 
-def accepts(found: Options, seed: int | None, dialect: str) -> bool:
+def accepts(found: Report | StoredGrading, seed: int | None, dialect: str) -> bool:
     """Say whether a seed and a dialect that are asked for are those of a grading."""
     return seed in (None, found.seed) and dialect in ("auto", found.dialect)
 
@@ -58,30 +49,6 @@ def named(report: Report, name: str) -> Report:
     """Return a report of a file of this name."""
     submission = msgspec.structs.replace(report.submission, name=name)
     return msgspec.structs.replace(report, submission=submission)
-
-
-class Stored(Options, Protocol):
-    """A grading as the gradebook knows it without its report."""
-
-    @property
-    def slug(self) -> str:
-        """Of which assignment it is."""
-
-    @property
-    def basis(self) -> str:
-        """What decided it."""
-
-    @property
-    def level(self) -> str:
-        """Its isolation."""
-
-    @property
-    def chosen_by(self) -> str:
-        """Who said which assignment it is."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing of it is to be graded again."""
 
 
 class Key(NamedTuple):
@@ -113,7 +80,7 @@ class Keys:
                 self._known[slug] = None
         return self._known[slug]
 
-    def holds(self, found: Stored) -> bool:
+    def holds(self, found: StoredGrading) -> bool:
         """Say whether a grading would come out alike today, but for its points."""
         key, asked = self.of(found.slug), self._options
         if key is None or not found.settled or found.basis != key.basis:
@@ -128,7 +95,7 @@ class Keys:
         """Who says which assignment those are that `chooses` takes."""
         return "metadata" if self._options.assignment is None else "command"
 
-    def chooses(self, found: Stored) -> bool:
+    def chooses(self, found: StoredGrading) -> bool:
         """Say whether its file would be graded as the same assignment today.
 
         Where nobody names one, a notebook's metadata say so; what its entry points say takes

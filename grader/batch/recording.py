@@ -25,7 +25,7 @@ from grader.batch.grading import HandedInBy, Store
 from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError
-from grader.gradebook.book import Gradebook, HandedIn, Recording, utc_now
+from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.database import open_database
 from grader.gradebook.entries import Student, folded
 from grader.gradebook.grades import attempt_parts
@@ -36,6 +36,7 @@ from grader.reading.submission import open_handed_in
 from grader.render.final_grade import FinalGrade
 from grader.render.wording import one_line
 from grader.report import Report, decode_report, encode_report
+from grader.report.document import utc_now
 
 FolderTimes = Mapping[Path, datetime | Literal["late"]]
 """When what lies in folders was handed in; "late" where nothing but that is known."""
@@ -86,8 +87,6 @@ def open_recording(
 
 
 class _File(NamedTuple):
-    """A submission as it lies in its folder, and when it was last changed."""
-
     entry: Entry
     content: bytes
     changed: datetime
@@ -405,7 +404,6 @@ def _digest_of(path: Path) -> str:
 
 
 def _try_to_read(entry: Entry) -> _File | None:
-    """Return what was handed in, None where nothing can be read."""
     try:
         return None if entry.problem else _read(entry)
     except GraderError:

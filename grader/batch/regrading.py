@@ -18,11 +18,12 @@ from grader.batch.grading import Store
 from grader.batch.keys import Key, Keys, named
 from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError, UsageError
-from grader.gradebook.book import Gradebook, Recounted, utc_now
+from grader.gradebook.book import Gradebook, Recounted
 from grader.gradebook.rows import StoredAttempt, StoredGrading
 from grader.grading.preparation import BasisPart, changed_parts
 from grader.grading.rescoring import rescored
 from grader.report import Report, decode_report
+from grader.report.document import utc_now
 
 Way = Literal["kept", "rescored", "run", "left"]
 Reason = Literal[
@@ -214,12 +215,9 @@ class Rerun(Store):
         noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
         try:
             self._book.supersede(
-                (
-                    attempt.id,
-                    Recounted(named(report, attempt.name), noticed, each.chosen_by or chosen_by),
-                )
+                (each.attempt.id, Recounted(named(report, each.attempt.name), noticed, who))
                 for each in self._planned[entry.name]
-                for attempt in (each.attempt,)
+                for who in [each.chosen_by or chosen_by]
             )
         except GraderError as error:  # then the report is kept elsewhere, and the others go on
             raise UsageError(error.message, error.hint) from None

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text as Styled
 
 from grader.batch.collect import Entry
 from grader.course import Chooser
 from grader.decoding import prepared
+from grader.files import indented_json
 from grader.language import (
     ENGLISH,
     NOTHING,
@@ -26,6 +25,8 @@ from grader.language import (
     join,
     say,
 )
+from grader.render.findings import is_lost
+from grader.render.pieces import plain_table
 from grader.render.terminal import WIDEST, Page
 from grader.render.wording import one_line, points
 from grader.report import Check, Report
@@ -86,8 +87,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def encode_summary(summary: Summary) -> bytes:
     """Return the overview as indented JSON, in English, ending in a newline."""
-    document = msgspec.json.encode(summary, enc_hook=in_a_line)
-    return msgspec.json.format(document, indent=2) + b"\n"
+    return indented_json(summary, in_a_line)
 
 
 def decode_summary(document: bytes) -> Summary:
@@ -159,7 +159,7 @@ def notice(report: Report) -> Text:
         return NOTHING
     if report.submission.executed < report.submission.cells and report.notes:
         return report.notes[-1]
-    lost = [check for part in report.parts for check in part.checks if _lost(check)]
+    lost = [check for part in report.parts for check in part.checks if is_lost(check)]
     # what was not graded mostly waits for another check: that one is the reason
     lost.sort(key=lambda check: check.verdict == "not_graded")
     return lost[0].reason if lost else NOTHING
@@ -167,10 +167,6 @@ def notice(report: Report) -> Text:
 
 def _undecided(report: Report) -> Iterator[Check]:
     return (check for part in report.parts for check in part.checks if check.again)
-
-
-def _lost(check: Check) -> bool:
-    return check.verdict != "passed" or check.score < check.max_score
 
 
 def in_a_line(text: Text, language: str = ENGLISH) -> str:
@@ -188,9 +184,7 @@ NAMED = 5
 
 def render_overview(summary: Summary, console: Console, language: str = ENGLISH) -> None:
     """Print the rows of a batch, and in a sentence how many there are of which kind."""
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
-    )
+    table = plain_table(expand=True)
     table.add_column(say("submission").in_(language), ratio=2, overflow="fold")
     table.add_column(say("assignment").in_(language), overflow="fold")
     table.add_column(say("points").in_(language), justify="right", no_wrap=True)
@@ -218,10 +212,7 @@ _CHOSEN: Mapping[str, Text] = {
 
 
 def mixture(summary: Summary) -> Text:
-    """Warn where students chose between assignments, who may have chosen the easier one.
-
-    Nothing where there is nothing to warn of.
-    """
+    """Warn where students chose between assignments, who may have chosen the easier one."""
     most, *others = summary.assignments.items() or [("", 0)]
     if not others:
         return NOTHING

@@ -163,10 +163,7 @@ class WatchedBatch:
 
 
 def state_of(folder: Path, now: datetime) -> BatchState:
-    """Return how the batch that writes to a folder stands, or how it ended.
-
-    Raises UsageError where no batch is or was.
-    """
+    """Return how the batch of a folder stands, or how it ended. Raises UsageError."""
     try:
         goes_on = _is_locked(folder)
         told = _told(folder / PROGRESS)

@@ -154,18 +154,12 @@ _OWN_LOCK = "grader/ci"
 
 
 def github_files(choices: Choices) -> dict[Path, bytes]:
-    """Return the workflow of GitHub Actions and what it installs.
-
-    Raises GraderError for choices that cannot be.
-    """
+    """Return the workflow of GitHub Actions and what it installs. Raises GraderError."""
     return {GITHUB: _recipe("github.yml", choices), **_locked(choices.install)}
 
 
 def gitlab_files(choices: Choices) -> dict[Path, bytes]:
-    """Return the pipeline of GitLab and what it installs.
-
-    Raises GraderError for choices that cannot be.
-    """
+    """Return the pipeline of GitLab and what it installs. Raises GraderError."""
     return {GITLAB: _recipe("gitlab.yml", choices), **_locked(choices.install)}
 
 
@@ -174,10 +168,7 @@ _BOARD_MINUTES = 20
 
 
 def leaderboard_files(choices: BoardChoices) -> dict[Path, bytes]:
-    """Return the workflow of GitHub Actions that publishes ranks, and what it installs.
-
-    Raises GraderError for choices that cannot be.
-    """
+    """Return the workflow that publishes ranks, and what it installs. Raises GraderError."""
     for path in (choices.reports, choices.consent):
         if path.is_absolute() or ".." in path.parts:
             raise UsageError(
@@ -235,7 +226,6 @@ def _locked(install: Installed) -> dict[Path, bytes]:
 
 
 def _source(install: Installed) -> dict[str, str]:
-    """Return where a recipe finds what it installs."""
     checkout = install.folder if isinstance(install, Checkout) else ""
     lock = Path(checkout) / _OWN_LOCK if checkout else LOCK
     return {"LOCK": str(lock), "CHECKOUT": checkout}

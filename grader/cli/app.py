@@ -106,10 +106,7 @@ def _say_failed(error: Exception) -> int:
 
 
 def _say(message: Text, hint: Text = NOTHING) -> int:
-    """Tell a person on the standard error, in the command's language.
-
-    Returns the exit code of what could not be done.
-    """
+    """Tell a person on the standard error. Returns the exit code of what could not be done."""
     from rich.console import Console
 
     console = Console(stderr=True, emoji=False)

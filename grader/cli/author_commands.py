@@ -1,4 +1,4 @@
-"""Commands for who makes assignments: begin one, take a language out of it, verify it."""
+"""Commands for who makes assignments: begin one, check it, make templates and releases."""
 
 from __future__ import annotations
 
@@ -9,70 +9,67 @@ import typer
 from rich.console import Console
 
 from grader.cli.options import (
-    CommandWithExamples,
+    AUTHOR,
+    Commands,
     CourseOption,
     DataOption,
     Language,
     SandboxOption,
     SeedOption,
+    SlugArgument,
+    argument,
+    flag,
+    option,
 )
 
+author_app = Commands(panel=AUTHOR)
+
 BELOW, UNGRADED = 1, 2
+STALE = FAULTY = 1
 
 
-def add_author_commands(app: typer.Typer, panel: str) -> None:
-    """Add these commands to a group, listed in a panel of its help."""
-    commands = ((new, _NEW), (untranslate, _UNTRANSLATE), (preview, _PREVIEW), (verify, _VERIFY))
-    for function, epilog in commands:
-        app.command(cls=CommandWithExamples, rich_help_panel=panel, epilog=epilog)(function)
-
-
-_NEW = """
-    grader new softmax --course mycourse
-    grader new softmax --lang en,zh
-    """
-_UNTRANSLATE = "grader untranslate softmax ko"
-_PREVIEW = "grader preview softmax --course mycourse"
-_VERIFY = """
-    grader verify softmax --course mycourse
-    grader verify --quick
-    """
-
-
+@author_app.command()
 def new(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Name of the new assignment.")],
+    slug: Annotated[str, argument("SLUG", "Name of the new assignment.")],
     lang: Annotated[
-        str,
-        typer.Option(metavar="CODES", help="Languages of its texts; English is always included."),
+        str, option("CODES", "Languages of its texts; English is always included.")
     ] = "en,zh,ko",
     course: CourseOption = None,
 ) -> None:
-    """Create a small, complete assignment to start from."""
+    """Create a small, complete assignment to start from.
+
+    Examples:
+        grader new softmax --course mycourse
+        grader new softmax --lang en,zh
+    """
     from grader.cli.course_files import run_new
 
     run_new(slug, course, lang, Console(emoji=False))
 
 
+@author_app.command()
 def untranslate(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Assignment.")],
-    language: Annotated[str, typer.Argument(metavar="CODE", help="Language, such as zh.")],
+    slug: Annotated[str, argument("SLUG", "Assignment.")],
+    language: Annotated[str, argument("CODE", "Language, such as zh.")],
     course: CourseOption = None,
 ) -> None:
-    """Delete a translation from an assignment's master, titles and templates."""
+    """Delete a translation from an assignment's master, titles and templates.
+
+    Examples:
+        grader untranslate softmax ko
+    """
     from grader.cli.course_files import run_untranslate
 
     run_untranslate(slug, language, course, Console(emoji=False))
 
 
+@author_app.command()
 def preview(
-    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Assignment.")],
-    timed: Annotated[bool, typer.Option("--timed", help="Measure speed, too (slower).")] = False,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="Port (default: a free one).")
-    ] = 0,
+    slug: Annotated[str, argument("SLUG", "Assignment.")],
+    timed: Annotated[bool, flag("--timed", "Measure speed, too (slower).")] = False,
+    port: Annotated[int, option("N", "Port (default: a free one).", min=0, max=65535)] = 0,
     language: Annotated[
-        Language | None,
-        typer.Option("--lang", metavar="CODE", help="Language of the page: en, zh or ko."),
+        Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
     ] = None,
     course: CourseOption = None,
     data: DataOption = None,
@@ -83,6 +80,9 @@ def preview(
 
     The page shows template, release and a graded mutant side by side, and follows every change of a
     file.
+
+    Examples:
+        grader preview softmax --course mycourse
     """
     from grader.environment import need_for_marking
 
@@ -94,31 +94,30 @@ def preview(
     run_preview(PreviewOptions(slug, grading, port, timed, language), Console(emoji=False))
 
 
+@author_app.command()
 def verify(
     assignment: Annotated[
-        str | None,
-        typer.Argument(metavar="SLUG", help="Assignment (default: all of the course)."),
+        str | None, argument("SLUG", "Assignment (default: all of the course).")
     ] = None,
     course: CourseOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Skip measurements of speed.")] = False,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the findings as JSON to FILE.")
-    ] = None,
+    quick: Annotated[bool, flag("--quick", "Skip measurements of speed.")] = False,
+    json: Annotated[Path | None, option("FILE", "Write the findings as JSON to FILE.")] = None,
     data: DataOption = None,
     seed: SeedOption = None,
     sandbox: SandboxOption = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Mutants at a time (default: one for each core)."),
+        int | None, option("N", "Mutants at a time (default: one for each core).", min=1)
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Verify unchanged assignments, too.")
-    ] = False,
+    everything: Annotated[bool, flag("--all", "Verify unchanged assignments, too.")] = False,
 ) -> None:
     """Verify that an assignment is sound.
 
     The reference must get all points, the empty template none, and every mutant of the reference
     must lose some.
+
+    Examples:
+        grader verify softmax --course mycourse
+        grader verify --quick
     """
     from grader.cli.verify import VerifyOptions, run_verify
     from grader.grading.preparation import GradingOptions
@@ -130,3 +129,67 @@ def verify(
         raise typer.Exit(BELOW)
     if any(each.unmeasured for each in found):
         raise typer.Exit(UNGRADED)
+
+
+@author_app.command()
+def template(
+    slug: SlugArgument = None,
+    lang: Annotated[
+        str | None, option("CODE", "Language, such as zh (default: all of the master).")
+    ] = None,
+    output: Annotated[
+        Path | None, option("DIR", "Output folder (default: `templates`).", "--output", "-o")
+    ] = None,
+    check: Annotated[
+        bool, flag("--check", "Write nothing; exit with 1 if a template is stale.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Generate students' notebooks from master notebooks.
+
+    Examples:
+        grader template softmax
+        grader template --check
+    """
+
+    from grader.cli.course_files import TemplateOptions, run_template
+
+    options = TemplateOptions(slug, lang, output, check, course)
+    if not run_template(options, Console(emoji=False), Console(stderr=True, emoji=False)) and check:
+        raise typer.Exit(STALE)
+
+
+@author_app.command()
+def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
+    """Report faults in assignments and masters; exit with 1 if there is an error.
+
+    Examples:
+        grader lint softmax --course mycourse
+    """
+    from grader.cli.verify import LintOptions, run_lint
+
+    if not run_lint(
+        LintOptions(slug, course), Console(emoji=False), Console(stderr=True, emoji=False)
+    ):
+        raise typer.Exit(FAULTY)
+
+
+@author_app.command()
+def release(
+    folder: Annotated[Path, argument("DIR", "Output folder.")],
+    secret: Annotated[
+        Path | None, option("FILE", "Write an archive of the complete course to FILE.")
+    ] = None,
+    course: CourseOption = None,
+    install: Annotated[
+        Path | None, option("WHEEL", "Wheel of grader for students (default: the one in use).")
+    ] = None,
+) -> None:
+    """Write a course for students, without solutions and hidden parts.
+
+    Examples:
+        grader release public --secret course.tar.gz
+    """
+    from grader.cli.course_files import ReleaseOptions, run_release
+
+    run_release(ReleaseOptions(folder, secret, course, install), Console(emoji=False))

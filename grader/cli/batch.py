@@ -38,13 +38,14 @@ from grader.data.resolve import FolderPictures
 from grader.environment import usable_cores
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
-from grader.language import ENGLISH, NOTHING, Text, as_text, say
+from grader.language import ENGLISH, NOTHING, Text, say
 from grader.lms.collect import CollectedFolders
 from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.asking import AskAddress
-from grader.render.audience import shown, utc_now
+from grader.render.audience import shown
 from grader.report import Report, decode_report
+from grader.report.document import utc_now
 
 if TYPE_CHECKING:
     from grader.cluster.jobs import ClusterOptions
@@ -105,8 +106,8 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             graded = _grade_all(options, entries, store, messages)
             summary = with_companions(graded, groups)
         except Interrupted as interruption:
-            _say(messages, count_rows(interruption.summary))
-            _say(messages, say("finished-reports-kept-same-command-continues"))
+            tell(messages, count_rows(interruption.summary))
+            tell(messages, say("finished-reports-kept-same-command-continues"))
             tell_recorded(store, messages, options.grading.course)
             store.write_summary(encode_summary(interruption.summary))
             forget(options.output)
@@ -120,7 +121,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             retold = with_companions(_retold(graded, options.output, language), groups)
             render_overview(retold, output, language)
             where = say("reports-overview-as-json", folder=str(options.output), summary=SUMMARY)
-            _say(output, where)
+            tell(output, where)
             tell_recorded(store, output, options.grading.course)
             forget(options.output)
         refuse_unrecorded(store)
@@ -247,10 +248,10 @@ def _grade_all(
 
 def _say_who_grades(cluster: OpenCluster, messages: Console) -> None:
     for reason in cluster.left_out:
-        _say(messages, reason)
+        tell(messages, reason)
     count, dashboard = len(cluster.workers), cluster.dashboard
     told = say("workers-grade-what-they-do", count=count, dashboard=dashboard)
-    _say(messages, told)
+    tell(messages, told)
 
 
 def _say_kept(
@@ -259,24 +260,19 @@ def _say_kept(
     graded_before = sum(row.kept for row in kept.values())
     if graded_before:
         before = {"kept": graded_before, "all": len(entries)}
-        _say(messages, say("graded-before", **before))
+        tell(messages, say("graded-before", **before))
     if store.rescored:
         count = say("points-recomputed-without-run", count=store.rescored)
-        _say(messages, count)
+        tell(messages, count)
 
 
 def _say_if_small(capacity: int, possible: Iterable[CourseAssignment], messages: Console) -> None:
     """Say why submissions wait for each other, where the limits of two do not fit."""
     limit = max(each.assignment.limits.resources().memory for each in possible)
     if 2 * limit > capacity:
-        _say(
+        tell(
             messages, say("this-machine-has-mb-memory-left", left=capacity >> 20, limit=limit >> 20)
         )
-
-
-def _say(console: Console, text: str | Text) -> None:
-    words = as_text(text).in_(command_language())
-    console.print(words, markup=False, highlight=False, soft_wrap=True)
 
 
 # `grader watch`: how a batch stands that another process runs, until its end.
@@ -336,7 +332,6 @@ def run_watch(
 def _seen(
     options: WatchOptions, clock: Callable[[], datetime], wait: Callable[[float], None]
 ) -> Iterator[BatchState]:
-    """Yield how the batch stands, until it ends."""
     while True:
         state = state_of(options.folder, clock())
         yield state
@@ -351,7 +346,6 @@ def _tell_end(console: Console, state: BatchState) -> None:
 
 
 def _counted(state: BatchState) -> Text:
-    """Return how many are done, and how long the others take."""
     if state.status == "preparing":
         return say("batch-starting")
     parts = [say("done-total-done", done=state.done, total=state.total)]
@@ -367,7 +361,6 @@ def _counted(state: BatchState) -> Text:
 
 
 def _display(state: BatchState, now: datetime) -> Group:
-    """Return the tables of what is graded now, and of what was done last."""
     shown: list[Table | Styled] = [Styled(line(_counted(state)), style="bold")]
     if state.at_work:
         table = _table(say("graded-now"), say("what-done"), say("for"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.console import Console
 
-from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
+from grader.cli.options import Commands, argument, flag, option
 from grader.cli.telling import tell
 from grader.language import Text, foreign, say
 
@@ -24,55 +24,32 @@ if TYPE_CHECKING:
 
 FOUND = 1
 
-ci = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Grade on push: GitHub, GitLab, Gradescope or Classroom 50; open notebooks in a browser.",
-    no_args_is_help=True,
+ci = Commands(
+    help="Grade on push: GitHub, GitLab, Gradescope or Classroom 50; open notebooks in a browser."
 )
-init = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Write a recipe for a service.",
-    no_args_is_help=True,
-)
+init = Commands(help="Write a recipe for a service.")
 ci.add_typer(init, name="init")
 
-DirectoryOption = Annotated[
-    Path, typer.Option(metavar="DIR", help="Repository (default: this folder).")
-]
-AssignmentOption = Annotated[
-    str | None,
-    typer.Option(metavar="SLUG", help="Assignment (default: notebook metadata)."),
-]
+DirectoryOption = Annotated[Path, option("DIR", "Repository (default: this folder).")]
+AssignmentOption = Annotated[str | None, option("SLUG", "Assignment (default: notebook metadata).")]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(
-        min=0, metavar="POINTS", help="Fail if the points shown for a submission are below POINTS."
-    ),
+    option("POINTS", "Fail if the points shown for a submission are below POINTS.", min=0),
 ]
 SubmissionsOption = Annotated[
-    str,
-    typer.Option(metavar="DIR", help='Folder of notebooks, or a pattern such as "hw/*.ipynb".'),
+    str, option("DIR", 'Folder of notebooks, or a pattern such as "hw/*.ipynb".')
 ]
 CourseOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder in the repository that holds `assignments/`."),
+    Path | None, option("DIR", "Folder in the repository that holds `assignments/`.")
 ]
 InstallOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="WHEEL",
-        help="Wheel of grader for the recipe (default: the one in use).",
-    ),
+    Path | None, option("WHEEL", "Wheel of grader for the recipe (default: the one in use).")
 ]
-MinutesOption = Annotated[
-    int, typer.Option("--timeout", min=1, metavar="MINUTES", help="Time limit of a grading.")
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+MinutesOption = Annotated[int, option("MINUTES", "Time limit of a grading.", "--timeout", min=1)]
+ForceOption = Annotated[bool, flag("--force", "Overwrite existing files.")]
 
 
-@init.command(cls=CommandWithExamples, epilog="grader ci init github --threshold 60")
+@init.command()
 def github(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -83,7 +60,11 @@ def github(
     minutes: MinutesOption = 60,
     force: ForceOption = False,
 ) -> None:
-    """Write a workflow for GitHub Actions: .github/workflows/grade.yml."""
+    """Write a workflow for GitHub Actions: .github/workflows/grade.yml.
+
+    Examples:
+        grader ci init github --threshold 60
+    """
     from grader.ci.recipes import Choices, github_files
     from grader.ci.wheel import find_installed
 
@@ -95,7 +76,7 @@ def github(
     _say_what_is_next(choices, say("tab-actions"))
 
 
-@init.command(cls=CommandWithExamples, epilog="grader ci init gitlab --threshold 60")
+@init.command()
 def gitlab(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -106,7 +87,11 @@ def gitlab(
     minutes: MinutesOption = 60,
     force: ForceOption = False,
 ) -> None:
-    """Write a pipeline for GitLab: .gitlab-ci.yml."""
+    """Write a pipeline for GitLab: .gitlab-ci.yml.
+
+    Examples:
+        grader ci init gitlab --threshold 60
+    """
     from grader.ci.recipes import Choices, gitlab_files
     from grader.ci.wheel import find_installed
 
@@ -118,7 +103,7 @@ def gitlab(
     _say_what_is_next(choices, foreign("Build > Pipelines"))
 
 
-@init.command(cls=CommandWithExamples, epilog="grader ci init gradescope --assignment e2e-conv")
+@init.command()
 def gradescope(
     directory: DirectoryOption = Path(),
     assignment: AssignmentOption = None,
@@ -127,7 +112,11 @@ def gradescope(
     minutes: MinutesOption = 10,
     force: ForceOption = False,
 ) -> None:
-    """Write autograder.zip for Gradescope. It contains the oracle."""
+    """Write autograder.zip for Gradescope. It contains the oracle.
+
+    Examples:
+        grader ci init gradescope --assignment e2e-conv
+    """
     from grader.ci.recipes import Choices, gradescope_files
     from grader.ci.wheel import find_installed
 
@@ -147,23 +136,22 @@ def gradescope(
     )
 
 
-@init.command(
-    cls=CommandWithExamples,
-    epilog="grader ci init classroom50 --course public --assignment e2e-conv --directory bundle",
-)
+@init.command()
 def classroom50(
-    course: Annotated[
-        Path, typer.Option(metavar="DIR", help="Release of the course: the bundle is public.")
-    ],
+    course: Annotated[Path, option("DIR", "Release of the course: the bundle is public.")],
     directory: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the bundle (default: this folder).")
+        Path, option("DIR", "Folder of the bundle (default: this folder).")
     ] = Path(),
     assignment: AssignmentOption = None,
     install: InstallOption = None,
     minutes: MinutesOption = 8,
     force: ForceOption = False,
 ) -> None:
-    """Write an autograder for Classroom 50: autograder.py and its bundle."""
+    """Write an autograder for Classroom 50: autograder.py and its bundle.
+
+    Examples:
+        grader ci init classroom50 --course public --assignment e2e-conv --directory bundle
+    """
     from grader.ci.recipes import Choices, classroom50_files
     from grader.ci.wheel import find_installed
 
@@ -179,26 +167,27 @@ def classroom50(
     tell(Console(emoji=False), say("next-commit-them-your-classroom50-repository"))
 
 
-@init.command(cls=CommandWithExamples, epilog="grader ci init leaderboard --machine EPYC")
+@init.command()
 def leaderboard(
     directory: DirectoryOption = Path(),
-    reports: Annotated[
-        Path, typer.Option(metavar="DIR", help="Reports of `grader batch` in the repository.")
-    ] = Path("reports"),
+    reports: Annotated[Path, option("DIR", "Reports of `grader batch` in the repository.")] = Path(
+        "reports"
+    ),
     consent: Annotated[
-        Path,
-        typer.Option(metavar="CSV", help="Students who opted in: columns student and name."),
+        Path, option("CSV", "Students who opted in: columns student and name.")
     ] = Path("consent.csv"),
-    assignment: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Assignment (default: all).")
-    ] = None,
+    assignment: Annotated[str | None, option("SLUG", "Assignment (default: all).")] = None,
     machine: Annotated[
-        str, typer.Option(metavar="WORDS", help="Kind of machine (default: the most common one).")
+        str, option("WORDS", "Kind of machine (default: the most common one).")
     ] = "",
     install: InstallOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Write a workflow for GitHub that publishes a leaderboard from your private repository."""
+    """Write a workflow for GitHub that publishes a leaderboard from your private repository.
+
+    Examples:
+        grader ci init leaderboard --machine EPYC
+    """
     from grader.ci.recipes import BoardChoices, leaderboard_files
     from grader.ci.wheel import find_installed
 
@@ -219,22 +208,14 @@ def leaderboard(
     )
 
 
-ReleaseOption = Annotated[
-    Path, typer.Option(metavar="DIR", help="Release of the course (default: this folder).")
-]
-OpenedOption = Annotated[
-    str | None, typer.Option(metavar="SLUG", help="Assignment whose template opens first.")
-]
+ReleaseOption = Annotated[Path, option("DIR", "Release of the course (default: this folder).")]
+OpenedOption = Annotated[str | None, option("SLUG", "Assignment whose template opens first.")]
 RepositoryOption = Annotated[
-    str,
-    typer.Option(metavar="OWNER/NAME", help="The release's repository on GitHub, for a button."),
+    str, option("OWNER/NAME", "The release's repository on GitHub, for a button.")
 ]
 
 
-@init.command(
-    cls=CommandWithExamples,
-    epilog="grader ci init codespaces --directory public --repository ada/course",
-)
+@init.command()
 def codespaces(
     directory: ReleaseOption = Path(),
     assignment: OpenedOption = None,
@@ -242,7 +223,11 @@ def codespaces(
     install: InstallOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Write a dev container with the self-check into a release, and a button that opens it."""
+    """Write a dev container with the self-check into a release, and a button that opens it.
+
+    Examples:
+        grader ci init codespaces --directory public --repository ada/course
+    """
     from grader.ci.browser import BrowserChoices, codespaces_files
     from grader.ci.wheel import find_installed
 
@@ -251,10 +236,7 @@ def codespaces(
     _write_with_button("codespaces", codespaces_files, choices)
 
 
-@init.command(
-    cls=CommandWithExamples,
-    epilog="grader ci init binder --directory public --repository ada/course --assignment e2e-mlp",
-)
+@init.command()
 def binder(
     directory: ReleaseOption = Path(),
     assignment: OpenedOption = None,
@@ -262,7 +244,11 @@ def binder(
     install: InstallOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Write an environment for Binder into a release, and a button that opens it."""
+    """Write an environment for Binder into a release, and a button that opens it.
+
+    Examples:
+        grader ci init binder --directory public --repository ada/course --assignment e2e-mlp
+    """
     from grader.ci.browser import BrowserChoices, binder_files
     from grader.ci.wheel import find_installed
 
@@ -272,20 +258,17 @@ def binder(
     tell(Console(emoji=False), say("binder-reads-public-repositories-only"))
 
 
-@ci.command(cls=CommandWithExamples, epilog="grader ci fetch --output complete")
+@ci.command()
 def fetch(
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIR", help="New folder for the course."),
-    ],
-    course: Annotated[
-        Path, typer.Option(metavar="DIR", help="Release whose release.json has the SHA-256.")
-    ] = Path(),
-    sha256: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="SHA-256, if there is no release.")
-    ] = None,
+    output: Annotated[Path, option("DIR", "New folder for the course.", "--output", "-o")],
+    course: Annotated[Path, option("DIR", "Release whose release.json has the SHA-256.")] = Path(),
+    sha256: Annotated[str | None, option("DIGEST", "SHA-256, if there is no release.")] = None,
 ) -> None:
-    """Fetch the complete course from GRADER_SECRET_URL and verify its SHA-256."""
+    """Fetch the complete course from GRADER_SECRET_URL and verify its SHA-256.
+
+    Examples:
+        grader ci fetch --output complete
+    """
     from grader.release.secret import fetch, source_of, unpack  # most commands need none of it
     from grader.release.write import read_manifest
 
@@ -295,14 +278,18 @@ def fetch(
     tell(Console(emoji=False), say("complete-course-in", folder=str(output)))
 
 
-@ci.command(cls=CommandWithExamples, epilog="grader ci solutions .")
+@ci.command()
 def solutions(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Repository.")] = Path(),
+    folder: Annotated[Path, argument("DIR", "Repository.")] = Path(),
     course: Annotated[
-        Path, typer.Option(metavar="DIR", help="Release whose release.json identifies solutions.")
+        Path, option("DIR", "Release whose release.json identifies solutions.")
     ] = Path(),
 ) -> None:
-    """Find solutions of the course in a student repository; exit with 1 if there are any."""
+    """Find solutions of the course in a student repository; exit with 1 if there are any.
+
+    Examples:
+        grader ci solutions .
+    """
     from grader.release.secret import find_solutions
     from grader.release.write import read_manifest
 

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
-from grader.api import REPORT_LIMIT
-from grader.batch.grading import SUMMARY
-from grader.errors import UsageError
 from grader.insights import Person, ReportedAttempt
 from grader.insights.figures import ObjectionRow, ObjectionState, Source
-from grader.language import NOTHING, Text, in_a_row, join, say
+from grader.language import NOTHING, Text, join, say
 from grader.lms.collect import CollectedStudent, read_manifest
+from grader.lms.handback import read_report, report_files
 from grader.render.final_grade import FinalGrade
-from grader.report import Report, decode_report
+from grader.report import Report
 
 if TYPE_CHECKING:
     from grader.gradebook.book import Gradebook
@@ -87,25 +85,18 @@ def open_class(options: ClassOptions) -> AbstractContextManager[ClassOfReports]:
 def _open_folder(
     folder: Path, collected: Path | None, slug: str | None
 ) -> Iterator[ClassOfReports]:
-    if not (folder / SUMMARY).is_file():
-        raise UsageError(
-            say("not-folder-reports-has", reports=str(folder), file=SUMMARY),
-            say("name-output-folder-grader-batch"),
-        )
+    files = report_files(folder)
     students = read_manifest(collected).students if collected is not None else ()
     people = tuple(Person(each.folder, each.name) for each in students)
-    yield ClassOfReports("folder", _in_folder(folder, students, slug), {}, people)
+    yield ClassOfReports("folder", _in_folder(files, students, slug), {}, people)
 
 
 def _in_folder(
-    folder: Path, students: tuple[CollectedStudent, ...], slug: str | None
+    files: list[tuple[Path, str]], students: tuple[CollectedStudent, ...], slug: str | None
 ) -> Iterator[StudentWork]:
     names = {each.folder: each.name for each in students}
-    for path in sorted(folder.rglob("*.json")):
-        if path == folder / SUMMARY:
-            continue
+    for path, id in files:
         report = read_report(path)
-        id = path.relative_to(folder).with_suffix("").parts[0]
         person = Person(id, names.get(id, ""))
         if not report.parts:
             yield StudentWork("", person, None, join(*report.notes), file=path)
@@ -113,32 +104,16 @@ def _in_folder(
             yield StudentWork(report.assignment.slug, person, report, file=path)
 
 
-def read_report(path: Path) -> Report:
-    """Return the report of a file. Raises UsageError for anything else."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(REPORT_LIMIT + 1)
-        if len(content) > REPORT_LIMIT:
-            raise msgspec.ValidationError("it is too large")
-        return decode_report(content)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        raise UsageError(
-            say("not-report", path=str(path)), say("remove-everything-that-grader-batch-has")
-        ) from None
-
-
 @contextmanager
 def _open_book(options: ClassOptions) -> Iterator[ClassOfReports]:
-    from grader.cli.gradebook import open_book  # with a database, which a folder does not need
+    # with a database, which a folder does not need
+    from grader.cli.gradebook import open_book
+    from grader.gradebook.grades import unknown_assignment
 
     with open_book(options.course) as book:
         rules = book.rules()
         if options.assignment is not None and options.assignment not in rules:
-            known = in_a_row(rules) if rules else say("none")
-            raise UsageError(
-                say("gradebook-has-no-assignment", slug=repr(options.assignment)),
-                say("known", known=known),
-            )
+            raise unknown_assignment(options.assignment, rules)
         slugs = [each for each in rules if options.assignment in (None, each)]
         students = [each for each in book.students() if each.withdrawn is None]
         accounts = book.accounts()

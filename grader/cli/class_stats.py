@@ -1,10 +1,10 @@
-"""`grader grades stats`: how a class did, and what it got wrong, on the terminal."""
+"""`grader grades stats` and `agreement`: how a class did, and how far two markers agree."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,12 @@ from grader.cli.insights import class_insights
 from grader.cli.objecting import STATE_NAMES, asked_by, count_states, told_states
 from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
 from grader.cli.telling import tell, words
-from grader.gradebook.entries import rounded
+from grader.gradebook.entries import rounded, show
 from grader.gradebook.grades import Grade
 from grader.insights import Insights
 from grader.insights.exports import told as told_insights
 from grader.language import foreign, say
+from grader.marking.agreement import Agreement, MarkedTwice, agreements, marked_twice
 from grader.render.html.class_page import CONCERNS
 from grader.render.wording import MISTAKE_NAMES, one_line
 
@@ -83,14 +84,12 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
 
 
 def _tell_objections(console: Console, counts: Iterable[dict[str, int]]) -> None:
-    """Tell how objections stand, where there are any."""
     total = sum(map(Counter, counts), Counter[str]())
     if total:
         tell(console, told_states({state: total[state] for state in STATE_NAMES}))
 
 
 def _tell_insights(console: Console, insights: Insights) -> None:
-    """Tell what the page of a class has first: checks, mistakes, errors, and who needs a look."""
     checks = plain_table(say("part"), say("check"))
     for title in (say("passed"), say("mean"), say("maximum")):
         checks.add_column(words(title), justify="right", overflow="fold")
@@ -139,4 +138,74 @@ def _numbers(grades: Iterable[Grade], students: int) -> dict[str, Any]:
         "highest": points[-1] if points else None,
         "mean": rounded(statistics.mean(points)) if points else None,
         "parts": {id: rounded(statistics.mean(scores)) for id, scores in parts.items()},
+    }
+
+
+# `grader grades agreement`: two people who marked the same answers.
+
+
+def tell_agreement(slug: str, course: Path | None, told: CommandOutput) -> None:
+    """Tell the agreement on each part, and the answers on which two differ."""
+    with open_book(course) as book:
+        known_rules(book, slug)
+        marked = marked_twice(book, slug)
+    parts = agreements(marked)
+    differ = [each for each in marked if each.first != each.second]
+
+    def people(console: Console) -> None:
+        if not parts:
+            tell(console, say("no-answer-marked-twice"))
+            return
+        console.print(_parts_table(parts))
+        if differ:
+            console.print()
+            console.print(_answers_table(differ))
+
+    found = {"parts": [_part_row(e) for e in parts], "different": [_answer_row(e) for e in differ]}
+    told.tell(found, people)
+
+
+def _parts_table(parts: Sequence[Agreement]) -> Any:
+    table = plain_table(
+        *(say("part"), say("marked-twice"), say("equal"), say("mean-difference"), say("kappa"))
+    )
+    for each in parts:
+        kappa = "–" if each.kappa is None else f"{each.kappa:.2f}"
+        equal = f"{each.equal_percent:.0f} %"
+        table.add_row(
+            *map(Styled, (each.part, str(each.answers), equal, f"{each.difference:+.2f}", kappa))
+        )
+    return table
+
+
+def _answers_table(differ: Sequence[MarkedTwice]) -> Any:
+    table = plain_table(
+        say("student"), say("attempt"), say("part"), say("first-marking"), say("second-marking")
+    )
+    for each in differ:
+        first = f"{show(each.first)} ({each.first_by})"
+        second = f"{show(each.second)} ({each.second_by})"
+        cells = (each.student.login, str(each.attempt.number), each.part, first, second)
+        table.add_row(*(Styled(one_line(cell)) for cell in cells))
+    return table
+
+
+def _part_row(each: Agreement) -> dict[str, Any]:
+    return {
+        "part": each.part,
+        "answers": each.answers,
+        "equal": each.equal,
+        "equal_percent": round(each.equal_percent, 2),
+        "mean_difference": round(each.difference, 4),
+        "weighted_kappa": None if each.kappa is None else round(each.kappa, 4),
+    }
+
+
+def _answer_row(each: MarkedTwice) -> dict[str, Any]:
+    return {
+        "student": each.student.login,
+        "attempt": each.attempt.number,
+        "part": each.part,
+        "first": {"points": each.first, "by": each.first_by},
+        "second": {"points": each.second, "by": each.second_by},
     }

@@ -12,10 +12,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 
-from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
+from grader.cli.options import Commands, argument, flag, option
 from grader.cli.telling import LiveProgress, tell
 from grader.environment import need_cluster, usable_cores
 from grader.errors import UsageError
@@ -25,48 +24,35 @@ from grader.sandbox.interface import Level
 if TYPE_CHECKING:
     from distributed import LocalCluster
 
-cluster = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Grade a class on several machines, with Dask.",
-    no_args_is_help=True,
-)
+cluster = Commands(help="Grade a class on several machines, with Dask.")
 
-InsecureOption = Annotated[
-    bool,
-    typer.Option("--insecure", help="Allow a remote scheduler without TLS."),
-]
+InsecureOption = Annotated[bool, flag("--insecure", "Allow a remote scheduler without TLS.")]
 LevelOption = Annotated[
     Level | None,
-    typer.Option(
+    option(
+        "LEVEL",
+        "Require an isolation level of the workers (default: the strongest that works).",
         "--sandbox",
-        metavar="LEVEL",
-        help=("Require an isolation level of the workers (default: the strongest that works)."),
     ),
 ]
 
 
-@cluster.command(
-    cls=CommandWithExamples,
-    epilog="""
-    grader cluster local --workers 4
-    grader batch class/ --output reports/ --cluster tcp://127.0.0.1:8786
-    """,
-)
+@cluster.command()
 def local(
     workers: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Number of workers (default: one for each core)."),
+        int | None, option("N", "Number of workers (default: one for each core).", min=1)
     ] = None,
     port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, metavar="N", help="Port of the scheduler; 0 chooses a free one."
-        ),
+        int, option("N", "Port of the scheduler; 0 chooses a free one.", min=0, max=65535)
     ] = 8786,
     sandbox: LevelOption = None,
 ) -> None:
-    """Start a scheduler and workers on this machine to try a cluster; end with Ctrl-C."""
+    """Start a scheduler and workers on this machine to try a cluster; end with Ctrl-C.
+
+    Examples:
+        grader cluster local --workers 4
+        grader batch class/ --output reports/ --cluster tcp://127.0.0.1:8786
+    """
     need_cluster()
     _need_grading(sandbox)
     with _started(workers or usable_cores(), port, sandbox) as cluster:
@@ -106,29 +92,14 @@ def _started(workers: int, port: int, level: Level | None) -> Iterator[LocalClus
         yield started
 
 
-@cluster.command(
-    cls=CommandWithExamples,
-    epilog="""
-    grader cluster worker tls://10.0.0.5:8786
-    grader cluster worker tls://10.0.0.5:8786 --jobs 8 --sandbox strong
-    """,
-)
+@cluster.command()
 def worker(
     scheduler: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="Address of the scheduler, as in its log (tls://host:port)."
-        ),
+        str, argument("ADDRESS", "Address of the scheduler, as in its log (tls://host:port).")
     ],
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs",
-            "-j",
-            min=1,
-            metavar="N",
-            help="Gradings at a time (default: one for each core).",
-        ),
+        option("N", "Gradings at a time (default: one for each core).", "--jobs", "-j", min=1),
     ] = None,
     sandbox: LevelOption = None,
     insecure: InsecureOption = False,
@@ -136,6 +107,10 @@ def worker(
     """Make this machine a worker of a cluster; it ends with Ctrl-C, or with the scheduler.
 
     It joins only after its sandbox and launchers have started.
+
+    Examples:
+        grader cluster worker tls://10.0.0.5:8786
+        grader cluster worker tls://10.0.0.5:8786 --jobs 8 --sandbox strong
     """
     need_cluster()
     from grader.cluster.address import PRELOAD, checked

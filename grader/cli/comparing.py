@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -18,14 +18,15 @@ from grader.cli.insights import StudentPages, names_of
 from grader.cli.telling import some_of, tell
 from grader.course_folder import course_folder
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import indented_json, read_named, write_whole, writing
 from grader.grading.preparation import handout_cells
-from grader.insights.exports import encode_leaderboard, leaderboard, made_up
+from grader.insights.exports import leaderboard, made_up
 from grader.insights.observation import Speed, speed_of
 from grader.language import NOTHING, Text, say
 from grader.reading.documents import migrate_document
-from grader.render.audience import shown, utc_now
+from grader.render.audience import shown
 from grader.render.html.class_works import leaderboard_markdown, render_leaderboard, render_similar
+from grader.report.document import utc_now
 from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
 from grader.tables import harmless, read_table, write_table
 
@@ -42,16 +43,14 @@ class LeaderboardOptions(msgspec.Struct, frozen=True):
     language: str | None = None
 
 
-def run_leaderboard(
-    options: LeaderboardOptions, console: Console, clock: Callable[[], datetime] = utc_now
-) -> None:
+def run_leaderboard(options: LeaderboardOptions, console: Console) -> None:
     """Write page, Markdown and JSON for each assignment that times schedules.
 
     Raises UsageError where nobody in the file was measured, or nothing can be written.
     """
     names = read_consent(options.consent)
     language = options.language or command_language()
-    speeds, titles = _speeds(options.found, clock())
+    speeds, titles = _speeds(options.found, utc_now())
     boards = [leaderboard(slug, own, names, options.machine) for slug, own in speeds.items()]
     known = [each for each in boards if each is not None]
     if not known:
@@ -59,17 +58,15 @@ def run_leaderboard(
             say("nobody-who-opted-in-measured"),
             say("each-line-stands-for-student-who-opted", file=str(options.consent)),
         )
-    made = say("made-by-grader", time=clock().date().isoformat(), version=__version__)
+    made = say("made-by-grader", time=utc_now().date().isoformat(), version=__version__)
     for board in known:
         slug, title = board.assignment, titles[board.assignment]
         path = options.output / f"{slug}-leaderboard.html"
-        try:
+        with writing(options.output, say("the-leaderboard")):
             options.output.mkdir(parents=True, exist_ok=True)
             write_whole(path, render_leaderboard(board, title, language, made.in_(language)))
             write_whole(path.with_suffix(".md"), leaderboard_markdown(board, title, language))
-            write_whole(path.with_suffix(".json"), encode_leaderboard(board))
-        except OSError as error:
-            raise unwritable(options.output, error, say("the-leaderboard")) from None
+            write_whole(path.with_suffix(".json"), indented_json(board))
         tell(console, say("written-title", path=str(path)))
 
 
@@ -96,10 +93,8 @@ def read_consent(path: Path) -> dict[str, str]:
             fresh = True
     if fresh:
         rows = [[harmless(cell) for cell in row] for row in table.rows]
-        try:
+        with writing(path, say("invented-names")):
             write_whole(path, write_table(table.header, rows))
-        except OSError as error:
-            raise unwritable(path, error, say("invented-names")) from None
     names = {row[student].strip(): row[name].strip() for row in table.rows}
     if len({*names.values()}) < len(names):
         raise UsageError(
@@ -141,15 +136,13 @@ class SimilarOptions(msgspec.Struct, frozen=True):
     pages: bool = True
 
 
-def run_similar(
-    options: SimilarOptions, console: Console, clock: Callable[[], datetime] = utc_now
-) -> None:
+def run_similar(options: SimilarOptions, console: Console) -> None:
     """Write a page and JSON for each assignment, and say how many pairs there are.
 
     Raises UsageError where there is nothing to compare, or nothing can be written.
     """
     language = options.language or command_language()
-    made = say("made-by-grader", time=clock().isoformat(" ", "seconds"), version=__version__).in_(
+    made = say("made-by-grader", time=utc_now().isoformat(" ", "seconds"), version=__version__).in_(
         language
     )
     every = _writings(options.found)
@@ -162,18 +155,11 @@ def run_similar(
         known = {e.id: replace(e, page=pages.get((slug, e.id), "")) for e in every[slug]}
         page = render_similar(found, known, language, made)
         path = options.output / f"{slug}-similar.html"
-        try:
+        with writing(options.output, say("similar-parts")):
             options.output.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)
-            write_whole(path.with_suffix(".json"), encode_similarities(found))
-        except OSError as error:
-            raise unwritable(options.output, error, say("similar-parts")) from None
+            write_whole(path.with_suffix(".json"), indented_json(found))
         _tell(console, found, path)
-
-
-def encode_similarities(found: Similarities) -> bytes:
-    """Return the pairs as indented JSON, ending in a newline: places of fragments, and no code."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
 def _writings(found: ClassOptions) -> dict[str, list[Writing]]:
@@ -240,13 +226,7 @@ def _given(options: SimilarOptions, slug: str) -> frozenset[int]:
 
 def _sources(path: Path) -> tuple[str, ...]:
     """Return the cells of a text, as they are and in today's spelling of TVM's names."""
-    try:
-        document = migrate_document(path.read_bytes(), path.suffix)
-    except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path), reason=str(error.strerror)),
-            say("check-name"),
-        ) from None
+    document = migrate_document(read_named(path), path.suffix)
     return (*document.before, *document.migration.sources)
 
 

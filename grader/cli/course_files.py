@@ -24,15 +24,12 @@ from grader.release.write import MANIFEST, release_files, write_release
 
 
 def run_new(slug: str, course: Path | None, languages: str, output: Console) -> list[Path]:
-    """Make an assignment in a course's folder, this one if none is named. Raises GraderError.
-
-    `languages` are codes between commas.
-    """
+    """Make an assignment in a course's folder; `languages` are codes between commas."""
     root = _new_root() if course is None else course
     codes = [each.strip() for each in languages.split(",") if each.strip()]
     written = make_assignment(root, slug, codes)
     for path in written:
-        output.print(f"{path.relative_to(root)}", markup=False, highlight=False, soft_wrap=True)
+        tell(output, str(path.relative_to(root)))
     where = "" if course is None else f" --course {shlex.quote(str(course))}"
     tell(output, say("complete-already", command=f"grader verify {slug}{where}"))
     return written
@@ -59,8 +56,7 @@ def run_untranslate(slug: str, language: str, course: Path | None, output: Conso
     changed = remove_language(found.root, found.get(slug), language)
     for path in changed:
         what = "changed" if path.exists() else "removed"
-        line = f"{path.relative_to(found.root)}  {what}"
-        output.print(line, markup=False, highlight=False, soft_wrap=True)
+        tell(output, f"{path.relative_to(found.root)}  {what}")
     return changed
 
 
@@ -138,7 +134,6 @@ def _shown(path: Path) -> str:
 
 
 def _command(options: TemplateOptions) -> str:
-    """Return the command that writes what was checked."""
     words = ["grader", "template"]
     words += [options.slug] if options.slug is not None else []
     words += ["--lang", options.language] if options.language is not None else []

@@ -114,7 +114,6 @@ def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
 
 
 def _sentences(facts: MachineFacts) -> Iterable[Text]:
-    """Yield what is known of the machine, a line each."""
     none = say("none")
     yield say("usable-cpus", cpus=in_a_row(map(str, facts.cpus)))
     cores = [foreign("/".join(map(str, core))) for core in facts.shared_cores]
@@ -190,10 +189,7 @@ def _print_verdict(is_trusted: bool, console: Console) -> bool:
 
 
 def self_test_of(course: Path | None) -> RunSelfTest | None:
-    """Return the self-test of a course's first assignment that scores speed, None if none does.
-
-    Raises CourseError.
-    """
+    """Return the self-test of the first assignment that scores speed. Raises CourseError."""
     found = find_course(course, (Path.cwd(),))
     for each in found.assignments.values():
         for part in each.assignment.part:

@@ -19,7 +19,7 @@ from grader.evidence.runner_client import start_runner
 from grader.execute.notebook import execute_notebook
 from grader.grading.machine_faults import COMPILERS, find_in_sandbox
 from grader.language import NOTHING, Text, foreign, join, say
-from grader.machine.packages import Finder, how_to_install
+from grader.machine.packages import how_to_install
 from grader.progress import Silent
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Level, Sandbox
@@ -153,19 +153,18 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
 
 
 def _start_runners(sandbox: Sandbox) -> None:
-    """Start all kinds of runners. Raises SandboxError where one does not start."""
     limits = Limits().resources()
     with ExitStack() as running:
         for kind in ("pure", "extern", "library"):
             running.enter_context(start_runner(sandbox, kind, limits, {})).await_start()
 
 
-def describe_compiler(find: Finder = find_in_sandbox) -> tuple[Text, Text]:
+def describe_compiler() -> tuple[Text, Text]:
     """Return what is known of a C compiler for notebooks, and what brings one where there is none.
 
     No reference solution needs it, so a machine without it can grade.
     """
-    found = next(filter(None, map(find, COMPILERS)), None)
+    found = next(filter(None, map(find_in_sandbox, COMPILERS)), None)
     if found is not None:
         return say("for-notebooks-that-export-library", path=found), NOTHING
     return (

@@ -83,10 +83,7 @@ class Interruption:
 
     number = 0
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, heeded_within: float = _HEEDED_WITHIN
-    ) -> None:
-        self._clock = clock
+    def __init__(self, heeded_within: float = _HEEDED_WITHIN) -> None:
         self._heeded_within = heeded_within
         self._came = 0.0
         self._is_over = False
@@ -116,7 +113,7 @@ class Interruption:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self.number:
-            self.number, self._came = number, self._clock()
+            self.number, self._came = number, time.monotonic()
             self._raise(frame)
 
     def _interrupt_again(self, _number: int, frame: FrameType | None) -> None:
@@ -125,7 +122,7 @@ class Interruption:
             self._raise(frame)
 
     def _raise(self, frame: FrameType | None) -> None:
-        if not _must_go_on(frame) or self._clock() > self._came + _IMPORTS_FOR:
+        if not _must_go_on(frame) or time.monotonic() > self._came + _IMPORTS_FOR:
             signal.setitimer(signal.ITIMER_REAL, self._heeded_within)
             raise _Interrupt(self._repeat)
         self._repeat()

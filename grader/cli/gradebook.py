@@ -28,11 +28,10 @@ from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import GradebookError, UsageError
-from grader.files import unwritable, write_whole
+from grader.files import write_whole, writing
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
-from grader.gradebook.doubles import shared_emails
-from grader.gradebook.entries import plan, read_roster_file
+from grader.gradebook.entries import plan, read_roster_file, shared_emails
 from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import one_line
@@ -66,10 +65,8 @@ class CommandOutput(msgspec.Struct, frozen=True):
         if self.json == STANDARD or self.json is None:
             write_output(document)
             return
-        try:
+        with writing(self.json, say("what-was-found")):
             write_whole(self.json, document)
-        except OSError as error:
-            raise unwritable(self.json, error, say("what-was-found")) from None
 
     def _encode(self, value: object) -> str:
         if isinstance(value, Text):
@@ -194,7 +191,6 @@ def import_roster(
 
 
 def _shared(emails: Mapping[str, Collection[str]]) -> list[Text]:
-    """Return what is said of e-mails that several have."""
     lines = [
         say("e-mail-belongs-several-students", email=each, names=in_a_row(logins))
         for each, logins in [*emails.items()][:_SHOWN]
@@ -208,7 +204,6 @@ def _shared(emails: Mapping[str, Collection[str]]) -> list[Text]:
 
 
 def _changed(login: str, fields: Mapping[str, tuple[str, str]]) -> Text:
-    """Return what is said of a student of whom the roster says something else."""
     changes = in_clauses(
         say("field-old-now-new", field=name, old=repr(old), new=repr(new))
         for name, (old, new) in fields.items()
@@ -292,7 +287,6 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
 
 
 def _list_grades(course: Path | None) -> str:
-    """Return the command that shows what a course's gradebook has."""
     return "grader grades list" + ("" if course is None else f" --course {course}")
 
 

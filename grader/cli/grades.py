@@ -8,9 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples, CourseOption, Language
+from grader.cli.options import Commands, CourseOption, Language, argument, flag, option
 from grader.errors import UsageError
 from grader.language import say
 
@@ -19,182 +17,146 @@ if TYPE_CHECKING:
     from grader.gradebook.entries import Student
     from grader.gradebook.grades import Account, Grade
 
-course_app = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Create a course's gradebook, or update it.",
-    no_args_is_help=True,
-)
-roster_app = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Maintain the list of students.",
-    no_args_is_help=True,
-)
-grades_app = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="List, explain and adjust grades.",
-    no_args_is_help=True,
-)
+course_app = Commands(help="Create a course's gradebook, or update it.")
+roster_app = Commands(help="Maintain the list of students.")
+grades_app = Commands(help="List, explain and adjust grades.")
 
 HandedInOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHEN",
-        help="Time of submission, for the gradebook: a time such as 2026-12-01T23:59+01:00,"
+    option(
+        "WHEN",
+        "Time of submission, for the gradebook: a time such as 2026-12-01T23:59+01:00,"
         ' "files" for each file\'s own, or the collected.json of `grader collect`'
         " (default: unknown, so nobody is late).",
     ),
 ]
 JsonOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write JSON to FILE; - prints it instead of text."),
+    Path | None, option("FILE", "Write JSON to FILE; - prints it instead of text.")
 ]
-StudentArgument = Annotated[
-    str,
-    typer.Argument(metavar="STUDENT", help="Roster id, e-mail, or a unique name."),
-]
-SlugArgument = Annotated[str, typer.Argument(metavar="SLUG", help="Assignment.")]
-AllSlugsArgument = Annotated[
-    str | None, typer.Argument(metavar="SLUG", help="Assignment (default: all).")
-]
-ReasonOption = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Reason, for later questions.")
-]
+StudentArgument = Annotated[str, argument("STUDENT", "Roster id, e-mail, or a unique name.")]
+SlugArgument = Annotated[str, argument("SLUG", "Assignment.")]
+AllSlugsArgument = Annotated[str | None, argument("SLUG", "Assignment (default: all).")]
+ReasonOption = Annotated[str | None, option("TEXT", "Reason, for later questions.")]
 WhoOption = Annotated[
-    str | None,
-    typer.Option(
-        "--by", metavar="NAME", help="Your name, for the record (default: your user name)."
-    ),
+    str | None, option("NAME", "Your name, for the record (default: your user name).", "--by")
 ]
 
 
-@course_app.command("init", cls=CommandWithExamples, epilog="grader course init")
+@course_app.command("init")
 def init(course: CourseOption = None, json: JsonOption = None) -> None:
     """Create the course's gradebook, or update it to this version.
 
     The gradebook is gradebook.sqlite in the course's folder, or the file or PostgreSQL URL in the
     variable GRADER_GRADEBOOK.
+
+    Examples:
+        grader course init
     """
     from grader.cli.gradebook import CommandOutput, init_course
 
     init_course(course, CommandOutput(json))
 
 
-@roster_app.command(
-    "import",
-    cls=CommandWithExamples,
-    epilog="""
-    grader roster import roster.csv
-    grader roster import roster.csv --dry-run
-    """,
-)
+@roster_app.command("import")
 def import_(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="CSV file from Canvas or Moodle, or your own."),
-    ],
+    file: Annotated[Path, argument("FILE", "CSV file from Canvas or Moodle, or your own.")],
     withdraw: Annotated[
-        bool,
-        typer.Option(
-            "--withdraw", help="Mark students who are missing from the file as withdrawn."
-        ),
+        bool, flag("--withdraw", "Mark students who are missing from the file as withdrawn.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")
+        bool, flag("--dry-run", "Print what would change, and change nothing.")
     ] = False,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Import the roster; known students are updated, nobody is deleted."""
+    """Import the roster; known students are updated, nobody is deleted.
+
+    Examples:
+        grader roster import roster.csv
+        grader roster import roster.csv --dry-run
+    """
     from grader.cli.gradebook import CommandOutput, import_roster
 
     import_roster(file, course, CommandOutput(json), withdraw=withdraw, only_plan=dry_run)
 
 
-@grades_app.command(
-    "list",
-    cls=CommandWithExamples,
-    epilog="""
-    grader grades list
-    grader grades list e2e-conv --section A
-    """,
-)
+@grades_app.command("list")
 def list_(
     slug: AllSlugsArgument = None,
-    section: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only students in this section.")
-    ] = None,
-    everybody: Annotated[bool, typer.Option("--all", help="Include withdrawn students.")] = False,
+    section: Annotated[str | None, option("NAME", "Only students in this section.")] = None,
+    everybody: Annotated[bool, flag("--all", "Include withdrawn students.")] = False,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """List all students' grades."""
+    """List all students' grades.
+
+    Examples:
+        grader grades list
+        grader grades list e2e-conv --section A
+    """
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import list_grades
 
     list_grades(slug, section, course, CommandOutput(json), everybody=everybody)
 
 
-@grades_app.command("show", cls=CommandWithExamples, epilog="grader grades show ada")
+@grades_app.command("show")
 def show(student: StudentArgument, course: CourseOption = None, json: JsonOption = None) -> None:
-    """Show everything recorded about a student."""
+    """Show everything recorded about a student.
+
+    Examples:
+        grader grades show ada
+    """
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import show_student
 
     show_student(student, course, CommandOutput(json))
 
 
-@grades_app.command("explain", cls=CommandWithExamples, epilog="grader grades explain ada e2e-conv")
+@grades_app.command("explain")
 def explain(
     student: StudentArgument,
     slug: SlugArgument,
-    language: Annotated[
-        Language, typer.Option("--lang", metavar="CODE", help="Language: en, zh or ko.")
-    ] = "en",
+    language: Annotated[Language, option("CODE", "Language: en, zh or ko.", "--lang")] = "en",
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Explain a grade, line by line."""
+    """Explain a grade, line by line.
+
+    Examples:
+        grader grades explain ada e2e-conv
+    """
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import explain_grade
 
     explain_grade(student, slug, course, CommandOutput(json, language))
 
 
-@grades_app.command(
-    "adjust",
-    cls=CommandWithExamples,
-    epilog="""
-    grader grades adjust ada e2e-mlp --points +2.5 --reason "the hint was wrong"
-    grader grades adjust ada e2e-mlp --part mixture --factor 0.5 --reason copied
-    grader grades adjust ada e2e-mlp --take-back 2 --reason "a mistake of mine"
-    """,
-)
+@grades_app.command("adjust")
 def adjust(
     student: StudentArgument,
     slug: SlugArgument,
-    points: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Points to add or subtract: +5, -2.5.")
-    ] = None,
+    points: Annotated[str | None, option("NUMBER", "Points to add or subtract: +5, -2.5.")] = None,
     factor: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Number to multiply the points by: 0.5.")
+        str | None, option("NUMBER", "Number to multiply the points by: 0.5.")
     ] = None,
-    part: Annotated[str, typer.Option(metavar="PART", help="Part (default: the whole).")] = "",
+    part: Annotated[str, option("PART", "Part (default: the whole).")] = "",
     attempt: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Attempt (default: the one that counts)."),
+        int | None, option("N", "Attempt (default: the one that counts).", min=1)
     ] = None,
-    take_back: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Adjustment to undo.")
-    ] = None,
+    take_back: Annotated[int | None, option("N", "Adjustment to undo.", min=1)] = None,
     reason: ReasonOption = None,
     who: WhoOption = None,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Add points to an attempt or multiply them, with a reason; nothing is overwritten."""
+    """Add points to an attempt or multiply them, with a reason; nothing is overwritten.
+
+    Examples:
+        grader grades adjust ada e2e-mlp --points +2.5 --reason "the hint was wrong"
+        grader grades adjust ada e2e-mlp --part mixture --factor 0.5 --reason copied
+        grader grades adjust ada e2e-mlp --take-back 2 --reason "a mistake of mine"
+    """
     from grader.cli.gradebook import CommandOutput, exact, needed_reason, whoever
     from grader.cli.student_grades import change_grade, chosen_attempt
 
@@ -230,30 +192,26 @@ def adjust(
     change_grade(student, slug, course, CommandOutput(json), write)
 
 
-@grades_app.command(
-    "extend",
-    cls=CommandWithExamples,
-    epilog="""
-    grader grades extend ada e2e-mlp 2026-12-05 --reason "ill"
-    grader grades extend ada e2e-mlp --take-back --reason "not ill"
-    """,
-)
+@grades_app.command("extend")
 def extend(
     student: StudentArgument,
     slug: SlugArgument,
     due: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TIME", help="New due date: 2026-12-05 (end of that day), or a day and time."
-        ),
+        argument("TIME", "New due date: 2026-12-05 (end of that day), or a day and time."),
     ] = None,
-    take_back: Annotated[bool, typer.Option("--take-back", help="Withdraw the extension.")] = False,
+    take_back: Annotated[bool, flag("--take-back", "Withdraw the extension.")] = False,
     reason: ReasonOption = None,
     who: WhoOption = None,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Give a student an extension."""
+    """Give a student an extension.
+
+    Examples:
+        grader grades extend ada e2e-mlp 2026-12-05 --reason "ill"
+        grader grades extend ada e2e-mlp --take-back --reason "not ill"
+    """
     from grader.cli.gradebook import CommandOutput, moment, needed_reason, whoever
     from grader.cli.student_grades import change_grade
 
@@ -288,36 +246,47 @@ def extend(
     change_grade(student, slug, course, CommandOutput(json), write)
 
 
-@grades_app.command("forget", cls=CommandWithExamples, epilog="grader grades forget ada --yes")
+@grades_app.command("forget")
 def forget(
     student: StudentArgument,
-    sure: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    sure: Annotated[bool, flag("--yes", "Delete without asking.")] = False,
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Delete a student with all files, grades and decisions, permanently."""
+    """Delete a student with all files, grades and decisions, permanently.
+
+    Examples:
+        grader grades forget ada --yes
+    """
     from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import forget_student
 
     forget_student(student, course, CommandOutput(json), sure=sure)
 
 
-@grades_app.command("agreement", cls=CommandWithExamples, epilog="grader grades agreement e2e-mlp")
+@grades_app.command("agreement")
 def agreement(slug: SlugArgument, course: CourseOption = None, json: JsonOption = None) -> None:
-    """Show how far two markers agree, part by part, and the answers on which they differ."""
+    """Show how far two markers agree, part by part, and the answers on which they differ.
+
+    Examples:
+        grader grades agreement e2e-mlp
+    """
+    from grader.cli.class_stats import tell_agreement
     from grader.cli.gradebook import CommandOutput
-    from grader.cli.marker_agreement import tell_agreement
 
     tell_agreement(slug, course, CommandOutput(json))
 
 
-@grades_app.command("stats", cls=CommandWithExamples, epilog="grader grades stats e2e-conv")
+@grades_app.command("stats")
 def stats(
     slug: AllSlugsArgument = None, course: CourseOption = None, json: JsonOption = None
 ) -> None:
     """Summarise the grades of a class, without withdrawn students.
 
     For one assignment it also lists the mistakes, with the numbers of `grader insights`.
+
+    Examples:
+        grader grades stats e2e-conv
     """
     from grader.cli.class_stats import tell_stats
     from grader.cli.gradebook import CommandOutput

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,7 +17,7 @@ from grader.cli.class_reports import STATES, ClassOptions, StudentWork, open_cla
 from grader.cli.ending import command_language
 from grader.cli.telling import students, tell
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import write_whole, writing
 from grader.insights import (
     Insights,
     Observation,
@@ -30,11 +29,11 @@ from grader.insights import (
 )
 from grader.insights.exports import encode_insights, insights_table
 from grader.language import say
-from grader.render.audience import utc_now
 from grader.render.html import render_html
 from grader.render.html.class_charts import names_on_page
 from grader.render.html.class_page import render_insights
 from grader.render.wording import MISTAKE_NAMES
+from grader.report.document import utc_now
 
 
 class InsightsOptions(msgspec.Struct, frozen=True):
@@ -47,9 +46,7 @@ class InsightsOptions(msgspec.Struct, frozen=True):
     pages: bool = True
 
 
-def run_insights(
-    options: InsightsOptions, console: Console, clock: Callable[[], datetime] = utc_now
-) -> None:
+def run_insights(options: InsightsOptions, console: Console) -> None:
     """Write the documents of each assignment, and say what is in them.
 
     Raises UsageError where there is nothing to look at, or nothing can be written.
@@ -57,11 +54,11 @@ def run_insights(
     language = options.language or command_language()
     pages = StudentPages(options.output, options.found.reports, write=options.pages)
     every = class_insights(options.found, options.passing, pages)
-    try:
+    with writing(options.output, say("what-class-got-wrong")):
         for slug, insights in every.items():
             made = say(
                 "made-by-grader",
-                time=clock().isoformat(" ", "seconds"),
+                time=utc_now().isoformat(" ", "seconds"),
                 version=__version__,
             )
             page = render_insights(insights, language, made.in_(language))
@@ -73,8 +70,6 @@ def run_insights(
             ):
                 write_whole(options.output / f"{slug}{suffix}", content)
             _tell(console, insights, options.output / f"{slug}.html")
-    except OSError as error:
-        raise unwritable(options.output, error, say("what-class-got-wrong")) from None
 
 
 def class_insights(
@@ -142,10 +137,8 @@ class StudentPages:
     def __init__(self, output: Path, reports: Path | None, *, write: bool) -> None:
         """`reports` is the folder that the reports are in, None where a gradebook has them."""
         self._output, self._reports, self._write = output, reports, write
-        try:
+        with writing(output, say("pages")):
             output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(output, error, say("pages")) from None
 
     def page_of(self, work: StudentWork, called: str) -> str:
         """Return the address of a student's page below the output; empty where there is none.
@@ -163,11 +156,9 @@ class StudentPages:
         (name,) = name_reports([key]).values()
         path = self._output / work.slug / f"{name}.html"
         page = render_html(work.report, called or key, work.number, work.final)
-        try:
+        with writing(path, say("pages")):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, page)
-        except OSError as error:
-            raise unwritable(path, error, say("pages")) from None
         return self._address(path)
 
     def _address(self, path: Path) -> str:

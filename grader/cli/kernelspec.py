@@ -8,43 +8,26 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from grader.cli.options import SETTINGS, CommandGroup, CommandWithExamples
+from grader.cli.options import Commands, argument, flag, option
 from grader.cli.telling import tell
 from grader.language import say
 
-kernelspec = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Install a sandboxed kernel for Jupyter, nbconvert and papermill.",
-    no_args_is_help=True,
-)
+kernelspec = Commands(help="Install a sandboxed kernel for Jupyter, nbconvert and papermill.")
 
-UserOption = Annotated[
-    bool,
-    typer.Option("--user", help="For every Jupyter of this user."),
-]
-PrefixOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="For the Jupyter of the environment DIR."),
-]
-NameOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the kernel.")]
+UserOption = Annotated[bool, flag("--user", "For every Jupyter of this user.")]
+PrefixOption = Annotated[Path | None, option("DIR", "For the Jupyter of the environment DIR.")]
+NameOption = Annotated[str, option("NAME", "Name of the kernel.")]
 LevelOption = Annotated[
     Literal["strong", "container", "basic"] | None,
-    typer.Option(
-        metavar="LEVEL",
-        help="Require an isolation level: strong, container or basic (default: the strongest that"
+    option(
+        "LEVEL",
+        "Require an isolation level: strong, container or basic (default: the strongest that"
         " works when a kernel starts).",
     ),
 ]
 
 
-@kernelspec.command(
-    cls=CommandWithExamples,
-    epilog="""
-    grader kernelspec install
-    grader kernelspec install --user --name sandbox
-    """,
-)
+@kernelspec.command()
 def install(
     user: UserOption = False,
     prefix: PrefixOption = None,
@@ -54,6 +37,10 @@ def install(
     """Install a Jupyter kernel that runs notebooks as grading does.
 
     It has no network and none of your files. By default it is for this environment's Jupyter.
+
+    Examples:
+        grader kernelspec install
+        grader kernelspec install --user --name sandbox
     """
     _need_all()
     from grader.kernelspec.install import DISPLAYED, KernelspecPlace
@@ -74,17 +61,16 @@ def install(
     )
 
 
-@kernelspec.command(
-    cls=CommandWithExamples,
-    epilog="""
-    grader kernelspec remove
-    grader kernelspec remove --name sandbox
-    """,
-)
+@kernelspec.command()
 def remove(
     user: UserOption = False, prefix: PrefixOption = None, name: NameOption = "grader"
 ) -> None:
-    """Remove the kernel (default: wherever Jupyter finds it)."""
+    """Remove the kernel (default: wherever Jupyter finds it).
+
+    Examples:
+        grader kernelspec remove
+        grader kernelspec remove --name sandbox
+    """
     _need_all()
     from grader.kernelspec.install import KernelspecPlace
     from grader.kernelspec.install import remove as take
@@ -93,9 +79,9 @@ def remove(
         tell(Console(emoji=False), say("removed", folder=str(folder)))
 
 
-@kernelspec.command(cls=CommandWithExamples, hidden=True)
+@kernelspec.command(hidden=True)
 def start(
-    connection: Annotated[Path, typer.Argument(metavar="FILE", help="Jupyter's connection file.")],
+    connection: Annotated[Path, argument("FILE", "Jupyter's connection file.")],
     sandbox: LevelOption = None,
 ) -> None:
     """Run as a kernel. Jupyter calls this command."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,11 +13,11 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from grader.cli.telling import LiveProgress, can_redraw, some_of, students, tell, words
+from grader.cli.telling import shown_progress, some_of, students, tell, words
 from grader.course_folder import course_folder
 from grader.course_settings import load_settings
 from grader.errors import UsageError
-from grader.files import unwritable, write_or_rescue, write_whole
+from grader.files import indented_json, write_or_rescue, write_whole, writing
 from grader.gradebook.entries import RosterEntry
 from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lms.archives import LeftOut, Reason
@@ -44,9 +44,8 @@ from grader.lms.handback import (
 )
 from grader.lms.roster import keys_of, read_roster
 from grader.lms.times import moment_of, zone_of
-from grader.progress import Progress, Silent
 from grader.reading.member_names import ENCODINGS
-from grader.render.audience import utc_now
+from grader.report.document import utc_now
 from grader.tables import read_table
 
 _SHOWN = 20
@@ -107,10 +106,11 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
         zone,
         _encoding(options.encoding),
     )
-    with _progress(options.sources) as progress:
+    size = sum(each.stat().st_size for each in options.sources if each.is_file())
+    with shown_progress(is_long=size > _LARGE) as progress:
         outcome = collect_class(wanted, roster, progress)
     if options.json:
-        write(msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+        write(indented_json(outcome))
     else:
         _print(outcome, options.output, output)
     return _is_complete(outcome)
@@ -126,18 +126,6 @@ def _is_complete(outcome: CollectOutcome) -> bool:
     doubtful = outcome.unmatched or outcome.contested or outcome.undated
     unread = any(each.reason == "unread" for each in outcome.collected.left_out)
     return not (doubtful or unread or _left_out(outcome.collected))
-
-
-@contextmanager
-def _progress(sources: Iterable[Path]) -> Iterator[Progress]:
-    """Yield what shows how far it is: on a terminal, and elsewhere of what takes long."""
-    console = Console(stderr=True, emoji=False)
-    size = sum(each.stat().st_size for each in sources if each.is_file())
-    if not can_redraw(console) and size <= _LARGE:
-        yield Silent()
-        return
-    with LiveProgress(console) as live:
-        yield live
 
 
 def _encoding(name: str | None) -> str:
@@ -205,7 +193,6 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
 
 
 def _left_out(collected: Collected) -> list[str]:
-    """Say what was not taken, and why."""
     everything = [
         *((each.name, each) for each in collected.left_out if each.reason not in _TOLD_APART),
         *(
@@ -254,8 +241,6 @@ class ExportOptions(msgspec.Struct, frozen=True):
 
 
 class _Graded(NamedTuple):
-    """Grades, and who has none or none that counts."""
-
     grades: list[ExportedGrade]
     ungraded: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
@@ -275,10 +260,7 @@ class FeedbackOptions(msgspec.Struct, frozen=True):
 
 
 def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes], None]) -> bool:
-    """Write the grades; say who is not in them. Returns whether everybody is.
-
-    Raises UsageError where the file cannot be made.
-    """
+    """Write the grades. Returns whether everybody is in them. Raises UsageError."""
     form = _one_of(options.form, FORMS)
     own = None if options.into is None else read_table(options.into)
     found = _find_grades(options)
@@ -305,7 +287,6 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
 
 
 def _find_grades(options: ExportOptions) -> _Graded:
-    """Return the grades of a folder of reports, or those that the gradebook derives."""
     if options.reports is not None:
         works = _in_folder(options.reports, options.collected)
         grades, unmarked = grades_of(works)
@@ -346,17 +327,15 @@ def _in_book(slug: str, course: Path | None) -> _Graded:
     return _Graded(grades, unsettled=tuple(unsettled), unmarked=tuple(unmarked))
 
 
-def run_feedback(
-    options: FeedbackOptions, messages: Console, clock: Callable[[], datetime] = utc_now
-) -> bool:
+def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
     """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
     left_out: tuple[str, ...] = ()
     with _found_works(options) as works:
         if options.packed is None:
-            _write_pages(works, options.output, clock())
+            _write_pages(works, options.output, utc_now())
         else:
             form = _one_of(options.packed, PACKED)
-            content, left_out = pack_pages(works.each, form, clock(), options.collected)
+            content, left_out = pack_pages(works.each, form, utc_now(), options.collected)
             write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
     one, many = (
@@ -383,12 +362,10 @@ def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) ->
 
 def _write_pages(works: Works, folder: Path, now: datetime) -> None:
     names = page_names(works.each)
-    try:
+    with writing(folder, say("pages")):
         folder.mkdir(parents=True, exist_ok=True)
         for work in works.each:
             write_whole(folder / names[work.folder], student_page(work, now))
-    except OSError as error:
-        raise unwritable(folder, error, say("pages")) from None
 
 
 @contextmanager
@@ -419,7 +396,6 @@ def _in_folder(reports: Path, collected: Path | None) -> Works:
 
 
 def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
-    """Return whose folders there are, as `grader collect` has written it down."""
     known = Collected() if collected is None else read_manifest(collected)
     if collected is not None and not known.students:
         raise UsageError(
@@ -442,7 +418,6 @@ def _tell_problems(works: Works, messages: Console) -> None:
 
 
 def _list(output: Console, sentence: Text, names: Collection[str], **values: str) -> None:
-    """Tell a sentence with a `count` and `names`, where there are any."""
     if names:  # Canvas writes "Lovelace, Ada"
         row = in_clauses(map(foreign, names)) if "," in "".join(names) else in_a_row(names)
         tell(output, say(sentence, count=len(names), names=row, **values))

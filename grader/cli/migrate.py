@@ -12,8 +12,7 @@ from rich.text import Text as Styled
 
 from grader.cli.telling import printable, tell, words
 from grader.dialects.table import CURRENT, by_id
-from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import read_existing, write_whole, writing
 from grader.language import Text, counted, foreign, in_a_row, in_clauses, say
 from grader.reading.cells import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
@@ -33,34 +32,20 @@ def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> 
     With `diff` the differences go to `output` and everything else to `messages`. Nothing is written
     without `new`. Raises GraderError when the file cannot be read or written.
     """
-    document = migrate_document(_read(options.old), options.old.suffix.lower())
+    document = migrate_document(
+        read_existing(options.old, SIZE_LIMIT + 1), options.old.suffix.lower()
+    )
     told = messages if options.diff else output
     if options.diff:
         _print_differences(options.old.name, document, output)
     _print_summary(options.old.name, document, told)
     if options.new is not None:
-        _write(options.new, document.content)
+        with writing(options.new, say("what-migrated")):
+            write_whole(options.new, document.content)
         tell(told, say("written-title", path=str(options.new)))
     elif document.changed:
         tell(told, say("nothing-written-name-file"))
     return not document.migration.left
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if not path.is_file():
-            raise UsageError(say("there-no-file", path=str(path)), say("check-name-and-folder"))
-        with path.open("rb") as file:
-            return file.read(SIZE_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise unwritable(path, error, say("what-migrated")) from None
 
 
 def _print_summary(name: str, document: Document, output: Console) -> None:
@@ -128,10 +113,7 @@ def _table_of_the_rest(document: Document) -> Table:
 
 
 def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -> Text:
-    """Say where something is, as an editor of that kind of file counts.
-
-    After the first of a row, lines of a script are numbers alone.
-    """
+    """Say where something is, as editors count; after the `first`, lines are numbers alone."""
     if document.starts is None:
         return say("cell-line", cell=cell + 1, line=line)
     number = document.starts[cell] + line - 1

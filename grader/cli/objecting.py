@@ -170,8 +170,6 @@ def import_objections(
 
 
 class _Row(NamedTuple):
-    """A row of a table of objections, and the line that it ends on."""
-
     line: int
     student: str
     assignment: str

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
 from grader.render.audience import Audience
 from grader.sandbox.interface import Level
@@ -23,7 +24,7 @@ _ARGUMENTS, _OPTIONS = "Arguments", "Options"
 
 
 class CommandWithExamples(TyperCommand):
-    """A command whose help has its `epilog`, lines of examples, before its options."""
+    """A command whose help has the `Examples:` that end its docstring before its options."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the arguments as they are called, those that may be left out in brackets."""
@@ -70,15 +71,32 @@ class CommandGroup(TyperGroup):
         _write(formatter, _OPTIONS, [_row(each) for each in self.get_params(ctx)])
 
 
+class Commands(typer.Typer):
+    """A group of commands with such help; `panel` is that of its commands in the help above it."""
+
+    def __init__(self, panel: str | None = None, **more: Any) -> None:
+        settings = {"context_settings": SETTINGS, "no_args_is_help": True, **more}
+        super().__init__(cls=CommandGroup, **settings)
+        self._panel = panel
+
+    def command(
+        self, name: str | None = None, **more: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Make a function a command."""
+        more = {"rich_help_panel": self._panel, **more}
+        return super().command(name, cls=CommandWithExamples, **more)
+
+
 def _write_beginning(command: Any, ctx: Any, formatter: Any) -> None:
     formatter.write_usage(ctx.command_path, " ".join(command.collect_usage_pieces(ctx)))
-    for paragraph in (command.help or "").strip().split("\n\n"):
+    about, _, examples = (command.help or "").partition("\n\nExamples:\n")
+    for paragraph in about.strip().split("\n\n"):
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(" ".join(paragraph.split()))
-    if command.epilog:
+    if examples:
         with formatter.section("Examples"):
-            for line in command.epilog.strip().splitlines():
+            for line in examples.splitlines():
                 formatter.write(f"{'':>{formatter.current_indent}}{line.strip()}\n")
 
 
@@ -101,7 +119,6 @@ def _usage(argument: Any) -> str:
 
 
 def _row(parameter: Any) -> tuple[str, str]:
-    """Return how a parameter is written, and what it means."""
     told = parameter.help or ""
     if _is_argument(parameter):
         return _name(parameter), told
@@ -110,120 +127,106 @@ def _row(parameter: Any) -> tuple[str, str]:
     return f"{names}{value}", f"{told}  [required]" if parameter.required else told
 
 
+GRADE, KEEP, AUTHOR, SET_UP = "Grade", "Keep grades", "Make assignments", "Set up"
+"""What commands are for: the panels of the help that lists them."""
+
 HOW = "How it is graded"
 """The group of options, in the help, that decide about the grading."""
 
+
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """Declare an argument, in an annotation."""
+    return typer.Argument(metavar=metavar, help=help, **more)
+
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """Declare an option with a value, called by its parameter if it has no names."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str, **more: Any) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=help, **more)
+
+
 AssignmentOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="SLUG",
+    option(
+        "SLUG",
+        "Assignment, or name of its variants (default: notebook metadata, which students control).",
         rich_help_panel=HOW,
-        help=(
-            "Assignment, or name of its variants (default: notebook metadata, which students "
-            "control)."
-        ),
     ),
 ]
 DataOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="DIR",
+    option(
+        "DIR",
+        'Folder of images and parameters, or "builtin" for the small built-in set.',
         rich_help_panel=HOW,
-        help='Folder of images and parameters, or "builtin" for the small built-in set.',
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        rich_help_panel=HOW,
-        help="Seed of the hidden inputs (default: a new secret one).",
+    option(
+        "N", "Seed of the hidden inputs (default: a new secret one).", min=0, rich_help_panel=HOW
     ),
 ]
 JobsOption = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        rich_help_panel=HOW,
-        help="Gradings at a time (default: one for each core).",
-    ),
+    option("N", "Gradings at a time (default: one for each core).", min=1, rich_help_panel=HOW),
 ]
 CourseOption = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR",
-        help=(
-            "Folder that holds `assignments/` (default: this one, one above it, or grader's own)."
-        ),
+    option(
+        "DIR",
+        "Folder that holds `assignments/` (default: this one, one above it, or grader's own).",
     ),
 ]
-SlugArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="SLUG", help="Assignment (default: all)."),
-]
+SlugArgument = Annotated[str | None, argument("SLUG", "Assignment (default: all).")]
 SandboxOption = Annotated[
     Level | None,
-    typer.Option(
-        metavar="LEVEL",
+    option(
+        "LEVEL",
+        "Require an isolation level: strong, container, basic, minimal or none (default: "
+        "the strongest that works).",
         rich_help_panel=HOW,
-        help=(
-            "Require an isolation level: strong, container, basic, minimal or none (default: "
-            "the strongest that works)."
-        ),
     ),
 ]
 Language = Literal["en", "zh", "ko"]
 LanguageOption = Annotated[
     Language | None,
-    typer.Option(
-        "--lang",
-        metavar="CODE",
-        help="Language of the report: en, zh or ko (default: the notebook's).",
-    ),
+    option("CODE", "Language of the report: en, zh or ko (default: the notebook's).", "--lang"),
 ]
 SpokenOption = Annotated[
     Language | None,
-    typer.Option(
-        "--lang",
-        metavar="CODE",
-        help="Language of the rendering: en, zh or ko (default: the report's).",
-    ),
+    option("CODE", "Language of the rendering: en, zh or ko (default: the report's).", "--lang"),
 ]
 DialectOption = Annotated[
     Literal["auto", "current"],
-    typer.Option(
-        metavar="WHICH",
+    option(
+        "WHICH",
+        "Accepted spellings of TVM's names: auto (all since 2022) or current (today's only).",
         rich_help_panel=HOW,
-        help=(
-            "Accepted spellings of TVM's names: auto (all since 2022) or current (today's only)."
-        ),
     ),
 ]
 PreambleOption = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--preamble",
+        "Run the imports of the assignment's own notebook before the first cell, for "
+        "files without imports.",
         rich_help_panel=HOW,
-        help=(
-            "Run the imports of the assignment's own notebook before the first cell, for "
-            "files without imports."
-        ),
     ),
 ]
 AudienceOption = Annotated[
     Audience,
-    typer.Option(
-        metavar="WHO",
-        help="Reader: student, or instructor, who also sees what assignment.toml hides.",
-    ),
+    option("WHO", "Reader: student, or instructor, who also sees what assignment.toml hides."),
 ]
 
 
 def points_option(help: str, *names: str) -> Any:
     """Return an option that takes a number of points, called by its argument if it has no names."""
-    return typer.Option(*names, metavar="POINTS", callback=_finite, help=help)
+    return option("POINTS", help, *names, callback=_finite)
 
 
 def _finite(points: float | None) -> float | None:

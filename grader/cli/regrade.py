@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text as Styled
 
 from grader.api import open_batch
@@ -20,6 +17,7 @@ from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
 from grader.batch.regrading import Change, Plan, Reason, Rerun, Way, count_anew, make_plan
 from grader.cli.gradebook import CommandOutput, course_here, open_book, secret_files
+from grader.cli.student_grades import plain_table, told_number
 from grader.cli.telling import LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
@@ -141,7 +139,6 @@ def _do(
     jobs: int,
     messages: Console,
 ) -> list[str]:
-    """Do what is planned; return the names of what could not be graded."""
     count_anew(book, keys, plan)
     failed: list[str] = []
     for slug in sorted({each.attempt.slug for each in plan.of("run")}):
@@ -199,11 +196,9 @@ def _moved(book: Gradebook, plan: Plan, accounts: Accounts) -> list[Moved]:
     """Return whose grade is another than by the accounts of before, by login, and why."""
     before = _grades(accounts)
     people = {each.id: each for each in book.students() if each.withdrawn is None}
-    ways = {(each.attempt.student, each.attempt.slug): each.way for each in plan.of("kept")}
-    ways |= {
-        (each.attempt.student, each.attempt.slug): each.way
-        for way in ("rescored", "run")
-        for each in plan.of(way)
+    order: tuple[Way, ...] = ("kept", "rescored", "run")  # the last of a student's attempts says it
+    ways = {
+        (each.attempt.student, each.attempt.slug): way for way in order for each in plan.of(way)
     }
     found = []
     for (student, slug), grade in _grades(book.accounts()).items():
@@ -215,7 +210,6 @@ def _moved(book: Gradebook, plan: Plan, accounts: Accounts) -> list[Moved]:
 
 
 def _why(way: str, before: Grade | None, after: Grade) -> Text:
-    """Say in a line what made a grade another one."""
     known = {} if before is None else {each.id: each for each in before.parts}
     parts = [
         say("field-old-now-new", field=each.id, old=_of(known.get(each.id)), new=_of(each))
@@ -302,18 +296,17 @@ def _cost(plan: Plan, jobs: int) -> Text:
 
 def _tell_people(console: Console, moved: list[Moved], failed: list[str]) -> None:
     if moved:
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-        for title in (say("student"), say("assignment"), say("before"), say("now"), say("why")):
-            table.add_column(words(title), overflow="fold")
+        table = plain_table(
+            say("student"), say("assignment"), say("before"), say("now"), say("why")
+        )
         for student, slug, before, after, why in moved:
-            points = (_points(None if before is None else before.points), _points(after.points))
+            points = (
+                told_number(None if before is None else before.points),
+                told_number(after.points),
+            )
             row = (student.login, slug, *points, words(why))
             table.add_row(*(Styled(one_line(word)) for word in row))
         console.print(table)
     tell(console, counted(len(moved), say("grade-moved"), say("grades-moved")))
     if failed:
         tell(console, say("not-graded-and-unchanged", names=some_of(failed, _SHOWN)))
-
-
-def _points(points: Decimal | None) -> str:
-    return "–" if points is None else show(points)

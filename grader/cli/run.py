@@ -18,14 +18,15 @@ from grader.cli.options import Language
 from grader.cli.telling import LiveProgress
 from grader.environment import describe_environment
 from grader.errors import GraderError, UsageError
-from grader.files import REPORT, rescue, try_place, unwritable, write_or_rescue, write_whole
+from grader.files import REPORT, rescue, try_place, write_or_rescue, write_whole, writing
 from grader.grading.preparation import GradingOptions
 from grader.language import join, say
 from grader.reading.submission import LINK_HINT, absolute, link_on_the_way
-from grader.render.audience import Audience, shown, utc_now
+from grader.render.audience import Audience, shown
 from grader.render.formats import FORMATS, render_as
 from grader.render.terminal import render
 from grader.report import Report, encode_report, ungraded_report
+from grader.report.document import utc_now
 from grader.sandbox.start import Launcher
 
 
@@ -176,26 +177,16 @@ def run_render(
     """
     if options.format not in FORMATS:
         raise UsageError(
-            say("there-no-format", format=str(options.format)), say("name-one", names=str(_names()))
+            say("there-no-format", format=options.format), say("name-one", names=", ".join(FORMATS))
         )
     report = load_report(options.report)
     if options.path:
         submission = msgspec.structs.replace(report.submission, name=options.path)
         report = msgspec.structs.replace(report, submission=submission)
     content = render_as(options.format, report, options.audience, clock(), options.language)
-    _write(content, options.output, output)
-    return report
-
-
-def _names() -> str:
-    return ", ".join(FORMATS)
-
-
-def _write(content: bytes, path: Path | None, output: Callable[[bytes], object]) -> None:
-    if path is None:
+    if options.output is None:
         output(content)
-        return
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        raise unwritable(path, error, say("rendering")) from None
+        return report
+    with writing(options.output, say("rendering")):
+        write_whole(options.output, content)
+    return report

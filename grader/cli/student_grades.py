@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
@@ -21,9 +20,10 @@ from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
-from grader.gradebook.grades import Account, Grade, Rules, derive_all
+from grader.gradebook.grades import Account, Grade, Rules, derive_all, unknown_assignment
 from grader.gradebook.objections import Objection, objection_lines
 from grader.language import Text, Value, foreign, in_a_row, say
+from grader.render import pieces
 from grader.render.wording import one_line
 from grader.report import Report
 
@@ -53,13 +53,21 @@ def list_grades(
     grades = {each.login: grades_of(accounts, each) for each in shown}
     given = _handed_in_slugs(accounts[each.id] for each in shown if each.id in accounts)
     columns = {name: each for name, each in rules.items() if name in given} or rules
-    rows = [{**_person(each), "grades": _brief_of(grades[each.login], rules)} for each in shown]
+    rows = [
+        {
+            **_person(each),
+            "grades": {n: _brief(grade) for n, grade in grades[each.login].items() if n in rules},
+        }
+        for each in shown
+    ]
 
     def people(console: Console) -> None:
         console.print(_class_table(shown, columns, grades))
         if rest := [name for name in rules if name not in columns]:
             tell(console, say("no-submission-from", names=in_a_row(rest)))
-        graded = sum(any(map(_is_graded, found.values())) for found in grades.values())
+        graded = sum(
+            any(each.points is not None for each in found.values()) for found in grades.values()
+        )
         tell(console, say("with-grade", students=students_of(len(shown)), graded=graded))
         if not students:
             tell(console, say("roster-empty-command", command="grader roster import FILE"))
@@ -238,10 +246,7 @@ def known_rules(book: Gradebook, slug: str) -> Rules:
 def rules_named(rules: Mapping[str, Rules], slug: str) -> Rules:
     """Return the rules of an assignment. Raises UsageError that lists what there is."""
     if slug not in rules:
-        known = in_a_row(rules) if rules else say("none")
-        raise UsageError(
-            say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
-        )
+        raise unknown_assignment(slug, rules)
     return rules[slug]
 
 
@@ -293,14 +298,6 @@ def _brief(grade: Grade) -> dict[str, Any]:
     }
 
 
-def _brief_of(grades: Mapping[str, Grade], rules: Mapping[str, Rules]) -> dict[str, Any]:
-    return {name: _brief(grade) for name, grade in grades.items() if name in rules}
-
-
-def _is_graded(grade: Grade) -> bool:
-    return grade.points is not None
-
-
 def _cell(grade: Grade | None) -> Text:
     if grade is None or grade.points is None:
         return foreign("–")
@@ -328,7 +325,6 @@ def told_number(value: Decimal | int | None) -> str:
 
 
 def _story(account: Account) -> Iterator[tuple[str, Text]]:
-    """Yield what happened, a line for each entry, each with its indentation."""
     for given in account.extensions:
         until = say("taken-back") if given.due is None else say("until", time=told_time(given.due))
         yield (
@@ -390,7 +386,4 @@ def _class_table(
 
 def plain_table(*columns: Text) -> Table:
     """Return a table without lines beside it; its columns fold."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-    for name in columns:
-        table.add_column(words(name), overflow="fold")
-    return table
+    return pieces.plain_table(*map(words, columns))

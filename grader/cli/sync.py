@@ -8,83 +8,49 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from grader.cli.options import (
-    SETTINGS,
-    CommandGroup,
-    CommandWithExamples,
-    CourseOption,
-    Language,
-)
-from grader.lms.choices import PLATFORM_NAMES, OwnApi, Platform
+from grader.cli.options import Commands, CourseOption, Language, argument, flag, option
+from grader.lms.choices import PLATFORM_NAMES, OwnApi
 
 NOT_ALL = 1
 
 _FETCH: dict[OwnApi, str] = {
-    "canvas": """
-    grader sync canvas fetch https://example.org/courses/1/assignments/2 -o class
-    """,
-    "moodle": """
-    grader sync moodle fetch 'https://example.org/mod/assign/view.php?id=3' -o hw
-    """,
+    "canvas": "grader sync canvas fetch https://example.org/courses/1/assignments/2 -o class",
+    "moodle": "grader sync moodle fetch 'https://example.org/mod/assign/view.php?id=3' -o hw",
 }
 
+sync_app = Commands(help="Fetch a class from an LMS by its API, and push grades back.")
 
-def _push_examples(platform: Platform) -> str:
-    return f"""
-    grader sync {platform} push class --assignment e2e-mlp --dry-run
-    grader sync {platform} push class --assignment e2e-mlp --yes
-    """
-
-
-sync_app = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Fetch a class from an LMS by its API, and push grades back.",
-    no_args_is_help=True,
-)
-
-UrlArgument = Annotated[
-    str, typer.Argument(metavar="URL", help="The assignment's page, as the browser shows it.")
-]
+UrlArgument = Annotated[str, argument("URL", "The assignment's page, as the browser shows it.")]
 OutputOption = Annotated[
-    Path,
-    typer.Option(
-        "--output", "-o", metavar="DIR", help="Output folder; each student gets a folder in it."
-    ),
+    Path, option("DIR", "Output folder; each student gets a folder in it.", "--output", "-o")
 ]
 RosterOption = Annotated[
-    Path | None,
-    typer.Option(metavar="CSV", help="Your roster (default: the course's students)."),
+    Path | None, option("CSV", "Your roster (default: the course's students).")
 ]
 ExtendOption = Annotated[
-    str | None,
-    typer.Option(metavar="SLUG", help="Record individual due dates in the gradebook, for SLUG."),
+    str | None, option("SLUG", "Record individual due dates in the gradebook, for SLUG.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the table, and write nothing.")]
-YesOption = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
+DryRunOption = Annotated[bool, flag("--dry-run", "Show the table, and write nothing.")]
+YesOption = Annotated[bool, flag("--yes", "Write without asking.")]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Also replace grades that someone else entered.")
+    bool, flag("--overwrite", "Also replace grades that someone else entered.")
 ]
 CommentLanguageOption = Annotated[
-    Language,
-    typer.Option("--lang", metavar="CODE", help="Language of the comment: en, zh or ko."),
+    Language, option("CODE", "Language of the comment: en, zh or ko.", "--lang")
 ]
-FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="The --output of `fetch`.")]
-SlugOption = Annotated[
-    str, typer.Option("--assignment", metavar="SLUG", help="Assignment in the gradebook.")
-]
+FolderArgument = Annotated[Path, argument("FOLDER", "The --output of `fetch`.")]
+SlugOption = Annotated[str, option("SLUG", "Assignment in the gradebook.", "--assignment")]
 
 
 def _add(platform: OwnApi) -> None:
-    """Add the commands of a system."""
     name = PLATFORM_NAMES[platform]
-    group = typer.Typer(
-        cls=CommandGroup,
-        context_settings=SETTINGS,
-        help=f"Fetch a class from {name}, and push grades back.",
-        no_args_is_help=True,
-    )
+    group = Commands(help=f"Fetch a class from {name}, and push grades back.")
 
+    @group.command(
+        help=f"Fetch the latest submissions, due dates and students from {name}."
+        "\n\nThe output is like that of `grader collect`."
+        f"\n\nExamples:\n{_FETCH[platform]}"
+    )
     def fetch(
         url: UrlArgument,
         output: OutputOption,
@@ -98,15 +64,19 @@ def _add(platform: OwnApi) -> None:
         if not run_fetch(options, Console(emoji=False)):
             raise typer.Exit(NOT_ALL)
 
+    @group.command(
+        help=f"Push grades and feedback pages from the gradebook to {name}."
+        "\n\nIt first prints a table of the changes."
+        f"\n\nExamples:\ngrader sync {platform} push class --assignment e2e-mlp --dry-run"
+        f"\ngrader sync {platform} push class --assignment e2e-mlp --yes"
+    )
     def push(
         folder: FolderArgument,
         slug: SlugOption,
         dry_run: DryRunOption = False,
         yes: YesOption = False,
         overwrite: OverwriteOption = False,
-        no_pages: Annotated[
-            bool, typer.Option("--no-pages", help="Attach no feedback pages.")
-        ] = False,
+        no_pages: Annotated[bool, flag("--no-pages", "Attach no feedback pages.")] = False,
         language: CommentLanguageOption = "en",
         course: CourseOption = None,
     ) -> None:
@@ -118,18 +88,6 @@ def _add(platform: OwnApi) -> None:
         if not run_push(options, Console(emoji=False)):
             raise typer.Exit(NOT_ALL)
 
-    group.command(
-        cls=CommandWithExamples,
-        epilog=_FETCH[platform],
-        help=f"Fetch the latest submissions, due dates and students from {name}."
-        "\n\nThe output is like that of `grader collect`.",
-    )(fetch)
-    group.command(
-        cls=CommandWithExamples,
-        epilog=_push_examples(platform),
-        help=f"Push grades and feedback pages from the gradebook to {name}."
-        "\n\nIt first prints a table of the changes.",
-    )(push)
     sync_app.add_typer(group, name=platform)
 
 
@@ -137,70 +95,52 @@ _add("canvas")
 _add("moodle")
 
 
-lti_app = typer.Typer(
-    cls=CommandGroup,
-    context_settings=SETTINGS,
-    help="Push grades to any LMS by LTI 1.3 (course.toml [lti]).",
-    no_args_is_help=True,
-)
+lti_app = Commands(help="Push grades to any LMS by LTI 1.3 (course.toml [lti]).")
 sync_app.add_typer(lti_app, name="lti")
 
 
-@lti_app.command(
-    "fetch",
-    cls=CommandWithExamples,
-    epilog="""
-    grader sync lti fetch -o class
-    grader sync lti fetch -o class --roster roster.csv
-    """,
-)
+@lti_app.command("fetch")
 def fetch_students(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where roster.csv is written.")
-    ],
+    output: Annotated[Path, option("DIR", "Where roster.csv is written.", "--output", "-o")],
     roster: Annotated[
-        Path | None,
-        typer.Option(metavar="CSV", help="Your roster: add LTI user IDs to its students."),
+        Path | None, option("CSV", "Your roster: add LTI user IDs to its students.")
     ] = None,
     course: CourseOption = None,
 ) -> None:
-    """Fetch the course's students with their LTI user IDs."""
+    """Fetch the course's students with their LTI user IDs.
+
+    Examples:
+        grader sync lti fetch -o class
+        grader sync lti fetch -o class --roster roster.csv
+    """
     from grader.cli.syncing import StudentsOptions, run_fetch_students
 
     if not run_fetch_students(StudentsOptions(output, roster, course), Console(emoji=False)):
         raise typer.Exit(NOT_ALL)
 
 
-@lti_app.command(
-    "push",
-    cls=CommandWithExamples,
-    epilog="""
-    grader sync lti push class --assignment e2e-mlp --dry-run
-    grader sync lti push class --assignment e2e-mlp --column Homework
-    """,
-)
+@lti_app.command("push")
 def push_scores(
     folder: FolderArgument,
     slug: SlugOption,
     column: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Column in the LMS (default: the assignment's, created if missing).",
-        ),
+        option("NAME", "Column in the LMS (default: the assignment's, created if missing)."),
     ] = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     overwrite: OverwriteOption = False,
-    no_comment: Annotated[
-        bool, typer.Option("--no-comment", help="Push points without a comment.")
-    ] = False,
+    no_comment: Annotated[bool, flag("--no-comment", "Push points without a comment.")] = False,
     language: CommentLanguageOption = "en",
     course: CourseOption = None,
 ) -> None:
     """Push points and a comment from the gradebook to the LMS.
 
     It first prints a table of the changes.
+
+    Examples:
+        grader sync lti push class --assignment e2e-mlp --dry-run
+        grader sync lti push class --assignment e2e-mlp --column Homework
     """
     from grader.cli.syncing import PushOptions, run_push
 
@@ -211,11 +151,13 @@ def push_scores(
         raise typer.Exit(NOT_ALL)
 
 
-@lti_app.command(
-    "public-key", cls=CommandWithExamples, epilog="""\n    grader sync lti public-key\n    """
-)
+@lti_app.command("public-key")
 def show_public_key(course: CourseOption = None) -> None:
-    """Print the tool's public key as a JSON Web Key Set, for the LMS."""
+    """Print the tool's public key as a JSON Web Key Set, for the LMS.
+
+    Examples:
+        grader sync lti public-key
+    """
     from grader.cli.syncing import print_public_key
 
     print_public_key(course, Console(emoji=False))

@@ -21,7 +21,7 @@ from rich.text import Text as Styled
 from grader.cli.gradebook import course_here, open_book, whoever
 from grader.cli.lms import list_some, print_collected
 from grader.cli.student_grades import counting_reports, known_rules, plain_table
-from grader.cli.telling import LiveProgress, can_redraw, tell, words
+from grader.cli.telling import shown_progress, tell, words
 from grader.course import load_course
 from grader.course_settings import SETTINGS_FILE, LtiSettings, load_settings
 from grader.errors import LmsError, UsageError
@@ -33,10 +33,9 @@ from grader.lms.choices import PLATFORM_NAMES, OwnApi, Platform
 from grader.lms.collect import CollectedStudent, read_manifest
 from grader.lms.handback import GradedWork, page_digest, student_page
 from grader.lms.roster import keys_of, read_roster
-from grader.lms.sync.comments import COMMENT, parts_comment
 from grader.lms.sync.fetch import ROSTER, Fetched, collected_users, fetch_class, fetch_students
 from grader.lms.sync.journal import Journal, open_journal
-from grader.lms.sync.platform import LmsAssignment, LmsGrades, PushedGrade
+from grader.lms.sync.platform import COMMENT, LmsAssignment, LmsGrades, PushedGrade, parts_comment
 from grader.lms.sync.push import (
     Lack,
     Row,
@@ -58,10 +57,10 @@ from grader.lms.sync.source import (
     public_key,
     read_source,
 )
-from grader.progress import Progress, Silent
-from grader.render.audience import shown, utc_now
+from grader.render.audience import shown
 from grader.render.wording import one_line
 from grader.report import Report
+from grader.report.document import utc_now
 from grader.tables import as_before_harmless
 
 _KEY_DIGITS = 16
@@ -127,23 +126,16 @@ def run_fetch(
     """Fetch and say what was done. Returns whether everything was somebody's and was taken."""
     url = address(options.platform, options.url)
     roster = None if options.roster is None else read_roster(options.roster)
-    with connected(options.platform, url, environment, sleep) as platform, _progress() as progress:
+    with (
+        connected(options.platform, url, environment, sleep) as platform,
+        shown_progress() as progress,
+    ):
         fetched = fetch_class(platform, url, options.output, progress, roster)
     if options.extend is not None:
         _extend(fetched, options.extend, options.course, output)
     complete = print_collected(fetched.outcome, options.output, output)
     _tell_source(fetched, options, output)
     return complete
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    console = Console(stderr=True, emoji=False)
-    if not can_redraw(console):
-        yield Silent()
-        return
-    with LiveProgress(console) as live:
-        yield live
 
 
 def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:
@@ -188,8 +180,6 @@ def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -
 
 
 class _Account(NamedTuple):
-    """What a push needs beside the gradebook."""
-
     options: PushOptions
     assignment: LmsAssignment
     most: Decimal
@@ -204,18 +194,17 @@ def run_push(
     output: Console,
     environment: Mapping[str, str] = os.environ,
     sleep: Sleep = time.sleep,
-    clock: Callable[[], datetime] = utc_now,
     ask: Callable[[Text], bool] | None = None,
 ) -> bool:
     """Plan, tell, ask and push. Returns whether everybody's grade stands there."""
     source = _source(options)
     with (
         open_journal(options.folder) as journal,
-        _connected(options, source, environment, sleep, clock) as platform,
+        _connected(options, source, environment, sleep) as platform,
         counting_reports(options.slug, options.course) as counting,
     ):
         assignment = platform.assignment()
-        account = _account(options, platform, assignment, clock())
+        account = _account(options, platform, assignment, utc_now())
         wanted = [_wanted(account, *each) for each in counting]
         rows = plan(platform, wanted, journal, overwrite=options.overwrite)
         _print_plan(rows, assignment, account, output)
@@ -233,13 +222,8 @@ def run_push(
 
 @contextmanager
 def _connected(
-    options: PushOptions,
-    source: Source,
-    environment: Mapping[str, str],
-    sleep: Sleep,
-    clock: Callable[[], datetime],
+    options: PushOptions, source: Source, environment: Mapping[str, str], sleep: Sleep
 ) -> Iterator[LmsGrades]:
-    """Yield the grades there of an assignment."""
     if options.platform != "lti":
         with connected(options.platform, source.url, environment, sleep) as own:
             yield own
@@ -257,7 +241,7 @@ def _connected(
         rules = known_rules(book, options.slug)
     column = Column(options.slug, _title(root, options.slug), rules.points, options.column)
     inside = (root, options.folder)
-    with connected_tool(settings, environment, inside, sleep, clock, column) as platform:
+    with connected_tool(settings, environment, inside, sleep, column=column) as platform:
         yield platform
 
 
@@ -282,15 +266,14 @@ def run_fetch_students(
     output: Console,
     environment: Mapping[str, str] = os.environ,
     sleep: Sleep = time.sleep,
-    clock: Callable[[], datetime] = utc_now,
 ) -> bool:
     """Fetch the students by LTI, and say what to do with them. Returns whether all are known."""
     root = course_here(options.course)[0]
     settings = _tool(root)
     roster = None if options.roster is None else read_roster(options.roster)
     with (
-        connected_tool(settings, environment, (root, options.output), sleep, clock) as platform,
-        _progress() as progress,
+        connected_tool(settings, environment, (root, options.output), sleep) as platform,
+        shown_progress() as progress,
     ):
         found = fetch_students(platform, settings.line_items, options.output, progress, roster)
     tell(output, say("students-there", count=len(found.people)))
@@ -368,7 +351,6 @@ def _shared(users: Mapping[str, set[str]]) -> set[str]:
 def _wanted(
     account: _Account, student: Student, grade: Grade, read: Callable[[], Report] | None
 ) -> Wanted:
-    """Return a student's grade on its way."""
     users = account.users.get(student.login, set())
     user = next(iter(users)) if len(users) == 1 else None
     lack: Lack | None = None
@@ -433,7 +415,6 @@ def _skipped(rows: Collection[Row]) -> list[Row]:
 def _print_plan(
     rows: Collection[Row], assignment: LmsAssignment, account: _Account, output: Console
 ) -> None:
-    """Print who gets what, in place of what, and who gets nothing, why."""
     name, most, options = assignment.name, show(account.most), account.options
     tell(output, say("points-there", name=one_line(name), points=most))
     if assignment.is_new:
@@ -490,7 +471,7 @@ def _write(
     written: list[str] = []
     late: list[str] = []
     try:
-        with _progress() as progress:
+        with shown_progress() as progress:
             progress.stage(say("pushing"))
             for login, done in push(platform, rows, journal, sleep, overwrite=options.overwrite):
                 (written if done else late).append(login)

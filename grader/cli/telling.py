@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text as Styled
 
 from grader.cli.ending import command_language
 from grader.language import NOTHING, Text, counted, in_a_row, say
-from grader.progress import TimeLeft
+from grader.progress import Progress, Silent, TimeLeft
 from grader.render.wording import one_line
 
 LABEL_WIDTH = 10
@@ -31,11 +33,11 @@ def line(text: Text) -> str:
     return one_line(text.in_(command_language()))
 
 
-def tell(console: Console, *lines: str | Text) -> None:
+def tell(console: Console, *lines: str | Text, style: str | None = None) -> None:
     """Print lines as they are: nothing in them is markup. Names and paths are plain strings."""
     for each in lines:
         told = printable(each) if isinstance(each, str) else words(each)
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
+        console.print(told, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
@@ -226,13 +228,24 @@ class LiveBatch:
         return say("graded-told", told=self._estimate.told(self._done, self._total))
 
 
+@contextmanager
+def shown_progress(*, is_long: bool = False) -> Iterator[Progress]:
+    """Yield what shows how far it is: on a terminal, and elsewhere of what is long."""
+    console = Console(stderr=True, emoji=False)
+    if not can_redraw(console) and not is_long:
+        yield Silent()
+        return
+    with LiveProgress(console) as live:
+        yield live
+
+
 def can_redraw(console: Console) -> bool:
     """Say whether what was drawn can be drawn over."""
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def _bars(console: Console, live: bool) -> Progress:
-    return Progress(
+def _bars(console: Console, live: bool) -> Bars:
+    return Bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[label]}", markup=False),

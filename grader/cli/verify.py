@@ -46,10 +46,7 @@ class LintOptions(msgspec.Struct, frozen=True):
 
 
 def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
-    """Print all findings. Returns whether none of them is an error.
-
-    Raises GraderError when a master cannot be read at all.
-    """
+    """Print all findings. Returns whether none is an error. Raises GraderError."""
     root = course_folder(options.course, (Path.cwd(),))
     try:
         course = load_course(root)
@@ -110,10 +107,8 @@ def place_of(name: str, finding: LintFinding) -> Text:
 def _print(place: Text, found: Mistake | LintFinding, output: Console) -> None:
     severity = say("error-2") if found.severity == "error" else say("warning")
     text = say("place-severity-problem", place=place, severity=severity, problem=found.problem)
-    style = STYLES[found.severity]
-    output.print(words(text), style=style, markup=False, highlight=False, soft_wrap=True)
-    hint = words(found.hint)
-    output.print(f"    {hint}", markup=False, highlight=False, soft_wrap=True)
+    tell(output, text, style=STYLES[found.severity])
+    tell(output, f"    {words(found.hint)}")
 
 
 class VerifyOptions(msgspec.Struct, frozen=True):
@@ -128,10 +123,7 @@ class VerifyOptions(msgspec.Struct, frozen=True):
 
 
 def run_verify(options: VerifyOptions, output: Console, messages: Console) -> list[Verification]:
-    """Verify one assignment or all; print tables to `output` and progress to `messages`.
-
-    Raises GraderError when one cannot be verified.
-    """
+    """Verify one assignment or all, and print tables and progress. Raises GraderError."""
     course = find_course(options.grading.course, (Path.cwd(),))
     try_place(options.json, say("what-was-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
@@ -176,23 +168,23 @@ def write_json(path: Path, found: list[Verification]) -> None:
 def render_verification(found: Verification, output: Console) -> None:
     """Print the parts, the mutants, the oracle's range, and then what is wrong."""
     title = say("version-seed", assignment=found.assignment, version=found.version, seed=found.seed)
-    _say(output, title, "bold")
+    tell(output, title, style="bold")
     output.print(_parts(found))
     output.print(_mutants(found))
     _say_inapplicable(found, output)
     for seen in found.oracles:
-        _say(output, _range(seen))
+        tell(output, _range(seen))
     for text in found.notes:
-        _say(output, text)
+        tell(output, text)
     if found.kept:
-        _say(output, _say_kept(found))
+        tell(output, _say_kept(found))
     for text in found.warnings:
-        _say(output, text, "yellow", "! ")
+        tell(output, f"! {words(text)}", style="yellow")
     for text in found.unmeasured:
-        _say(output, say("not-measured", problem=text), "yellow")
+        tell(output, say("not-measured", problem=text), style="yellow")
     for text in found.problems:
-        _say(output, text, "red", "✗ ")
-    _say(output, _verdict(found), "bold green" if found.passed else "bold red")
+        tell(output, f"✗ {words(text)}", style="red")
+    tell(output, _verdict(found), style="bold green" if found.passed else "bold red")
 
 
 def _range(seen: ScoreRange) -> Text:
@@ -214,7 +206,7 @@ def _say_inapplicable(found: Verification, output: Console) -> None:
         parts.setdefault((each.kind, each.reason), []).append(each.part)
     for (kind, reason), names in parts.items():
         text = say("no-in", kind=kind, parts=in_a_row(names), reason=reason)
-        _say(output, text, "dim")
+        tell(output, text, style="dim")
 
 
 def _say_kept(found: Verification) -> Text:
@@ -275,9 +267,3 @@ def _outcome(mutant: Mutant) -> Styled:
     if mutant.verdict == "caught" and not mutant.advice:
         return Styled(", ".join(mutant.checks), "green")
     return Styled(words(_VERDICTS[mutant.verdict]), "yellow" if not mutant.advice else "red")
-
-
-def _say(console: Console, text: Text, style: str | None = None, mark: str = "") -> None:
-    console.print(
-        f"{mark}{words(text)}", style=style, markup=False, highlight=False, soft_wrap=True
-    )

@@ -6,11 +6,10 @@ import hashlib
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 
 from grader.assignment import Assignment
@@ -22,6 +21,7 @@ from grader.gradebook.grades import Account, Rules
 from grader.gradebook.objections import NewObjection
 from grader.language import say
 from grader.report import Report, decode_report
+from grader.report.document import utc_now
 
 
 class HandedIn(Value, frozen=True):
@@ -65,11 +65,6 @@ class Recording(NamedTuple):
     chosen_by: str = ""
 
 
-def utc_now() -> datetime:
-    """Return the time."""
-    return datetime.now(timezone.utc)
-
-
 class Gradebook:
     """Students, what they handed in, what came of it, and what was decided about it."""
 
@@ -106,21 +101,18 @@ class Gradebook:
 
     def students(self) -> tuple[Student, ...]:
         """Return everybody, by login in order."""
-        query = sa.select(schema.student).order_by(schema.student.c.login)
         with self._database.reading() as connection:
-            return tuple(rows.as_student(row) for row in connection.execute(query))
+            return rows.read_students(connection)
 
     def change_students(self, changes: Changes, withdrawn: Iterable[str] = ()) -> None:
         """Write what a roster changes, and note who has withdrawn, by logins."""
-        now, table = utc_now(), schema.student
-        new = {"name": "", "email": "", "section": "", "github": "", "recorded": now}
+        table = schema.student
+        new = {"name": "", "email": "", "section": "", "github": ""}
         with self._database.writing() as connection:
             for row in changes.rows:
-                lms = msgspec.json.encode(row["lms"]).decode()
-                changed = {**row, "lms": lms, "withdrawn": None}
-                rows.put(connection, table, "login", changed, first=new)
+                rows.put(connection, table, "login", {**row, "withdrawn": None}, first=new)
             gone = table.c.login.in_([*withdrawn]) & table.c.withdrawn.is_(None)
-            connection.execute(sa.update(table).where(gone).values(withdrawn=now))
+            connection.execute(sa.update(table).where(gone).values(withdrawn=utc_now()))
 
     def accounts(self, student: int | None = None) -> dict[int, dict[str, Account]]:
         """Return what happened, by students' ids and assignments: of everybody, or of one.
@@ -159,23 +151,25 @@ class Gradebook:
         def write(connection: sa.Connection) -> None:
             for given, sha256, content, grading in packed:
                 attempt = _attempt(connection, given, sha256, content)
-                if grading and not rows.has_grading(connection, attempt, grading["digest"]):
+                if grading is None:
+                    continue
+                if (attempt, grading["digest"]) not in rows.gradings_of(connection, {attempt}):
                     rows.insert(connection, schema.grading, {**grading, "attempt": attempt})
 
         self._write_surely(write)
 
     def supersede(self, gradings: Iterable[tuple[int, Recounted]]) -> None:
         """Give attempts, by their ids, other gradings: all of them, or none."""
-        now = utc_now()
         made = {}
         for attempt, (report, noticed, chosen_by) in gradings:
-            row = {**rows.grading_row(report, now, noticed, chosen_by), "attempt": attempt}
+            row = {**rows.grading_row(report, noticed, chosen_by), "attempt": attempt}
             made[attempt, row["digest"]] = row
 
         def write(connection: sa.Connection) -> None:
             known = rows.gradings_of(connection, {attempt for attempt, _ in made})
             new = [row for key, row in made.items() if key not in known]
-            rows.insert_all(connection, schema.grading, new)
+            if new:
+                connection.execute(sa.insert(schema.grading), new)
 
         self._write_surely(write)
 
@@ -200,9 +194,7 @@ class Gradebook:
 
     def document(self, grading: int) -> bytes:
         """Return the report of a grading, by its id, as JSON."""
-        query = sa.select(schema.grading.c.report).where(schema.grading.c.id == grading)
-        with self._database.reading() as connection:
-            return zlib.decompress(connection.execute(query).scalar_one())
+        return self.documents([grading])[grading]
 
     def documents(self, gradings: Iterable[int]) -> dict[int, bytes]:
         """Return the reports of gradings, by their ids, as JSON: read by one query."""
@@ -227,18 +219,17 @@ class Gradebook:
 
     def report_of(self, attempt: int) -> Report | None:
         """Return the newest report of an attempt, by its id; None where nothing is graded."""
-        table = schema.grading
-        query = sa.select(table.c.report).where(table.c.attempt == attempt)
-        with self._database.reading() as connection:
-            packed = connection.execute(query.order_by(table.c.id.desc())).scalar()
-        return None if packed is None else decode_report(zlib.decompress(packed))
+        return self._newest_report(schema.attempt.c.id == attempt)
 
     def find_report(self, sha256: str) -> Report | None:
         """Return the newest report of a file with this digest, whoever handed it in."""
+        return self._newest_report(schema.attempt.c.sha256 == sha256)
+
+    def _newest_report(self, chosen: sa.ColumnElement[bool]) -> Report | None:
         query = (
             sa.select(schema.grading.c.report)
             .join(schema.attempt, schema.grading.c.attempt == schema.attempt.c.id)
-            .where(schema.attempt.c.sha256 == sha256)
+            .where(chosen)
             .order_by(schema.grading.c.id.desc())
         )
         with self._database.reading() as connection:
@@ -257,9 +248,8 @@ class Gradebook:
     ) -> int:
         """Write down an adjustment of an attempt, by its id; return the adjustment's number."""
         row = {"attempt": attempt, "part": part, "points": points, "factor": factor}
-        told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
         with self._database.writing() as connection:
-            return rows.insert(connection, schema.adjustment, {**row, **told, "takes_back": None})
+            return rows.insert(connection, schema.adjustment, {**row, "reason": reason, "who": who})
 
     def mark(
         self,
@@ -277,8 +267,7 @@ class Gradebook:
         `seen` is the number of the newest entry that whoever marks has seen, 0 for none. Raises
         OvertakenError where another one counts by now: then nothing is written.
         """
-        row = {"attempt": attempt, "part": part, "points": None, "factor": None}
-        row |= {"who": rows.clean(who), "recorded": utc_now(), "takes_back": None}
+        row = {"attempt": attempt, "part": part, "who": who}
         with self._database.writing() as connection:
             given = entries_of(rows.adjustments_of(connection, attempt), part)
             if seen != (given[-1].id if given else 0):
@@ -287,12 +276,9 @@ class Gradebook:
             for each in given:
                 undone = {**row, "takes_back": each.id, "reason": reason}
                 rows.insert(connection, schema.adjustment, undone)
-            if points is None:
-                return
-            why = rows.clean(marking.reason.english)
-            document = rows.clean(msgspec.json.encode(marking).decode())
-            made = {**row, "points": points, "reason": why, "marking": document}
-            rows.insert(connection, schema.adjustment, made)
+            if points is not None:
+                made = {"points": points, "reason": marking.reason.english, "marking": marking}
+                rows.insert(connection, schema.adjustment, {**row, **made})
 
     def mark_second(
         self,
@@ -315,9 +301,8 @@ class Gradebook:
             given = found if found is not None and found.points is not None else None
             if seen != (0 if given is None else given.id):
                 raise OvertakenError(given)
-            row = {"attempt": attempt, "part": part, "points": points, "who": rows.clean(who)}
-            document = rows.clean(msgspec.json.encode(marking).decode())
-            rows.insert(connection, table, {**row, "marking": document, "recorded": utc_now()})
+            row = {"attempt": attempt, "part": part, "points": points, "marking": marking}
+            rows.insert(connection, table, {**row, "who": who})
 
     def second_markings(self) -> dict[tuple[int, str], Adjustment]:
         """Return what second persons would give, by attempts and parts."""
@@ -331,7 +316,6 @@ class Gradebook:
         Raises UsageError where it is taken back already, or is such an entry itself.
         """
         table = schema.adjustment
-        told = {"reason": rows.clean(reason), "who": rows.clean(who), "recorded": utc_now()}
         with self._database.writing() as connection:
             found = connection.execute(sa.select(table).where(table.c.id == adjustment)).first()
             undone = sa.select(table.c.id).where(table.c.takes_back == adjustment)
@@ -345,23 +329,18 @@ class Gradebook:
                     say("adjustment-has-already-been-undone", adjustment=adjustment),
                     say("see-grader-grades-show-student"),
                 )
-            row = {"attempt": found.attempt, "part": found.part, "points": None, "factor": None}
-            return rows.insert(connection, table, {**row, **told, "takes_back": adjustment})
+            row = {"attempt": found.attempt, "part": found.part, "takes_back": adjustment}
+            return rows.insert(connection, table, {**row, "reason": reason, "who": who})
 
     def extend(
         self, student: int, slug: str, due: datetime | None, *, reason: str, who: str
     ) -> None:
         """Give one student another due date; None takes back what was given."""
         with self._database.writing() as connection:
-            row = {
-                "student": student,
-                "assignment": rows.assignment_id(connection, slug),
-                "due": due,
-                "reason": rows.clean(reason),
-                "who": rows.clean(who),
-                "recorded": utc_now(),
-            }
-            rows.insert(connection, schema.extension, row)
+            row = {"student": student, "assignment": rows.assignment_id(connection, slug)}
+            rows.insert(
+                connection, schema.extension, row | {"due": due, "reason": reason, "who": who}
+            )
 
     def enter_objections(
         self, objections: Iterable[NewObjection], *, who: str
@@ -384,9 +363,8 @@ class Gradebook:
             "student": objection.student,
             "assignment": assignment,
             "part": objection.part,
-            "text": rows.clean(objection.text),
-            "who": rows.clean(who),
-            "recorded": utc_now(),
+            "text": objection.text,
+            "who": who,
         }
         return rows.insert(connection, schema.objection, row), True
 
@@ -407,7 +385,6 @@ class Gradebook:
         one. Raises UsageError where there is no such objection, or one more reply by now.
         """
         table, replies = schema.objection, schema.reply
-        told = {"who": rows.clean(who), "recorded": utc_now()}
         with self._database.writing() as connection:
             found = connection.execute(sa.select(table).where(table.c.id == objection)).first()
             if found is None:
@@ -422,11 +399,11 @@ class Gradebook:
                 )
             adjustment = None
             if attempt is not None and points is not None:
-                change = {"attempt": attempt, "part": found.part, "points": points, "factor": None}
-                change |= {**told, "reason": f"objection {objection}", "takes_back": None}
+                change = {"attempt": attempt, "part": found.part, "points": points}
+                change |= {"reason": f"objection {objection}", "who": who}
                 adjustment = rows.insert(connection, schema.adjustment, change)
-            row = {"objection": objection, "text": rows.clean(text), "adjustment": adjustment}
-            rows.insert(connection, replies, {**row, **told})
+            row = {"objection": objection, "text": text, "who": who, "adjustment": adjustment}
+            rows.insert(connection, replies, row)
             return adjustment
 
     def forget(self, student: int) -> None:
@@ -453,7 +430,7 @@ def _packed(each: Recording) -> tuple[HandedIn, str, bytes, dict[str, Any] | Non
     """Return a recording as it is stored: what takes time, before the database is held."""
     grading = None
     if each.report is not None and each.report.parts:
-        grading = rows.grading_row(each.report, utc_now(), each.noticed, each.chosen_by)
+        grading = rows.grading_row(each.report, each.noticed, each.chosen_by)
     content = each.given.content
     return each.given, hashlib.sha256(content).hexdigest(), zlib.compress(content, 6), grading
 
@@ -470,13 +447,12 @@ def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: by
             "student": given.student,
             "assignment": assignment,
             "sha256": sha256,
-            "name": rows.clean(given.name),
+            "name": given.name,
             "source": given.source,
             "content": packed,
             "handed_in": given.handed_in,
             "told_late": given.told_late,
             "together": given.together,
-            "recorded": utc_now(),
         }
         return rows.insert(connection, schema.attempt, row)
     if found.handed_in is None and (given.handed_in is not None or given.told_late):

@@ -307,7 +307,6 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _refusal(where: str, error: exc.DBAPIError) -> GradebookError:
-    """Return what is said of an error of the database."""
     said = str(error.orig).strip().splitlines() or [""]
     for words, message, hint in _REASONS:
         if any(word in said[0] for word in words) and isinstance(error.orig, sqlite3.Error):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
@@ -25,10 +25,7 @@ def decided_parts(attempt: Attempt, parts: Iterable[PartPoints]) -> tuple[Decide
 
     `parts` are those of the attempt's newest grading as they stand after all that was decided.
     """
-    return tuple(_decided_parts(attempt, parts))
-
-
-def _decided_parts(attempt: Attempt, parts: Iterable[PartPoints]) -> Iterator[DecidedPart]:
+    found = []
     open_before = {each.id for each in attempt.gradings[-1].parts if each.open}
     entries = valid(attempt.adjustments)
     for part in parts:
@@ -36,7 +33,8 @@ def _decided_parts(attempt: Attempt, parts: Iterable[PartPoints]) -> Iterator[De
         if own:
             points, possible, open = map(float, (rounded(part.score), part.max_score, part.open))
             is_marked = part.id in open_before and not open
-            yield DecidedPart(part.id, points, possible, open, is_marked, own)
+            found.append(DecidedPart(part.id, points, possible, open, is_marked, own))
+    return tuple(found)
 
 
 def _decision(entry: Adjustment) -> Decision:
@@ -54,7 +52,6 @@ def told_time(moment: datetime) -> str:
 
 
 def _told_entry(entry: Adjustment) -> dict[str, str | Text]:
-    """Return what is said of every adjustment."""
     reason = foreign(entry.reason) if entry.marking is None else entry.marking.reason
     when, number = told_time(entry.recorded), str(entry.id)
     return {

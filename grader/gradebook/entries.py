@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -361,7 +362,6 @@ def _is_known(cell: str) -> bool:
 
 
 def _named_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
-    """Return what a line calls somebody."""
     told = (cells[at] for at in columns.values() if at < len(cells))
     return next(filter(None, told), "")
 
@@ -393,12 +393,30 @@ def plan(students: Iterable[Student], entries: Iterable[RosterEntry]) -> Changes
     return Changes(tuple(added), changed, tuple(returned), missing, unchanged, tuple(rows))
 
 
+def shared_emails(
+    students: Iterable[Student], entries: Iterable[RosterEntry]
+) -> dict[str, tuple[str, ...]]:
+    """Return who has an e-mail that another has, too, once a roster is read: logins, by e-mail.
+
+    Such a word finds nobody: folders called by it are no one's, and commands refuse it. Who has
+    withdrawn counts as long as they are in the gradebook: they are found by it as well.
+    """
+    emails = {folded(each.login): (each.login, each.email) for each in students}
+    for entry in entries:
+        login, email = emails.get(folded(entry.login), (entry.login, ""))
+        emails[folded(entry.login)] = login, entry.fields.get("email", email)
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for login, email in emails.values():
+        if email:
+            found[folded(email)][login] = email
+    return {next(iter(each.values())): tuple(each) for each in found.values() if len(each) > 1}
+
+
 def _row(login: str, entry: RosterEntry, lms: Mapping[str, str]) -> dict[str, object]:
     return {"login": login, **entry.fields, "lms": {**lms, **entry.lms}}
 
 
 def _named(header: Sequence[str]) -> dict[str, int]:
-    """Return which column has which field, by its name."""
     places = {
         folded(name.replace("_", " ").replace("-", " ")): at for at, name in enumerate(header)
     }

@@ -6,11 +6,12 @@ were made, less what lateness costs, for the attempt that counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from grader.errors import UsageError
 from grader.gradebook.decisions import adjustment_line, decided_parts, idle_line, told_time
 from grader.gradebook.entries import (
     Adjustment,
@@ -24,7 +25,7 @@ from grader.gradebook.entries import (
     valid,
 )
 from grader.gradebook.objections import Objection, told_objections
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
 from grader.render.final_grade import DecidedPart, FinalGrade, ToldObjection
 
@@ -38,6 +39,14 @@ class Rules(Value, frozen=True):
     late: LatePolicy | None = None
     counts: Counting = "best"
     parts: tuple[str, ...] = ()
+
+
+def unknown_assignment(slug: str, slugs: Collection[str]) -> UsageError:
+    """Return what is said of an assignment that is not among those of the gradebook."""
+    known = in_a_row(slugs) if slugs else say("none")
+    return UsageError(
+        say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
+    )
 
 
 class Account(Value, frozen=True):
@@ -99,8 +108,6 @@ class Grade(Value, frozen=True):
 
 
 class _Total(NamedTuple):
-    """What one attempt comes to."""
-
     attempt: Attempt
     points: Decimal
     grading: Grading
@@ -121,10 +128,7 @@ class _Total(NamedTuple):
 
 
 def derive_all(accounts: Iterable[Account]) -> dict[str, Grade]:
-    """Return a student's grades by assignment.
-
-    Free days are used up in the order in which assignments are due for everybody.
-    """
+    """Return a student's grades by assignment; free days are used in the order of due dates."""
     used, found = 0, {}
     for account in sorted(accounts, key=_by_due):
         policy = account.rules.late
@@ -155,6 +159,9 @@ def derive(account: Account, free_days: int = 0) -> Grade:
     end = say("grade", **_of(chosen.points, possible))
     if chosen.open:
         end = say("grade-not-marked-yet", **_of(chosen.points, possible), open=show(chosen.open))
+    uncounted = (
+        say("attempt-graded-by-another-rubric", number=each.attempt.number) for each in others
+    )
     why = _choice_line(chosen, len(totals), len(compared), account.rules.counts)
     return Grade(
         chosen.points,
@@ -163,7 +170,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         chosen.lateness,
         chosen.grading.settled and not others,
         chosen.parts,
-        (*heads, *listed, *map(_other_rubric_line, others), why, *chosen.lines, end),
+        (*heads, *listed, *uncounted, why, *chosen.lines, end),
         chosen.open,
         decided_parts(chosen.attempt, chosen.parts),
         told_objections(account.objections, account.adjustments),
@@ -196,7 +203,6 @@ def ending(attempts: Sequence[Attempt], counts: Counting) -> tuple[Attempt, ...]
 
 
 def _total(account: Account, attempt: Attempt, free_days: int) -> _Total:
-    """Return what an attempt comes to, with a line for every step."""
     grading = attempt.gradings[-1]
     lines = [_grading_line(grading)]
     reached, parts, steps = _adjusted(grading, attempt)
@@ -271,7 +277,6 @@ def _of(points: Decimal, possible: Decimal) -> dict[str, str]:
 
 
 def _told_span(span: timedelta) -> Text:
-    """Return how long something is, in its two largest units."""
     minutes = -(-span // timedelta(minutes=1))
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
     if days:
@@ -309,10 +314,6 @@ def _attempt_line(attempt: Attempt, totals: Iterable[_Total]) -> Text:
             points = _of(each.points, each.possible)
             return say("attempt-handed-in-sentence", **named, **points)
     return say("attempt-handed-in-not-graded", **named)
-
-
-def _other_rubric_line(other: _Total) -> Text:
-    return say("attempt-graded-by-another-rubric", number=other.attempt.number)
 
 
 def _choice_line(chosen: _Total, count: int, compared: int, counts: Counting) -> Text:

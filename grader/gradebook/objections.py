@@ -36,10 +36,7 @@ class Reply(Value, frozen=True):
 
 
 class Objection(Value, frozen=True):
-    """What a student asks about a part, or about the whole where `part` is empty.
-
-    `who` entered it.
-    """
+    """What a student asks about a part, or (empty) the whole, and who entered it."""
 
     id: int
     part: str

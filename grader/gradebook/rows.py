@@ -6,7 +6,6 @@ import hashlib
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -16,30 +15,24 @@ from sqlalchemy import Connection, Row
 
 from grader.assignment import Assignment
 from grader.decoding import prepared
-from grader.errors import UsageError
 from grader.gradebook import schema
 from grader.gradebook.entries import (
     Adjustment,
     Attempt,
     Extension,
     Grading,
-    Marking,
     PartPoints,
     Student,
     Value,
 )
-from grader.gradebook.grades import Rules
+from grader.gradebook.grades import Rules, unknown_assignment
 from grader.gradebook.objections import NewObjection, Objection, Reply
-from grader.language import in_a_row, say
-from grader.lateness import LatePolicy
 from grader.report import Report, encode_report
+from grader.report.document import utc_now
 
 
 class StoredGrading(Value, frozen=True):
-    """What is known of a grading without its report. `seconds` is how long it took.
-
-    `open` are points that it left to a person.
-    """
+    """A grading without its report: how many `seconds` it took, what it left `open`."""
 
     id: int
     attempt: int
@@ -75,29 +68,24 @@ Pair = tuple[int, int]
 """The ids of a student and of an assignment."""
 
 
-def clean(text: str) -> str:
-    """Return a text as every database takes it: whole characters, and none that means an end."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-
-
-def as_student(row: Row[Any]) -> Student:
-    """Return a student of the roster."""
-    found = row._asdict()
-    found.pop("recorded")
-    return Student(**{**found, "lms": msgspec.json.decode(row.lms, type=prepared(dict[str, str]))})
+def read_students(connection: Connection) -> tuple[Student, ...]:
+    """Return everybody, by login in order."""
+    table = schema.student
+    columns = [table.c[name] for name in Student.__struct_fields__]
+    query = sa.select(*columns).order_by(table.c.login)
+    return tuple(Student(*row) for row in connection.execute(query))
 
 
 def rules_row(assignment: Assignment) -> dict[str, Any]:
     """Return what an assignment says of grades, as it is stored."""
-    late = assignment.late
     return {
         "slug": assignment.slug,
         "version": assignment.version,
         "points": Decimal(repr(assignment.points)),
         "due": assignment.due,
-        "late": None if late is None else msgspec.json.encode(late).decode(),
+        "late": assignment.late,
         "counts": assignment.counts,
-        "parts": msgspec.json.encode(assignment.part_ids).decode(),
+        "parts": assignment.part_ids,
     }
 
 
@@ -113,14 +101,7 @@ def read_rules(connection: Connection) -> dict[int, Rules]:
     """Return what assignments say of grades, by their ids, in order of their slugs."""
     query = sa.select(schema.assignment).order_by(schema.assignment.c.slug)
     return {
-        row.id: Rules(
-            row.slug,
-            row.points,
-            row.due,
-            None if row.late is None else msgspec.json.decode(row.late, type=prepared(LatePolicy)),
-            row.counts,
-            tuple(msgspec.json.decode(row.parts, type=prepared(list[str]))),
-        )
+        row.id: Rules(row.slug, row.points, row.due, row.late, row.counts, row.parts)
         for row in connection.execute(query)
     }
 
@@ -130,11 +111,7 @@ def assignment_id(connection: Connection, slug: str) -> int:
     query = sa.select(schema.assignment.c.id).where(schema.assignment.c.slug == slug)
     found = connection.execute(query).scalar()
     if found is None:
-        slugs = [each.slug for each in read_rules(connection).values()]
-        known = in_a_row(slugs) if slugs else say("none")
-        raise UsageError(
-            say("gradebook-has-no-assignment", slug=repr(slug)), say("known", known=known)
-        )
+        raise unknown_assignment(slug, [each.slug for each in read_rules(connection).values()])
     return int(found)
 
 
@@ -162,13 +139,6 @@ def attempt_of(connection: Connection, student: int, assignment: int, sha256: st
     return connection.execute(query).first()
 
 
-def has_grading(connection: Connection, attempt: int, digest: str) -> bool:
-    """Say whether an attempt has a report of this digest."""
-    table = schema.grading
-    query = sa.select(table.c.id).where(table.c.attempt == attempt, table.c.digest == digest)
-    return connection.execute(query).first() is not None
-
-
 def gradings_of(connection: Connection, attempts: Iterable[int]) -> set[tuple[int, str]]:
     """Return which reports attempts have: the attempts' ids, and the reports' digests."""
     table = schema.grading
@@ -176,13 +146,7 @@ def gradings_of(connection: Connection, attempts: Iterable[int]) -> set[tuple[in
     return {(row.attempt, row.digest) for row in connection.execute(query)}
 
 
-def insert_all(connection: Connection, table: sa.Table, made: list[dict[str, Any]]) -> None:
-    """Insert rows, if there are any."""
-    if made:
-        connection.execute(sa.insert(table), made)
-
-
-def grading_row(report: Report, now: datetime, noticed: str, chosen_by: str) -> dict[str, Any]:
+def grading_row(report: Report, noticed: str, chosen_by: str) -> dict[str, Any]:
     """Return a report as it is stored, with what is told of it in an overview."""
     document = encode_report(report)
     parts = [
@@ -198,17 +162,16 @@ def grading_row(report: Report, now: datetime, noticed: str, chosen_by: str) -> 
         "level": report.sandbox.level,
         "dialect": report.dialect,
         "seconds": repr(report.duration.total),
-        "noticed": clean(noticed),
+        "noticed": noticed,
         "chosen_by": chosen_by,
         "grader": report.environment.packages.get("tvm-grader", ""),
-        "machine": clean(report.environment.cpu),
+        "machine": report.environment.cpu,
         "seed": str(report.seed),
         "score": Decimal(repr(report.score)),
         "max_score": Decimal(repr(report.max_score)),
-        "parts": msgspec.json.encode(parts).decode(),
+        "parts": parts,
         "settled": not undecided,
-        "graded": report.graded or now,
-        "recorded": now,
+        "graded": report.graded or utc_now(),
         "report": zlib.compress(document, 6),
     }
 
@@ -242,7 +205,6 @@ def read_attempts(connection: Connection, student: int | None) -> dict[Pair, lis
 
 
 def _of_student(table: sa.Table, student: int | None) -> sa.ColumnElement[bool]:
-    """Choose the rows that belong to a student's attempts, or all."""
     if student is None:
         return sa.true()
     own = sa.select(schema.attempt.c.id).where(schema.attempt.c.student == student)
@@ -256,8 +218,7 @@ def _gradings(connection: Connection, student: int | None) -> dict[int, list[Gra
     query = sa.select(*columns).where(_of_student(table, student))
     found: dict[int, list[Grading]] = defaultdict(list)
     for row in connection.execute(query.order_by(table.c.id)):
-        parts = msgspec.json.decode(row.parts, type=prepared(tuple[PartPoints, ...]))
-        told = row.score, row.max_score, parts, row.settled, row.graded, row.grader
+        told = row.score, row.max_score, row.parts, row.settled, row.graded, row.grader
         found[row.attempt].append(Grading(row.id, *told, row.basis, row.rubric))
     return found
 
@@ -281,21 +242,15 @@ def adjustments_of(connection: Connection, attempt: int) -> list[Adjustment]:
 def _as_adjustment(row: Row[Any]) -> Adjustment:
     fields = row._asdict()
     del fields["attempt"]
-    if row.marking is not None:
-        fields["marking"] = msgspec.json.decode(row.marking, type=prepared(Marking))
     return Adjustment(**fields)
 
 
 def read_second_markings(connection: Connection, *chosen: Any) -> dict[tuple[int, str], Adjustment]:
-    """Return the newest second marking of each answer, by attempts and parts.
-
-    What was taken back has no points.
-    """
+    """Return each answer's newest second marking; what was taken back has no points."""
     table = schema.second_marking
     found = {}
     for row in connection.execute(sa.select(table).where(*chosen).order_by(table.c.id)):
-        marking = msgspec.json.decode(row.marking, type=prepared(Marking))
-        told = row.id, row.part, row.points, None, None, "", row.who, row.recorded, marking
+        told = row.id, row.part, row.points, None, None, "", row.who, row.recorded, row.marking
         found[row.attempt, row.part] = Adjustment(*told)
     return found
 
@@ -325,7 +280,6 @@ def read_objections(connection: Connection, student: int | None) -> dict[Pair, l
 
 
 def _replies(connection: Connection, objections: list[int] | None) -> dict[int, list[Reply]]:
-    """Return the replies to these objections, or to all, by the objections' numbers."""
     table = schema.reply
     chosen = sa.true() if objections is None else table.c.objection.in_(objections)
     found: dict[int, list[Reply]] = defaultdict(list)
@@ -342,7 +296,7 @@ def objection_of(connection: Connection, objection: NewObjection, assignment: in
         table.c.student == objection.student,
         table.c.assignment == assignment,
         table.c.part == objection.part,
-        table.c.text == clean(objection.text),
+        table.c.text == objection.text,
     )
     found = connection.execute(query.order_by(table.c.id)).scalar()
     return None if found is None else int(found)
@@ -356,7 +310,7 @@ def read_stored(connection: Connection) -> list[StoredGrading]:
         "student": attempt.c.student,
         "slug": schema.assignment.c.slug,
         "sha256": attempt.c.sha256,
-        "open": table.c.parts,
+        "open": sa.type_coerce(table.c.parts, sa.Text),
     }
     columns = [elsewhere[name] if name in elsewhere else table.c[name] for name in names]
     query = sa.select(*columns).select_from(table.join(attempt).join(schema.assignment))

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.files import indented_json
 from grader.insights.figures import Ids, Insights, SpeedRow
 from grader.insights.observation import Speed
 from grader.language import ENGLISH, Text
@@ -21,7 +22,7 @@ _Row = tuple[str, str, str, str, str, str]
 
 def encode_insights(insights: Insights, language: str = ENGLISH) -> bytes:
     """Return the figures as indented JSON, ending in a newline; its texts are in a language."""
-    return msgspec.json.format(msgspec.json.encode(told(insights, language)), indent=2) + b"\n"
+    return indented_json(told(insights, language))
 
 
 def told(insights: Insights, language: str = ENGLISH) -> object:
@@ -48,10 +49,7 @@ def _whole(value: object) -> object:
 
 
 def insights_table(insights: Insights, language: str = ENGLISH) -> bytes:
-    """Return the figures as CSV, a line for each: how many students, and who.
-
-    Nothing in it is a formula to a spreadsheet.
-    """
+    """Return the figures as CSV, a line for each; no spreadsheet finds a formula in it."""
     rows = ([harmless(_line(each)) for each in row] for row in _rows(insights, language))
     return write_table(_HEADER, rows)
 
@@ -200,8 +198,3 @@ def _standings(rows: Iterable[SpeedRow], names: Mapping[str, str]) -> list[Stand
         for each in every
     ]
     return sorted(standings, key=lambda each: (each.rank, -each.speedup, each.name))
-
-
-def encode_leaderboard(board: Leaderboard) -> bytes:
-    """Return the ranks as indented JSON, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(board), indent=2) + b"\n"

@@ -122,10 +122,7 @@ class UnpackOutcome(NamedTuple):
 
 
 class ArchiveError(UsageError):
-    """Raised when an archive cannot be unpacked, or is larger than it may be.
-
-    `outcome` is what it took until then.
-    """
+    """Raised for an archive that is damaged or too large; `outcome` is what it took before."""
 
     def __init__(self, message: Text, hint: Text, reason: Reason, outcome: UnpackOutcome) -> None:
         super().__init__(message, hint)
@@ -323,7 +320,6 @@ class _Writer:
                 self._make(path)
 
     def _remove(self, path: str) -> None:
-        """Remove a file or a folder that was written here, if there is one."""
         if Path(path).is_file():
             self._remove_file(Path(path))
         for place, _, names in os.walk(path, topdown=False):

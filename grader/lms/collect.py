@@ -33,7 +33,7 @@ import msgspec
 from grader.batch.collect import name_reports
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.files import OwnFolder, unwritable, write_whole
+from grader.files import OwnFolder, indented_json, write_whole, writing
 from grader.language import say
 from grader.lms.archives import LeftOut, LeftOutList, UnpackOutcome, limits_of_class, unpack
 from grader.lms.choices import Key, Layout
@@ -152,7 +152,7 @@ def collect_class(
     progress = Silent() if progress is None else progress
     with _started(reader) as unpacker:
         work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
-        try:
+        with writing(wanted.output, say("what-collected")):
             for source in wanted.sources:
                 progress.stage(say("unpacking", name=source.name))
                 with _read(source, unpacker, wanted, progress, work.knows_folder) as taken:
@@ -162,8 +162,6 @@ def collect_class(
                     progress.stage(say("collecting", name=source.name))
                     work.take_all(taken.found, source.name, taken.size)
                     work.save()
-        except OSError as error:
-            raise unwritable(wanted.output, error, say("what-collected")) from None
         return work.outcome()
 
 
@@ -172,33 +170,25 @@ Download = Callable[[Path, Collected], FolderContents]
 
 
 def collect_fetched(
-    wanted: CollectRequest,
-    download: Download,
-    source: str,
-    roster: Roster,
-    progress: Progress,
-    reader: SubmissionReader | None = None,
+    output: Path, download: Download, source: str, roster: Roster, progress: Progress
 ) -> CollectOutcome:
     """Collect what `download` fetches from a system, which `source` names in the manifest.
 
     Raises UsageError as `collect_class` does, and what `download` raises.
     """
-    known = read_manifest(wanted.output)
-    with _started(reader) as unpacker:
-        work = _Work(wanted.output, known, roster, unpacker, progress, wanted.zone)
-        try:
-            with _own_folder(wanted.output) as folder:
-                found = download(folder, known)
-                work.note(found, ())
-                work.take_all(found, source, _size_of(found))
-                work.save()
-        except OSError as error:
-            raise unwritable(wanted.output, error, say("what-collected")) from None
+    known = read_manifest(output)
+    with _started() as unpacker:
+        work = _Work(output, known, roster, unpacker, progress)
+        with writing(output, say("what-collected")), _own_folder(output) as folder:
+            found = download(folder, known)
+            work.note(found, ())
+            work.take_all(found, source, _size_of(found))
+            work.save()
         return work.outcome()
 
 
 @contextmanager
-def _started(reader: SubmissionReader | None) -> Iterator[Callable[[], SubmissionReader]]:
+def _started(reader: SubmissionReader | None = None) -> Iterator[Callable[[], SubmissionReader]]:
     """Yield what returns a reader; one of its own is started when it is first asked for."""
     with ExitStack() as stack:
         found = [] if reader is None else [reader]
@@ -391,8 +381,6 @@ class _Owner(NamedTuple):
 
 
 class _Work:
-    """A collection while it is being made."""
-
     def __init__(
         self,
         output: Path,
@@ -456,10 +444,7 @@ class _Work:
         self.strangers += found.strangers
 
     def take_all(self, found: FolderContents, source: str, size: int | None) -> None:
-        """Take what was handed in, what is older first, so that the last is what counts.
-
-        `size` is the archive's, None of a folder.
-        """
+        """Take what was handed in, oldest first; `size` is the archive's, None of a folder."""
         handed_in = tuple(_dated(each, self._zone) for each in found.handed_in)
         if found.layout == "classroom":
             handed_in = with_logins(handed_in, self._owners.logins)
@@ -545,10 +530,7 @@ class _Work:
         self._note("new" if before is None else "replaced" if is_last else "unchanged", name)
 
     def _put(self, incoming: Path, name: str, digest: str, pace: Pace) -> tuple[str, str]:
-        """Put a folder where it counts; what is there, unless it is the same, goes aside.
-
-        Returns where it is, and where that went.
-        """
+        """Put a folder where it counts, and what was there aside; return both places."""
         place, moved = self._output / SUBMISSIONS / name, ""
         place.parent.mkdir(parents=True, exist_ok=True)
         if (
@@ -562,7 +544,6 @@ class _Work:
         return f"{SUBMISSIONS}/{name}", moved
 
     def _put_aside(self, folder: Path, name: str) -> str:
-        """Put a folder among the earlier ones of a student. Returns where."""
         earlier = self._output / EARLIER / name
         earlier.mkdir(parents=True, exist_ok=True)
         number = next(n for n in itertools.count(1) if not (earlier / str(n)).exists())
@@ -584,8 +565,8 @@ class _Work:
     def save(self) -> None:
         """Write the manifest."""
         self._output.mkdir(parents=True, exist_ok=True)
-        content = msgspec.json.format(msgspec.json.encode(self._collected()), indent=2)
-        write_whole(self._output / MANIFEST, content + b"\n", mode=0o600)
+        content = indented_json(self._collected())
+        write_whole(self._output / MANIFEST, content, mode=0o600)
         _remove(self._output / _INCOMING)
 
     def _collected(self) -> Collected:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from grader.errors import UsageError
+from grader.files import indented_json
 from grader.language import in_a_row, say
 from grader.lms.choices import Form, Key
 from grader.lms.delivery import Delivery
@@ -301,11 +302,6 @@ def _csv(grades: list[ExportedGrade]) -> bytes:
     return write_table(header, rows)
 
 
-def _json(grades: list[ExportedGrade]) -> bytes:
-    """Return all there is; points are texts with all their digits."""
-    return msgspec.json.format(msgspec.json.encode(grades), indent=2) + b"\n"
-
-
 def _gradescope(grades: list[ExportedGrade]) -> bytes:
     """Return what Gradescope's own table of grades begins with."""
     header = ["First Name", "Last Name", "SID", "Email", "Total Score", "Max Points"]
@@ -336,7 +332,7 @@ def _classroom(grades: list[ExportedGrade]) -> bytes:
 
 _WRITTEN_ANEW: Mapping[Form, Callable[[list[ExportedGrade]], bytes]] = {
     "csv": _csv,
-    "json": _json,
+    "json": indented_json,
     "gradescope": _gradescope,
     "classroom": _classroom,
 }

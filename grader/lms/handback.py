@@ -124,18 +124,11 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
 
     `folder` is the one into which was `collected`, where attempts are known by their files.
     """
-    if not (reports / SUMMARY).is_file():
-        raise UsageError(
-            say("not-folder-reports-has", reports=str(reports), file=SUMMARY),
-            say("name-output-folder-grader-batch"),
-        )
     students = {each.folder: each for each in collected.students}
     graded: dict[str, list[GradedWork]] = {}
-    for path in sorted(reports.rglob("*.json")):
-        if path != reports / SUMMARY:
-            name = path.relative_to(reports).with_suffix("").parts[0]
-            own = graded.setdefault(name, [])
-            own += _graded(path, name, students.get(name), folder)
+    for path, name in report_files(reports):
+        own = graded.setdefault(name, [])
+        own += _graded(path, name, students.get(name), folder)
     return Works(
         tuple(own[0] for own in graded.values() if len(own) == 1),
         tuple(name for name, own in graded.items() if not own),
@@ -147,16 +140,31 @@ def _graded(
     path: Path, name: str, student: CollectedStudent | None, folder: Path | None
 ) -> Iterator[GradedWork]:
     """Yield the work that a report is of, if it says that something was graded."""
-    report = _read(path)
+    report = read_report(path)
     if report.graded is None:
         return
     number = None
     if folder is not None and student is not None:
         number = attempt_number(folder, student, report.submission.sha256)
-    yield GradedWork(name, partial(_read, path), student, number, open=report.open)
+    yield GradedWork(name, partial(read_report, path), student, number, open=report.open)
 
 
-def _read(path: Path) -> Report:
+def report_files(reports: Path) -> list[tuple[Path, str]]:
+    """Return the reports of `grader batch`, each with its student's folder. Raises UsageError."""
+    if not (reports / SUMMARY).is_file():
+        raise UsageError(
+            say("not-folder-reports-has", reports=str(reports), file=SUMMARY),
+            say("name-output-folder-grader-batch"),
+        )
+    return [
+        (path, path.relative_to(reports).with_suffix("").parts[0])
+        for path in sorted(reports.rglob("*.json"))
+        if path != reports / SUMMARY
+    ]
+
+
+def read_report(path: Path) -> Report:
+    """Return the report of a file. Raises UsageError for anything else."""
     try:
         with path.open("rb") as file:
             content = file.read(REPORT_LIMIT + 1)

@@ -112,7 +112,6 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
-    """Return the plain files of a folder, in order, with their names below it."""
     found: list[tuple[tuple[str, ...], str]] = []
     pending: list[tuple[tuple[str, ...], str]] = [((), str(folder))]
     while pending:
@@ -481,7 +480,6 @@ def _is_handed_in(name: str) -> bool:
 
 
 def _stem(name: str) -> str:
-    """Return a file's name without what says that it is a notebook or an archive."""
     ends = sorted((*NOTEBOOKS, *FOREIGN_ARCHIVES, *ARCHIVES), key=len, reverse=True)
     end = next((each for each in ends if name.lower().endswith(each)), "")
     return name[: len(name) - len(end)]

@@ -253,7 +253,6 @@ class _Copy:
     def _take(
         self, around: int, name: str, target: Path, told: str, depth: int
     ) -> Iterator[tuple[str, Reason]]:
-        """Copy what has a name in an open folder."""
         try:
             entry = os.open(name, _FLAGS, dir_fd=around)
         except OSError as error:

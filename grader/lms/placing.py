@@ -74,10 +74,7 @@ class StudentRoom:
     def unpack(
         self, archive: Path, folder: Path, reader: Callable[[], SubmissionReader]
     ) -> tuple[LeftOut, ...]:
-        """Unpack an archive into an empty folder. Raises ArchiveError.
-
-        Raises PathError where there is no room left to try it.
-        """
+        """Unpack an archive into an empty folder. Raises ArchiveError or PathError."""
         seconds = min(self._seconds, self._shared.seconds)
         files = min(self._files, self._own_files + self._shared.spare_files)
         if min(self._size, files, self._archives) <= 0 or seconds <= 0:

@@ -162,7 +162,6 @@ def _minutes(text: str) -> int | None:
 
 @functools.cache
 def _months() -> dict[str, int]:
-    """Return the month of each name that means one in all languages, with and without marks."""
     found: dict[str, set[int]] = defaultdict(set)
     for name, month in _names_of_months():
         word = _folded(name)
@@ -186,7 +185,6 @@ def _month(word: str) -> int | None:
 
 @functools.cache
 def _halves() -> dict[str, str]:
-    """Return the words for before and after noon."""
     found = {"am": "am", "pm": "pm", "a.m": "am", "p.m": "pm", "a. m": "am", "p. m": "pm"}
     for language in _LANGUAGES:
         for width in ("abbreviated", "wide"):

@@ -98,10 +98,7 @@ def view_of(
 
 
 def question_before(report: Report, answer: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the cells of text right before an answer, which no part is answered by.
-
-    They are as the student left them.
-    """
+    """Return the cells of text right before an answer, as the student left them."""
     taken = {at for part in report.parts for at in part.answer}
     end = min(answer, default=0)
     begin = end
@@ -130,7 +127,6 @@ def _about(session: Session, answer: AnswerToMark) -> Text:
 
 
 def _state(answer: AnswerToMark) -> Text:
-    """Say who has marked it, when, and what it came to."""
     if not answer.given and answer.is_second:
         return say("second-marking-you-do-not-see-first")
     if not answer.given:
@@ -194,8 +190,6 @@ def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
 
 
 class _Pages:
-    """The pages, each of what the gradebook has at that moment."""
-
     def __init__(self, session: Session, language: str) -> None:
         self._session = session
         self._language = language

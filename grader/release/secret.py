@@ -267,10 +267,7 @@ class SolutionFingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
 
 class FoundSolution(msgspec.Struct, frozen=True):
-    """A solution in a repository: the file, relative to its root, and of a notebook the code cell.
-
-    Cells are counted from 1.
-    """
+    """A solution in a repository: its file, and of a notebook the code cell, from 1."""
 
     path: Path
     cell: int | None

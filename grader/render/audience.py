@@ -8,7 +8,7 @@ taken out is also taken out of what would tell it: sums, the seed, and what expl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Literal
 
 from msgspec.structs import replace
@@ -59,14 +59,7 @@ def shown(report: Report, audience: Audience, now: datetime) -> Report:
     )
 
 
-def utc_now() -> datetime:
-    """Return the time, with its offset from UTC: when something is shown."""
-    return datetime.now(timezone.utc)
-
-
 class _Seen:
-    """What students see of a check, before or after the assignment is due."""
-
     def __init__(self, *, is_due: bool) -> None:
         self._full: set[Visibility] = {"visible", "after_due"} if is_due else {"visible"}
 
@@ -137,7 +130,6 @@ def _check(check: Check, seen: _Seen) -> Check:
 
 
 def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:
-    """Return the points of what is shown, and how many these can be."""
     pairs = [(each.score, each.max_score) for each in shown_ones]
     return {
         "score": round(sum(score for score, _ in pairs), 6),
@@ -148,7 +140,6 @@ def _sums(shown_ones: Iterable[Part | Check]) -> dict[str, float]:
 def _notes(
     report: Report, seen: _Seen, checks: list[Check], due: datetime | None
 ) -> tuple[Text, ...]:
-    """Return the report's notes, and what is said of checks that are not shown in full."""
     kept_back = {check.visibility for check in checks if not seen.is_listed(check)}
     said = []
     if kept_back:

@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.files import indented_json
 from grader.language import join
 from grader.render import wording
 from grader.render.findings import explanation, is_graded, is_lost
@@ -51,7 +52,7 @@ def render_classroom50(report: Report) -> bytes:
         tests = tuple(_tests(report))
     score, most = (sum(each) for each in zip(*((t.score, t.max_score) for t in tests), strict=True))
     result = Classroom50Result("classroom50/result/v1", score, most, tests)
-    return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+    return indented_json(result)
 
 
 def _tests(report: Report) -> Iterator[Classroom50Case]:

@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -18,6 +17,8 @@ from rich.text import Text
 from grader.language import Text as Words
 from grader.language import in_a_row, say
 from grader.render import wording
+from grader.render.findings import reading
+from grader.render.pieces import plain_table
 from grader.render.speech import tell
 from grader.report import Diagnosis, Sample, Step, StepStatus
 
@@ -110,13 +111,7 @@ def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     yield _Steps(diagnosis)
     yield _Legend(tuple(each.status for each in _shown(diagnosis)))
     if diagnosis.link:
-        yield Text(_reading(wording.one_line(diagnosis.link)))
-
-
-def _reading(link: str) -> str:
-    if link.startswith(("https://", "http://")):
-        return tell("read-again-title", link=link)
-    return tell("read-again-in-notebook-heading", heading=link)
+        yield Text(reading(wording.one_line(diagnosis.link)))
 
 
 def _shown(diagnosis: Diagnosis) -> tuple[Step, ...]:
@@ -130,8 +125,6 @@ def _first(diagnosis: Diagnosis) -> int:
 
 
 class _Legend:
-    """What the marks mean that occur."""
-
     def __init__(self, statuses: tuple[StepStatus, ...]) -> None:
         self._statuses = [each for each in _MEANING if each in statuses]
 
@@ -189,7 +182,6 @@ def _assignment(step: Step) -> str:
 
 
 def _pytorch(diagnosis: Diagnosis) -> str:
-    """Say what PyTorch has where the module departs."""
     layer = wording.layer_there(diagnosis)
     return tell("pytorch", layer=layer) if layer else ""
 
@@ -222,11 +214,8 @@ class _Scores:
 
 
 def _table(sample: Sample, width: int) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 1)
-    )
+    table = plain_table(tell("class"), padding=(0, 1))
     remarks = width >= _WITH_REMARKS
-    table.add_column(tell("class"), overflow="fold")
     table.add_column(tell("yours"), justify="right", no_wrap=True)
     table.add_column("PyTorch", justify="right", no_wrap=True)
     if remarks:

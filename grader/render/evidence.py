@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from grader.render import wording
-from grader.render.timings import ShareBar
+from grader.render.pieces import ShareBar, plain_table
 from grader.report import Bar, Bars, Block, Grid, Listing, Paragraph, Section, Verdict
 
 CODE_LINES = 200
@@ -77,9 +76,7 @@ def _bars(bars: Bars) -> Table:
 
 
 def _grid(grid: Grid) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-    for title in grid.head:
-        table.add_column(Text(wording.one_line(title)), overflow="fold")
+    table = plain_table(*map(wording.one_line, grid.head))
     for row in grid.rows:
         table.add_row(*(Text(wording.one_line(cell)) for cell in row[: len(grid.head)]))
     return table

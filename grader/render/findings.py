@@ -376,7 +376,6 @@ def _said(check: Check, part: Part) -> Text:
 
 
 def _rest(reason: Text, said: Text) -> Text:
-    """Return a reason without the sentences that were said."""
     gone = said.parts if isinstance(said, Sentences) else (said,)
     parts = reason.parts if isinstance(reason, Sentences) else (reason,)
     return join(*(each for each in parts if each not in gone))

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.files import indented_json
 from grader.render import wording
 from grader.render.findings import (
     cells_run,
@@ -25,7 +26,6 @@ from grader.render.findings import (
 from grader.render.html.charts import shape_views
 from grader.render.html.page import ProblemRow, macro
 from grader.render.html.sections import step_views
-from grader.render.html.text import words
 from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report, Visibility
 
@@ -97,7 +97,7 @@ def render_gradescope(report: Report) -> bytes:
             leaderboard=tuple(_leaderboard(report)),
             extra_data=_extra_data(report),
         )
-    return msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+    return indented_json(results)
 
 
 def _output(report: Report) -> str:
@@ -120,7 +120,7 @@ def _problem(problem: CellProblem, report: Report) -> ProblemRow:
 
 def _filled(piece: str, *values: object) -> str:
     """Return a macro's HTML; half of a surrogate pair would be no JSON."""
-    text = macro("gradescope", piece, words())(*values)
+    text = macro("gradescope", piece)(*values)
     return text.strip().encode("utf-8", "replace").decode()
 
 

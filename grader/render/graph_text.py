@@ -164,10 +164,7 @@ class _Rails:
 
 
 def _join(before: list[int | None], after: list[int | None], joined: set[int], box: int) -> str:
-    """Return the line that leads from the joined rails to the column of the box.
-
-    It passes behind rails that it does not join.
-    """
+    """Return the line from the joined rails to the box; it passes behind all others."""
     ends = {*joined, box}
     cells = []
     for column in range(max(len(before), max(ends) + 1)):
@@ -207,7 +204,6 @@ def _wrapped(row: _Row, console: Console, options: ConsoleOptions) -> Iterator[T
 
 
 def _plain(text: str, options: ConsoleOptions) -> str:
-    """Return text in characters that the console can write."""
     if not options.ascii_only:
         return text
     return "".join(_ASCII.get(each, "+" if each in _LINES[1:] else each) for each in text)

@@ -36,8 +36,6 @@ Element = ElementTree.Element
 
 
 class _Case(NamedTuple):
-    """A case: what became of it, and everything that is to be said of it."""
-
     name: str
     outcome: Literal["passed", "failure", "error", "skipped"]
     kind: str
@@ -198,5 +196,4 @@ def _unique(names: list[str]) -> Iterator[str]:
 
 
 def _valid(text: str) -> str:
-    """Return text without characters that no XML document may have."""
     return _INVALID.sub("\ufffd", text)

@@ -106,14 +106,13 @@ def block(foreign: str | Text, characters: int, rows: int) -> str:
 
 
 def _listing(content: str) -> str:
-    """Return text that is fit to be shown as a block of code."""
     fence = "`" * max(3, _longest_run(content) + 1)
     return f"{fence}text\n{content}\n{fence}"
 
 
-def indented(markdown: str, columns: int = 2) -> str:
+def indented(markdown: str) -> str:
     """Return Markdown as it stands in an item of a list."""
-    return "\n".join(" " * columns + row if row else row for row in markdown.split("\n"))
+    return "\n".join("  " + row if row else row for row in markdown.split("\n"))
 
 
 def _longest_run(content: str) -> int:
@@ -176,7 +175,6 @@ def _score(report: Report) -> str:
 
 
 def _first(report: Report, causes: Sequence[Cause]) -> Iterator[str]:
-    """Yield what to mend first, an item each."""
     rows = []
     for number, cause in enumerate(causes, start=1):
         title, said = report.parts[cause.part].title, told_cause(cause, report)
@@ -246,7 +244,6 @@ def _diagnosis(part: Part) -> Iterator[str]:
 
 
 def _steps(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield an item for each step near the one that departs."""
     first, last = max(0, diagnosis.wrong - STEPS_BEFORE), diagnosis.wrong + STEPS_AFTER
     if first:
         yield f"- {_more_steps(first)}"
@@ -265,7 +262,6 @@ def _more_steps(count: int) -> str:
 
 
 def _evidence(section: Section) -> Iterator[str]:
-    """Yield what a kind of evidence shows."""
     yield f"### {text(section.title)}"
     for block in section.blocks:
         if isinstance(block, Paragraph):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from grader.files import indented_json
 from grader.render import wording
 from grader.render.findings import cells_run, explanation, is_graded, is_lost, place_of
 from grader.render.speech import speaking, tell
@@ -61,7 +62,7 @@ def _rendered(report: Report, characters: int) -> bytes:
     share = sum(each.points for each in tests) / most if graded else 0.0
     errors = () if graded else notes
     results = Results(graded, round(min(max(share, 0.0), 1.0), 6), output, tests, errors)
-    return msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+    return indented_json(results)
 
 
 def _tests(report: Report, characters: int) -> Iterator[PrairieLearnCase]:

@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple, cast
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from grader.language import NOTHING, in_a_row, join, say
 from grader.language import Text as Words
 from grader.render import wording
+from grader.render.pieces import plain_table
 from grader.render.speech import tell
 from grader.report import StepLine, StepSpeed, StepSpeeds
 
@@ -174,14 +173,7 @@ class _Bars:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         bars = options.max_width >= _WITH_BARS
         mark = "#" if options.ascii_only else "━"
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            pad_edge=False,
-            collapse_padding=True,
-            header_style="dim",
-        )
-        table.add_column(tell("step"), overflow="fold")
+        table = plain_table(tell("step"), collapse_padding=True)
         table.add_column(tell("speed-up"), justify="right", no_wrap=True)
         if bars:
             table.add_column("", no_wrap=True)

@@ -29,14 +29,17 @@ from grader.render.findings import (
     cells_run,
     circumstances,
     first_causes,
+    is_lost,
     left_to_people,
+    place_of,
     told_cause,
     worth,
 )
 from grader.render.graph_text import GraphDrawing
+from grader.render.pieces import ShareBar, plain_table
 from grader.render.speech import speaking, tell
-from grader.render.timings import ShareBar, speed_section
-from grader.report import CellProblem, Check, Part, Report, Timing, Verdict
+from grader.render.timings import speed_section
+from grader.report import Check, Part, Report, Timing, Verdict
 
 WIDEST = 100
 """Columns that are used at most: longer lines are hard to read."""
@@ -75,7 +78,7 @@ def _sections(report: Report) -> Iterator[RenderableType]:
         yield points_table(report.parts)
     for part in as_listed(report, causes).parts:
         yield part_section(part, starts, left_to_people(part, report))
-    yield from _problems(report.problems, starts)
+    yield from _problems(report)
     yield from _speed(report.timing)
     yield _circumstances(report)
 
@@ -119,8 +122,6 @@ class _Mark:
 
 
 class _Heading:
-    """A title over a line of its own length."""
-
     def __init__(self, title: str, beside: str = "") -> None:
         self.title = Text(title, style="bold")
         if beside:
@@ -178,9 +179,7 @@ def _first(report: Report, causes: Sequence[Cause]) -> Iterator[RenderableType]:
 
 def points_table(parts: tuple[Part, ...]) -> RenderableType:
     """Return a table with the points of every part."""
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True, header_style="dim"
-    )
+    table = plain_table(expand=True)
     table.add_column(tell("part"), ratio=1, overflow="fold")
     table.add_column(tell("points"), justify="right", no_wrap=True)
     for part in parts:
@@ -219,7 +218,6 @@ def part_section(part: Part, starts: tuple[int, ...] = (), note: str = "") -> Re
 
 
 def _explained(part: Part) -> Iterator[RenderableType]:
-    """Yield where a part departs from PyTorch, and an image that shows it."""
     diagnosis = part.diagnosis
     if diagnosis is not None:
         yield Text()
@@ -242,18 +240,14 @@ def _checks(checks: tuple[Check, ...]) -> RenderableType:
         for check in same:
             title = Text(wording.one_line(check.title))
             grid.add_row(_Mark(check.verdict), title, _points(check.score, check.max_score))
-        if same[0].reason and any(_lost(check) for check in same):
+        if same[0].reason and any(is_lost(check) for check in same):
             grid.add_row("", _explain(same[0]), "")
     return grid
 
 
 def _explanation(check: Check) -> tuple[Words, Words] | str:
     """Neighbours that lost their points for the same reason share one explanation."""
-    return (check.reason, check.hint) if _lost(check) else check.id
-
-
-def _lost(check: Check) -> bool:
-    return check.verdict != "passed" or check.score < check.max_score
+    return (check.reason, check.hint) if is_lost(check) else check.id
 
 
 def _explain(check: Check) -> RenderableType:
@@ -271,28 +265,22 @@ def advice(hint: str | Words) -> Text:
 # --- cells and speed ------------------------------------------------------------------------------
 
 
-def _problems(
-    problems: tuple[CellProblem, ...], starts: tuple[int, ...]
-) -> Iterator[RenderableType]:
-    if not problems:
+def _problems(report: Report) -> Iterator[RenderableType]:
+    if not report.problems:
         return
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
-    for problem in problems:
-        where = tell("code-cell", cell=problem.cell)
-        if problem.line is not None:
-            where = tell("code-cell-line", cell=problem.cell, line=problem.line)
-            where = tell("line", line=problem.line) if starts else where
+    for problem in report.problems:
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
             error.append(f": {message}", style="default")
-        grid.add_row(Text(where), error)
+        grid.add_row(Text(place_of(problem, report)), error)
         if problem.hint:
             grid.add_row("", advice(problem.hint))
     one, many = tell("failed-cells"), tell("cells-that-ended-in-error")
-    yield Group(_Heading(one if len(problems) == 1 else many), grid)
+    yield Group(_Heading(one if len(report.problems) == 1 else many), grid)
 
 
 def _speed(timing: Timing | None) -> Iterator[RenderableType]:

@@ -5,37 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.measure import Measurement
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from grader.language import NOTHING, join, say
 from grader.language import Text as Words
 from grader.render import wording
+from grader.render.pieces import ShareBar, plain_table
 from grader.render.speech import tell
 from grader.render.step_bars import steps_section
 from grader.report import ShapeTiming, Timing
-
-
-class ShareBar:
-    """A bar of at most `width` columns, filled up to `share` from 0 to 1; only 1 fills it."""
-
-    def __init__(self, share: float, width: int) -> None:
-        self.share = share
-        self.width = width
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        done, rest = ("#", "-") if options.ascii_only else ("━", "╌")
-        width = min(self.width, options.max_width)
-        filled = max(0, min(width, int(width * self.share)))
-        yield Text.assemble((done * filled, "green"), (rest * (width - filled), "dim"))
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(1, min(self.width, options.max_width))
-
 
 _THREADS = say("count-thread"), say("count-threads")
 _ROUNDS = say("round"), say("rounds")
@@ -99,23 +79,14 @@ def _judgement(timing: Timing) -> Words:
 
 
 class _Roofline:
-    """A row for each function: how much of what the machine can do it reaches.
-
-    On a narrow page the bars are left out, and then the rates.
-    """
+    """A row for each function; a narrow page leaves out the bars, and then the rates."""
 
     def __init__(self, shape: ShapeTiming) -> None:
         self._shape = shape
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rates, bars = options.max_width >= _WITH_RATES, options.max_width >= _WITH_BARS
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            pad_edge=False,
-            collapse_padding=True,
-            header_style="dim",
-        )
+        table = plain_table(collapse_padding=True)
         table.add_column(tell("batch-title", batch=self._shape.batch), no_wrap=True)
         for heading in (tell("one-call"), tell("speed-up"), *(["GFLOP/s"] if rates else [])):
             table.add_column(heading, justify="right", overflow="fold")

@@ -101,16 +101,6 @@ def not_marked(open: float) -> str:
     return tell("points-not-marked-yet", points=points(open)) if open else ""
 
 
-def noun(number: float, singular: str, plural: str = "") -> str:
-    """Return the word in the right number, without the number."""
-    return singular if number == 1 else plural or singular + "s"
-
-
-def count(number: int, singular: str, plural: str = "") -> str:
-    """Return "1 cell", "4,443 images"."""
-    return f"{number:,} {noun(number, singular, plural)}"
-
-
 def counted(number: int, one: Text, many: Text) -> str:
     """Say the one message of a count of one, the other one of any other; both have `count`."""
     return tell(one if number == 1 else many, count=number)

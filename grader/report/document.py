@@ -194,7 +194,7 @@ class Report(Frozen, frozen=True):
             raise ValueError(f"there is no format {format!r}, but {', '.join(FORMATS)}")
         if language not in (None, *LANGUAGES):
             raise ValueError(f"there is no language {language!r}, but {', '.join(LANGUAGES)}")
-        moment = datetime.now(timezone.utc) if now is None else now
+        moment = utc_now() if now is None else now
         return render_as(format, self, audience, moment, language).decode()
 
 
@@ -265,9 +265,6 @@ def _decode_words(document: bytes) -> Report:
 
 
 def _known(parts: Any) -> Any:
-    """Take mistakes that have no name today out of an earlier document's parts: none was then
-    recognised. The set was open. What is no part is left for the decoder to refuse.
-    """
     if not isinstance(parts, list):
         return parts
     for part in parts:
@@ -338,3 +335,8 @@ def image_size(text: str) -> tuple[int, int] | None:
         return None
     is_bounded = 0 < width <= MOST_EXTENT and 0 < height <= MOST_EXTENT
     return (width, height) if is_bounded and width * height <= MOST_PIXELS else None
+
+
+def utc_now() -> datetime:
+    """Return the time, with its offset from UTC."""
+    return datetime.now(timezone.utc)

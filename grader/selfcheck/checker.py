@@ -164,7 +164,6 @@ class Checker:
         return _check(prepared, request)
 
     def _open(self) -> Sandbox:
-        """Return the sandbox, which is looked for once."""
         if self._sandbox is None:
             try:
                 self._sandbox = self._open_sandbox()
@@ -262,7 +261,6 @@ class LivePreparation(Preparation):
 
 
 def _check(prepared: LivePreparation, request: CheckParts) -> Checked:
-    """Judge parts."""
     sandbox, language = prepared.settings.sandbox, one_of_ours(request.language)
     whole = prepared.course_assignment.assignment
     made = restrict(whole, request.parts, runs=not isinstance(sandbox, NoSandbox))
@@ -304,7 +302,6 @@ def _judge(
 
 
 def _read_notebook(request: FindAssignment) -> SubmissionFile | None:
-    """Read the notebook's file as it was saved last, None where there is none that can be read."""
     if request.notebook is None:
         return None
     try:

@@ -6,13 +6,16 @@ all" goes on, and nothing of TVM is imported before the notebook has done so.
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import shlex
 import sys
+import traceback
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from IPython.display import display
@@ -23,7 +26,6 @@ from grader.language import NOTHING, Text, say
 from grader.messages.kernel import EntrySpec
 from grader.render.speech import speaking, tell
 from grader.selfcheck.connection import CheckerClient, CheckError
-from grader.selfcheck.failed_import import FailedImport, failed_import
 from grader.selfcheck.messages import AssignmentCard, Checked, CheckParts, FindAssignment, PartCard
 from grader.selfcheck.show import Bundle, show_checked, show_message, show_parts
 
@@ -93,7 +95,6 @@ class Magic:
             display(bundle, raw=True)
 
     def _show(self, message: Text, hint: Text = NOTHING, language: str | None = None) -> Bundle:
-        """Return a sentence in a language, or in the one that was asked for or spoken last."""
         with speaking(language or self._choice.language or self._language):
             return show_message(message, hint)
 
@@ -123,7 +124,6 @@ class Magic:
         return _answer(self._checker.ask(request, Checked), taken)
 
     def _watching(self) -> LiveWatcher:
-        """Return what watches the notebook. Raises UsageError."""
         self._look(None)
         if self._obstacle:
             raise UsageError(
@@ -174,7 +174,6 @@ class Magic:
             self._failed = failed_import(error) or self._failed
 
     def _look(self, result: Any) -> None:
-        """Begin to watch once the notebook has imported TVM: externs must be seen made."""
         self._remember_failure(getattr(result, "error_in_exec", None))
         if self._watcher is not None or self._obstacle or "tvm" not in sys.modules:
             return
@@ -248,10 +247,7 @@ def _chosen(words: list[str], before: UsedAssignment) -> UsedAssignment:
 
 
 def _expect(choice: UsedAssignment) -> None:
-    """Look for what was chosen, in milliseconds: at the first check, this cell is far above.
-
-    Raises UsageError that lists what there is.
-    """
+    """Raise UsageError unless there is what was chosen: the first check is far below this cell."""
     course = folder_of_notebook(choice.course, Path(_working_folder()), os.environ)
     known = [path.parent.name for path in assignment_files(course)]
     if not known:
@@ -315,4 +311,31 @@ def _notebook_file(names: Mapping[str, Any]) -> str | None:
     for told in (names.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")):
         if isinstance(told, str) and told.endswith(".ipynb"):
             return told
+    return None
+
+
+# Why a notebook has no TVM: the cell that imports it failed before it came to that.
+
+_TVM = re.compile(r"^[ \t]*(?:import|from)[ \t]+tvm\b", re.MULTILINE)
+_IMPORT = re.compile(r"(?:import|from)\s")
+
+_LONGEST_ERROR = 300
+"""Characters of an error's message that are shown."""
+
+
+class FailedImport(NamedTuple):
+    """The line of the cell that failed, such as "import torchvision", and the error in a line."""
+
+    line: str
+    error: str
+
+
+def failed_import(error: BaseException) -> FailedImport | None:
+    """Return what failed, if the error left a cell that imports TVM at an import; None if not."""
+    for frame in traceback.extract_tb(error.__traceback__):
+        source = "".join(linecache.getlines(frame.filename))
+        line = (frame.line or "").strip()
+        if "ipykernel" in frame.filename and _TVM.search(source) and _IMPORT.match(line):
+            said = " ".join(str(error).split())
+            return FailedImport(line, f"{type(error).__name__}: {said}"[:_LONGEST_ERROR])
     return None

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from grader.language import NOTHING, say
@@ -23,8 +21,8 @@ from grader.render import wording
 from grader.render.html.clean import cleaned_part
 from grader.render.html.page import OverviewRow, PageBudget, macro, overview_row
 from grader.render.html.sections import forms, part_view
-from grader.render.html.text import words
-from grader.render.speech import speaking, spoken, tell
+from grader.render.pieces import plain_table
+from grader.render.speech import speaking, tell
 from grader.render.terminal import Page, advice, part_section, points_table
 from grader.report import Part
 from grader.selfcheck.messages import AssignmentCard, Checked, PartCard
@@ -95,12 +93,12 @@ def render_message(message: str, hint: str) -> str:
 
 def _render(piece: str, *values: object) -> str:
     """Fill a macro in: the bytes of it are printable, so that any notebook can be saved."""
-    text = macro("answer", piece, {**words(), "language": spoken()})(*values)
+    text = macro("answer", piece)(*values)
     return text.encode("utf-8", "replace").decode()
 
 
 def _pieces(parts: Iterable[tuple[str, Part]]) -> Iterator[Markup]:
-    write, budget = macro("parts", "part", words()), PageBudget(SIZE)
+    write, budget = macro("parts", "part"), PageBudget(SIZE)
     for anchor, part in parts:
         view = part_view(part, anchor)
         yield budget.fit(*(functools.partial(write, form) for form in forms(view)))
@@ -191,10 +189,8 @@ def _row(part: PartCard) -> tuple[str, ...]:
 
 def _parts(title: str, rows: Iterable[tuple[str, ...]]) -> Iterator[RenderableType]:
     yield Text(title, style="bold")
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     *headings, points = _headings()
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    table = plain_table(*headings)
     table.add_column(points, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))

@@ -256,7 +256,6 @@ def _of_statement(
 
 
 def _within(node: ast.stmt) -> list[list[ast.stmt]]:
-    """Return the blocks of statements that a statement has."""
     fields = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
     found = [block for block in fields if isinstance(block, list) and block]
     handlers = getattr(node, "handlers", [])

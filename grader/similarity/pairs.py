@@ -121,7 +121,6 @@ def _weights(
 def _shared(
     students: Mapping[int, Sequence[int]], weights: Mapping[int, float], count: int
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Return the weight of what every two have in common."""
     found = np.zeros((count, count), dtype=np.float32)
     for key, places in students.items():
         weight = weights.get(key)

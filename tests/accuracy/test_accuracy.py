@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.expectation import load_expectation
 from grader.environment import usable_cores
 from grader.language import foreign
 from grader.report import Diagnosis, Step
@@ -16,6 +15,7 @@ from grader.sandbox.interface import Sandbox
 from tests.accuracy.accuracy import BAR, SLUGS, Found, Trial, share
 from tests.accuracy.made import mistaken
 from tests.endtoend.examples import EXAMPLES
+from tests.expectation import load_expectation
 
 EACH = 4
 """One mutant in so many is tried here; benchmarks/diagnosis.py tries all."""

@@ -11,7 +11,7 @@
     errors = ["NameError"]                 # the same of the cells in `expect.problems`
     awaiting = 3                           # in place of both: the cell that a problem or note names
 
-    [expect]                               # an Expectation, see grader/authoring/expectation.py
+    [expect]                               # an Expectation, see tests/expectation.py
     score = 10
     problems = []
 
@@ -27,9 +27,9 @@ from pathlib import Path
 
 import msgspec
 
-from grader.authoring.expectation import Expectation
 from grader.sandbox.interface import Level
 from tests.broken.cells import CELLS
+from tests.expectation import Expectation
 
 FOLDER = Path(__file__).resolve().parent
 LEVELS = ("none", "minimal", "basic", "container", "strong")

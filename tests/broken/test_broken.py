@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from grader.authoring.expectation import mismatches
 from grader.report import Report, encode_report
 from tests.broken.cases import LEVELS, Case, case_names, load_case
 from tests.conftest import require
 from tests.endtoend.batches import LEVEL, REAPER, GradedBatch
 from tests.endtoend.command import ROOT
+from tests.expectation import mismatches
 from tests.sandbox.inside import some_seconds
 
 TRACEBACK = "Traceback (most recent"

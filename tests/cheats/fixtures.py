@@ -15,7 +15,7 @@ import msgspec
 import nbformat
 from nbformat import NotebookNode
 
-from grader.authoring.expectation import Expectation, PartExpectation, Score, Table
+from tests.expectation import Expectation, PartExpectation, Score, Table
 
 FOLDER = Path(__file__).resolve().parent
 CELLS = FOLDER / "cells"

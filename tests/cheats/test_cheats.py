@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from grader.authoring.expectation import mismatches
 from tests.cheats.fixtures import (
     CELLS,
     FOLDER,
@@ -22,6 +21,7 @@ from tests.cheats.fixtures import (
 from tests.cheats.gradings import Gradings
 from tests.cheats.host import Host, as_root
 from tests.endtoend.batches import LEVEL, require_measured
+from tests.expectation import mismatches
 
 LEAST_CHEATS = 415
 """So many there are at least: a folder that is not found must not look like success."""

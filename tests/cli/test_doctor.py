@@ -336,7 +336,7 @@ class TestOnlyTheSelfCheck:
         notebook = ROOT / "examples/tensorir/reference.ipynb"
         monkeypatch.setattr(sys, "argv", ["grader", "run", str(notebook), "--data", "builtin"])
         assert 2 == app._run(SimpleNamespace(end=lambda: None))
-        assert "grading needs torchsummary, too" in capsys.readouterr().err
+        assert "grading also needs torchsummary" in capsys.readouterr().err
 
     def test_each_package_is_named(self) -> None:
         assert "also needs a, b" in only_self_check(["a", "b"]).message.english

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from grader.assignment import PartTable
-from grader.authoring.expectation import (
+from tests.endtoend.command import ROOT
+from tests.expectation import (
     PartExpectation,
     Range,
     Score,
     load_expectation,
 )
-from tests.endtoend.command import ROOT
 from tests.our_course import our_course
 
 SUFFIX = ".verdict.toml"

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import pytest
 
-from grader.authoring.expectation import load_expectation
 from tests.endtoend.command import ROOT
 from tests.endtoend.examples import on_few_inputs
 from tests.endtoend.warm import run_warm
+from tests.expectation import load_expectation
 from tests.gradebook.postgres import new_database, running_server
 from tests.lms import imports
 from tools.make_class import ABSENT, CLASS, FORMS, NOTES, SLUG, STUDENTS, make_class, stale

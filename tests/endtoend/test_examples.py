@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.expectation import load_expectation, mismatches
 from grader.course import load_course
 from tests.dialects.untimed import untimed_course
 from tests.endtoend.batches import GradedBatch, require_measured
 from tests.endtoend.command import ROOT, run_grader
 from tests.endtoend.examples import EXAMPLES, brisk_course, chosen, example_notebooks, is_timed
+from tests.expectation import load_expectation, mismatches
 from tests.missing import needs_real_data, real_data
 
 ASSIGNMENTS = sorted(path.parent.name for path in ROOT.glob("assignments/*/assignment.toml"))

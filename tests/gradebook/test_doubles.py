@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grader.gradebook.doubles import shared_emails
-from grader.gradebook.entries import RosterEntry, Student
+from grader.gradebook.entries import RosterEntry, Student, shared_emails
 
 
 def known(login: str, email: str) -> Student:

@@ -10,7 +10,7 @@ import io
 import pytest
 from rich.console import Console
 
-from grader.render.timings import ShareBar
+from grader.render.pieces import ShareBar
 from tests import sample_reports
 from tests.render.pages import flat, page, shape, with_timing
 

@@ -40,16 +40,6 @@ class TestNumbers:
     """Counts, times and ratios."""
 
     @pytest.mark.parametrize(
-        ("number", "text"), [(0, "0 cells"), (1, "1 cell"), (2, "2 cells"), (4443, "4,443 cells")]
-    )
-    def test_one_is_singular_and_nothing_else(self, number: int, text: str) -> None:
-        assert wording.count(number, "cell") == text
-
-    def test_an_irregular_plural_is_taken_as_given(self) -> None:
-        assert wording.noun(2, "A cell", "Cells") == "Cells"
-        assert wording.noun(1, "A cell", "Cells") == "A cell"
-
-    @pytest.mark.parametrize(
         ("value", "text"),
         [
             (0.0, "0.00 s"),

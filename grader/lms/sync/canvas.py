@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from canvasapi.paginated_list import PaginatedList
@@ -20,9 +20,6 @@ from canvasapi.requester import Requester
 from canvasapi.upload import Uploader
 from canvasapi.util import combine_kwargs
 
-from grader.decoding import prepared
-from grader.errors import LmsError
-from grader.language import say
 from grader.lms.choices import Key, Platform
 from grader.lms.sync.platform import (
     PAGE,
@@ -35,12 +32,10 @@ from grader.lms.sync.platform import (
     Standing,
     page_name,
 )
-from grader.lms.sync.session import LmsSession, unreadable
+from grader.lms.sync.session import LmsSession, Told, decoded, unreadable
 
 _POINTS = frozenset({"points", "percent", "letter_grade", "gpa_scale"})
 """Kinds of grades for which Canvas takes points. `pass_fail` is none of them."""
-
-_Told = TypeVar("_Told")
 
 
 class _Row:
@@ -113,7 +108,6 @@ class _Submission(msgspec.Struct, frozen=True):
     score: float | None = None
     entered_score: float | None = None
     points_deducted: float | None = None
-    submission_type: str | None = None
     attachments: tuple[_File, ...] | None = None
     submission_comments: tuple[_Comment, ...] | None = None
     rubric_assessment: dict[str, _Assessed] | None = None
@@ -175,7 +169,6 @@ class CanvasPlatform:
                 each.submitted_at,
                 tuple(map(_file, each.attachments or ())),
                 each.late,
-                each.submission_type == "online_text_entry",
             )
             for each in self._submissions()
             if each.submitted_at is not None
@@ -213,14 +206,13 @@ class CanvasPlatform:
         self._requester.request("PUT", self._of(user), _kwargs=combine_kwargs(**what))
 
     def _send_page(self, user: str, name: str, page: bytes) -> int:
-        """Upload a page; return its number."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, name)
             path.write_bytes(page)
             try:
                 sender = Uploader(self._requester, f"{self._of(user)}/comments/files", path)
                 _, told = sender.start()
-                return _decoded(told, _File).id
+                return decoded(told, _File).id
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise unreadable() from None
 
@@ -230,28 +222,17 @@ class CanvasPlatform:
     def _submissions(self) -> Iterator[_Submission]:
         yield from self._all(_Submission, f"{self._place}/submissions", **self._user_ids)
 
-    def _one(self, kind: type[_Told], path: str, **what: Any) -> _Told:
+    def _one(self, kind: type[Told], path: str, **what: Any) -> Told:
         answer = self._requester.request("GET", path, _kwargs=combine_kwargs(**what))
-        return _decoded(answer.json(), kind)
+        return decoded(answer.json(), kind)
 
-    def _all(self, kind: type[_Told], path: str, **what: Any) -> Iterator[_Told]:
-        """Yield the elements of all pages of a listing."""
+    def _all(self, kind: type[Told], path: str, **what: Any) -> Iterator[Told]:
         found = PaginatedList(_Row, self._requester, "GET", path, _kwargs=combine_kwargs(**what))
         try:
             for row in found:
-                yield _decoded(row.fields, kind)
+                yield decoded(row.fields, kind)
         except (AttributeError, TypeError, KeyError):  # of a page that is no list of objects
             raise unreadable() from None
-
-
-def _decoded(fields: object, kind: type[_Told]) -> _Told:
-    """Return an object of a declared type. Raises LmsError."""
-    try:
-        return msgspec.convert(fields, type=prepared(kind))
-    except msgspec.ValidationError as error:
-        raise LmsError(
-            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
-        ) from None
 
 
 def _exact(points: float | None) -> Decimal:

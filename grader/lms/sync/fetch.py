@@ -29,7 +29,6 @@ from grader.lms.collect import (
     Collected,
     CollectedStudent,
     CollectOutcome,
-    CollectRequest,
     collect_fetched,
 )
 from grader.lms.delivery import Delivery, FolderContents
@@ -39,7 +38,6 @@ from grader.lms.sync.session import NotFoundError, TooLargeError
 from grader.lms.sync.source import Source, read_source, write_source
 from grader.lms.times import moment_of
 from grader.progress import Progress
-from grader.reading.reader import SubmissionReader
 from grader.tables import harmless
 
 ROSTER = "roster.csv"
@@ -72,12 +70,8 @@ def fetch_class(
     output: Path,
     progress: Progress,
     roster: Roster | None = None,
-    reader: SubmissionReader | None = None,
 ) -> Fetched:
-    """Fetch an assignment into a folder. Raises LmsError, UsageError.
-
-    Without a `roster` the students are those of the course there.
-    """
+    """Fetch an assignment for a `roster`, or the course's own. Raises LmsError, UsageError."""
     _refuse_other(output, url)
     progress.stage(say("asking", platform=PLATFORM_NAMES[platform.name]))
     assignment, people = platform.assignment(), platform.people()
@@ -105,9 +99,7 @@ def fetch_class(
     write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
     owners = Acquainted(own.people if roster is None else roster.people)
     fetching = _Fetching(platform, known, progress)
-    outcome = collect_fetched(
-        CollectRequest((), output), fetching.download, url, owners, progress, reader
-    )
+    outcome = collect_fetched(output, fetching.download, url, owners, progress)
     unchanged = tuple(sorted({*outcome.unchanged, *fetching.kept}))
     due_dates = {
         owner.id: due
@@ -158,7 +150,6 @@ def fetch_students(
 
 
 def _ids_table(matched: Iterable[tuple[str, str]], key: Key) -> bytes:
-    """Return the system's ids of students in a roster."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", _NUMBERS[key]])
@@ -177,8 +168,6 @@ def _refuse_other(output: Path, url: str) -> None:
 
 
 class _Fetching:
-    """The files of a class, on their way."""
-
     def __init__(
         self, platform: LmsPlatform, people: Mapping[str, LmsPerson], progress: Progress
     ) -> None:
@@ -217,7 +206,6 @@ class _Fetching:
     def _one(
         self, folder: Path, person: LmsPerson, each: LmsHandIn, left_out: list[LeftOut]
     ) -> Delivery:
-        """Download one student's files."""
         folder.mkdir()
         files, room = [], min(_STUDENT, self._left)
         for number, file in enumerate(each.files):
@@ -277,7 +265,6 @@ def _own_roster(people: Iterable[LmsPerson], key: Key) -> Roster:
 
 
 def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
-    """Return a roster as `grader roster import` reads it."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", "name", "email", _NUMBERS[key]])

@@ -18,19 +18,15 @@ import msgspec
 
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.files import unwritable
+from grader.files import writing
 from grader.language import say
-from grader.lms.sync.comments import plain
-from grader.lms.sync.platform import PushedGrade, Standing
+from grader.lms.sync.platform import PushedGrade, Standing, plain
 
 JOURNAL = "pushed.jsonl"
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of one student's grade, and whether it was done.
-
-    Users were numbers once.
-    """
+    """A change of one student's grade, and whether it was done. Users were numbers once."""
 
     user: str | int
     points: Decimal
@@ -105,11 +101,9 @@ class Journal:
 def open_journal(folder: Path) -> Iterator[Journal]:
     """Open the journal of a folder. Raises UsageError where another command has it."""
     path = folder / JOURNAL
-    try:
+    with writing(path, say("what-pushed")):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         file = os.fdopen(descriptor, "r+b")
-    except OSError as error:
-        raise unwritable(path, error, say("what-pushed")) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

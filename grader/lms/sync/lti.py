@@ -12,20 +12,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from grader.course_settings import LtiSettings
-from grader.decoding import prepared
 from grader.errors import LmsError, UsageError
 from grader.language import in_a_row, say
 from grader.lms.choices import Key, Platform
-from grader.lms.sync.comments import plain
-from grader.lms.sync.platform import LmsAssignment, LmsPerson, PushedGrade, Standing
+from grader.lms.sync.platform import LmsAssignment, LmsPerson, PushedGrade, Standing, plain
 from grader.lms.sync.push import scaled
-from grader.lms.sync.session import Answer, LmsSession, RefusedError, unreadable
+from grader.lms.sync.session import (
+    Answer,
+    LmsSession,
+    RefusedError,
+    Told,
+    decoded,
+    unreadable,
+)
 
 TAG = "tvm-grader"
 """Of the line items that are made here. Their `resourceId` is the assignment's slug."""
@@ -46,7 +51,6 @@ _STUDENT = re.compile(
 _TRIAL = "#TestUser"
 """Roles in the course alone: who teaches it may be a learner of the university."""
 
-_Told = TypeVar("_Told")
 _Number = Annotated[float, msgspec.Meta(ge=0)]
 _Word = str | int
 """An id: a text by the specification; some systems write a number."""
@@ -216,7 +220,7 @@ class LtiPlatform:
                 say("lms-makes-no-column", name=column.title),
                 say("make-column-there-and-name-it", option="--column"),
             ) from None
-        item = _decoded(answer.json(), _Item)
+        item = decoded(answer.json(), _Item)
         if not self._session.is_own(item.id) or item.score_maximum <= 0:
             raise unreadable()
         self._item, self._is_sought = item, True
@@ -228,12 +232,11 @@ class LtiPlatform:
         for each in _bounded(each for page in pages for each in page):
             yield str(each.user_id), _standing(each, most)
 
-    def _pages(self, kind: type[_Told], place: str, accepted: str, **what: str) -> Iterator[_Told]:
-        """Yield all pages of a listing."""
+    def _pages(self, kind: type[Told], place: str, accepted: str, **what: str) -> Iterator[Told]:
         following: str | None = place
         while following is not None:
             answer = self._send("GET", following, {"Accept": accepted}, params=what or None)
-            yield _decoded(answer.json(), kind)
+            yield decoded(answer.json(), kind)
             following, what = answer.links.get("next", {}).get("url"), {}
 
     def _send(
@@ -246,7 +249,6 @@ class LtiPlatform:
         params: Mapping[str, str] | None = None,
         is_repeatable: bool = True,
     ) -> Answer:
-        """Send a request with the token. Raises LmsError."""
         what: dict[str, Any] = {"headers": {"Authorization": "", **kinds}, "params": params}
         if content is not None:
             what["data"] = msgspec.json.encode(content)
@@ -274,18 +276,7 @@ def _below(place: str, word: str) -> str:
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{word}"))
 
 
-def _decoded(told: object, kind: type[_Told]) -> _Told:
-    """Return what was told, as a declared type. Raises LmsError."""
-    try:
-        return msgspec.convert(told, type=prepared(kind))
-    except msgspec.ValidationError as error:
-        raise LmsError(
-            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
-        ) from None
-
-
-def _bounded(rows: Iterator[_Told]) -> Sequence[_Told]:
-    """Return all of a listing. Raises LmsError where it does not end."""
+def _bounded(rows: Iterator[Told]) -> Sequence[Told]:
     found = []
     for each in rows:
         found.append(each)
@@ -328,7 +319,6 @@ def _is_of(each: _Item, column: Column) -> bool:
 
 
 def _person(each: _Member) -> LmsPerson:
-    """Return a student. What the registrar calls one stands in `sid`."""
     name = each.name or " ".join(filter(None, (each.given_name, each.family_name)))
     sid = "" if each.lis_person_sourcedid is None else str(each.lis_person_sourcedid)
     return LmsPerson(str(each.user_id), name, sid=sid, email=each.email or "")

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from grader.decoding import prepared
 from grader.errors import LmsError
 from grader.language import ENGLISH, LANGUAGES, in_a_row, say
 from grader.lms.choices import Key, Platform
-from grader.lms.sync.comments import COMMENT, plain
 from grader.lms.sync.platform import (
+    COMMENT,
     PAGE,
     LmsAssignment,
     LmsFile,
@@ -25,8 +24,9 @@ from grader.lms.sync.platform import (
     PushedGrade,
     Standing,
     page_name,
+    plain,
 )
-from grader.lms.sync.session import LmsSession, token_refused, unreadable
+from grader.lms.sync.session import LmsSession, decoded, token_refused, unreadable
 
 NEEDED = (
     "core_webservice_get_site_info",
@@ -45,14 +45,6 @@ _PAGE_OF_USERS = 500
 _MOST_USERS = 100_000
 _HTML = "1"
 _EXPIRED = frozenset({"invalidtoken", "accessexception", "invalidtimedtoken"})
-
-_Told = TypeVar("_Told")
-
-
-class _Refusal(msgspec.Struct, frozen=True):
-    errorcode: str
-    exception: str = ""
-    error: str = ""
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -210,7 +202,6 @@ class MoodlePlatform:
             _moment(found.duedate) if found.duedate else None,
             {str(e.userid): _moment(e.extensionduedate) for e in listed if e.extensionduedate},
             takes_pages=_is_on(found, "file"),
-            takes_comments=_is_on(found, "comments"),
         )
 
     def people(self) -> tuple[LmsPerson, ...]:
@@ -243,8 +234,10 @@ class MoodlePlatform:
 
     def handed_in(self) -> tuple[LmsHandIn, ...]:
         """Return the latest attempt of everybody; what a group handed in is each member's."""
-        found = [e for e in self._listed("mod_assign_get_submissions").submissions if _is_in(e)]
-        latest = {(each.userid, each.groupid): each for each in sorted(found, key=_by_attempt)}
+        found = self._listed("mod_assign_get_submissions").submissions
+        in_order = sorted(found, key=lambda each: (each.attemptnumber, each.timemodified))
+        submitted = (each for each in in_order if each.status == "submitted")
+        latest = {(each.userid, each.groupid): each for each in submitted}
         members: dict[int, list[str]] = {}
         if any(not each.userid for each in latest.values()):
             for person in self.people():
@@ -267,10 +260,7 @@ class MoodlePlatform:
         return self._brief
 
     def standing(self, user: str) -> Standing:
-        """Return what stands there now of one student.
-
-        As long as marking goes on, Moodle tells a grade in its listing alone.
-        """
+        """Return what stands there of one student. While marking goes on, the listing tells it."""
         found = self._call(
             _Status,
             "mod_assign_get_submission_status",
@@ -313,7 +303,6 @@ class MoodlePlatform:
         )
 
     def _send_page(self, name: str, page: bytes) -> int:
-        """Upload a page as a draft; return the draft's number."""
         answer = self._session.post(
             f"{self._root}/webservice/upload.php",
             data={"token": self._session.token.reveal(), "filearea": "draft", "itemid": "0"},
@@ -362,7 +351,6 @@ class MoodlePlatform:
         return found[0] if found else _Rows()
 
     def _call(self, kind: Any, function: str, **parameters: Any) -> Any:
-        """Call a function. Raises LmsError, TokenRefusedError."""
         data = {
             "wstoken": self._session.token.reveal(),
             "wsfunction": function,
@@ -380,7 +368,6 @@ def root_of(url: str) -> str:
 
 
 def _decoded(told: object, kind: Any) -> Any:
-    """Return what was told, as a declared type. Raises LmsError."""
     if isinstance(told, dict) and "errorcode" in told:
         code = str(told["errorcode"])[:80]
         if code in _EXPIRED:
@@ -389,14 +376,7 @@ def _decoded(told: object, kind: Any) -> Any:
             say("moodle-refuses-request", code=code),
             say("check-tokens-permissions-and-assignments-settings"),
         )
-    if kind is object:
-        return told
-    try:
-        return msgspec.convert(told, type=prepared(kind))
-    except msgspec.ValidationError as error:
-        raise LmsError(
-            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
-        ) from None
+    return told if kind is object else decoded(told, kind)
 
 
 def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
@@ -412,19 +392,10 @@ def _flat(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _is_on(found: _Assignment, plugin: str) -> bool:
-    """Say whether the assignment has a kind of feedback."""
     return any(
         (e.subtype, e.plugin, e.name, e.value) == ("assignfeedback", plugin, "enabled", "1")
         for e in found.configs
     )
-
-
-def _is_in(each: _Submission) -> bool:
-    return each.status == "submitted"
-
-
-def _by_attempt(each: _Submission) -> tuple[int, int]:
-    return each.attemptnumber, each.timemodified
 
 
 def _hand_in(each: _Submission, user: str) -> LmsHandIn:
@@ -434,8 +405,7 @@ def _hand_in(each: _Submission, user: str) -> LmsHandIn:
         )
         for file in _files(each.plugins, "submission_files")
     )
-    has_text = any(editor.text for plugin in each.plugins for editor in plugin.editorfields)
-    return LmsHandIn(user, _moment(each.timemodified), files, None, has_text)
+    return LmsHandIn(user, _moment(each.timemodified), files)
 
 
 def _files(plugins: tuple[_Plugin, ...], area: str) -> Iterator[_File]:

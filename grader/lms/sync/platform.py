@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Protocol
 
 import msgspec
 
+from grader.gradebook.entries import PartPoints, show
+from grader.language import Text, foreign, in_clauses, say
 from grader.lms.choices import Key, Platform
 
 PAGE = re.compile(r"feedback-([0-9a-f]{16})(?:-\d+)?\.html")
@@ -20,6 +23,36 @@ PAGE = re.compile(r"feedback-([0-9a-f]{16})(?:-\d+)?\.html")
 def page_name(key: str) -> str:
     """Return what a page is called, by the digest of what it says."""
     return f"feedback-{key}.html"
+
+
+# What students are told beside a grade. A comment with a page has no points: those are in the
+# gradebook there. By LTI there is no page, and the comment has the points of the parts.
+
+COMMENT = say("feedback-autograder-attached-as-page")
+
+_TAGS = re.compile(r"<[^>]*>")
+
+
+def plain(text: str) -> str:
+    """Return a comment as it is compared: systems put tags around it, and escape what it says."""
+    return " ".join(html.unescape(_TAGS.sub(" ", text)).split())
+
+
+def parts_comment(parts: Iterable[PartPoints], titles: Mapping[str, Text], points: Decimal) -> Text:
+    """Return the points of the parts, and whether they are those of the grade."""
+    parts = tuple(parts)
+    told = in_clauses(
+        say(
+            "part-points-of-possible",
+            part=titles.get(each.id, foreign(each.id)),
+            points=show(each.score),
+            possible=show(each.max_score),
+        )
+        for each in parts
+    )
+    if sum(each.score for each in parts) == points:
+        return say("points-by-part", parts=told)
+    return say("points-by-part-before-penalties", parts=told)
 
 
 class LmsFile(msgspec.Struct, frozen=True):
@@ -45,13 +78,12 @@ class LmsPerson(msgspec.Struct, frozen=True):
 
 
 class LmsHandIn(msgspec.Struct, frozen=True):
-    """What a student handed in last. `has_text` says that a text was typed there."""
+    """What a student handed in last."""
 
     user: str
     at: datetime
     files: tuple[LmsFile, ...]
     late: bool | None = None
-    has_text: bool = False
 
 
 class Criterion(msgspec.Struct, frozen=True):
@@ -68,7 +100,7 @@ class LmsAssignment(msgspec.Struct, frozen=True):
 
     `due` is everybody's, `extended` is that of students with another one. `rubric_decides` says
     that the grade there is the sum of the rubric. `takes_pages` says whether there is room for the
-    feedback page, and `takes_comments` for a comment. `is_new` says that the first grade makes it.
+    feedback page. `is_new` says that the first grade makes it.
     """
 
     name: str
@@ -78,7 +110,6 @@ class LmsAssignment(msgspec.Struct, frozen=True):
     rubric: tuple[Criterion, ...] = ()
     rubric_decides: bool = False
     takes_pages: bool = True
-    takes_comments: bool = True
     is_new: bool = False
 
 

@@ -13,9 +13,14 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from grader.gradebook.entries import PartPoints
-from grader.lms.sync.comments import plain
 from grader.lms.sync.journal import Journal, Ours
-from grader.lms.sync.platform import Criterion, LmsAssignment, LmsGrades, PushedGrade, Standing
+from grader.lms.sync.platform import (
+    LmsAssignment,
+    LmsGrades,
+    PushedGrade,
+    Standing,
+    plain,
+)
 from grader.lms.sync.session import Sleep, UnsureError
 
 _TRIES = 5
@@ -71,14 +76,10 @@ def ratings_of(
         part = named.get(_folded(row.name))
         if part is None or not row.name.strip():
             return {}
-        found[row.id] = _in_row(row, part)
+        found[row.id] = scaled(part.score, part.max_score, row.points)
     if assignment.rubric_decides and sum(found.values()) != points:
         return {}
     return found
-
-
-def _in_row(row: Criterion, part: PartPoints) -> Decimal:
-    return scaled(part.score, part.max_score, row.points)
 
 
 def _folded(name: str) -> str:
@@ -192,7 +193,6 @@ def unconfirmed(platform: LmsGrades, rows: Iterable[Row]) -> list[str]:
 def _push_one(
     platform: LmsGrades, wanted: Wanted, journal: Journal, sleep: Sleep, *, overwrite: bool
 ) -> bool:
-    """Write one grade, unless somebody else has written there since it was planned."""
     assert wanted.user is not None and wanted.grade is not None  # or it is not planned
     for tried in range(_TRIES):
         there = platform.standing(wanted.user)

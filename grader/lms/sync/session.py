@@ -14,20 +14,23 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
 import requests
 from requests.structures import CaseInsensitiveDict
 from requests.utils import parse_header_links
 
+from grader.decoding import prepared
 from grader.errors import LmsError, UsageError
 from grader.language import Text, say
 from grader.lms.sync.tokens import Credential
+from grader.report.document import utc_now
 
+Told = TypeVar("Told")
 Sleep = Callable[[float], None]
 Method = Literal["GET", "POST", "PUT"]
 
@@ -100,6 +103,16 @@ def unreadable() -> LmsError:
     return LmsError(
         say("answer-lms-not-as-api-describes"), say("check-address-proxy-or-page-for-signing")
     )
+
+
+def decoded(told: object, kind: type[Told]) -> Told:
+    """Return what was told, as a declared type. Raises LmsError."""
+    try:
+        return msgspec.convert(told, type=prepared(kind))
+    except msgspec.ValidationError as error:
+        raise LmsError(
+            say("answer-lms-not-as-api-describes"), say("report-this-title", error=str(error))
+        ) from None
 
 
 def site_of(url: str) -> str:
@@ -204,10 +217,7 @@ class LmsSession:
     def download(
         self, url: str, target: Path, limit: int, data: Mapping[str, str] | None = None
     ) -> None:
-        """Write a file of at most `limit` bytes. Raises LmsError.
-
-        `data` is posted to the site itself alone, as Moodle takes its token.
-        """
+        """Write a file of at most `limit` bytes; `data` goes to the site alone. Raises LmsError."""
         method: Method = "POST" if data is not None and self.is_own(url) else "GET"
         what = {"data": data} if method == "POST" else _WITH_TOKEN
 
@@ -224,7 +234,6 @@ class LmsSession:
         self._until_answered(ask, is_repeatable=True)
 
     def _until_answered(self, ask: Callable[[], Answer], *, is_repeatable: bool) -> Answer:
-        """Return an answer that is none of a failure."""
         may_renew = True
         for tried in range(_TRIES + 1):
             try:
@@ -385,7 +394,7 @@ def _told_wait(answer: Answer, tried: int) -> float:
     except ValueError:
         try:
             until = parsedate_to_datetime(told)
-            seconds = (until - datetime.now(timezone.utc)).total_seconds()
+            seconds = (until - utc_now()).total_seconds()
         except (TypeError, ValueError):
             pass
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else _backoff(tried)
@@ -396,7 +405,6 @@ def _backoff(tried: int) -> float:
 
 
 def _checked(answer: Answer) -> Answer:
-    """Return an answer that is none of a refusal. Raises RefusedError."""
     status = answer.status_code
     if status == _REFUSED:
         raise token_refused()

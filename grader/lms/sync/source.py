@@ -18,12 +18,13 @@ import msgspec
 from grader.course_settings import LtiSettings
 from grader.decoding import prepared
 from grader.errors import UsageError
-from grader.files import unwritable, write_whole
+from grader.files import indented_json, write_whole, writing
 from grader.language import say
 from grader.lms.choices import OwnApi, Platform
 from grader.lms.sync.platform import LmsPlatform
 from grader.lms.sync.session import LmsSession, Sleep, site_of
 from grader.lms.sync.tokens import find_token
+from grader.report.document import utc_now
 
 if TYPE_CHECKING:
     from grader.lms.sync.lti import Column, LtiPlatform
@@ -112,13 +113,10 @@ def connected_tool(
     environment: Mapping[str, str],
     inside: Sequence[Path],
     sleep: Sleep,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] = utc_now,
     column: Column | None = None,
 ) -> Iterator[LtiPlatform]:
-    """Yield an assignment of a course by LTI. Raises UsageError.
-
-    `inside` are folders that may not have the private key.
-    """
+    """Yield an assignment by LTI; its key is in no folder of `inside`. Raises UsageError."""
     key, site = _tool_key(settings, environment, inside), site_of(settings.line_items)
     if site_of(settings.memberships) != site:
         raise UsageError(say("lti-addresses-of-two-sites"), say("copy-both-from-same-course"))
@@ -171,9 +169,7 @@ def read_source(folder: Path) -> Source | None:
 
 def write_source(folder: Path, source: Source) -> None:
     """Write down what a folder was fetched from. Raises UsageError."""
-    content = msgspec.json.format(msgspec.json.encode(source), indent=2) + b"\n"
-    try:
+    content = indented_json(source)
+    with writing(folder / SOURCE, say("what-fetched")):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / SOURCE, content, mode=0o600)
-    except OSError as error:
-        raise unwritable(folder / SOURCE, error, say("what-fetched")) from None

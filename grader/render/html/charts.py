@@ -222,10 +222,7 @@ def _strip(shape: ShapeTiming, scale: Linear, top: float) -> Strip:
 
 
 def _dots(places: Sequence[float], base: float) -> str:
-    """Return a path of dots, those of nearly the same place upon each other.
-
-    A dot is a line of no length with a round end.
-    """
+    """Return a path of dots (lines of no length with round ends), near ones stacked."""
     columns = Counter(round(place / _DOT) for place in places)
     step = min(_DOT, (_STRIP - _HEAD - 8) / max(columns.values()))
     return "".join(

@@ -2,71 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from grader.insights.figures import Insights, SpeedGroup
-from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.charts import WIDTHS, Linear, Logarithmic, Tick
-from grader.render.html.text import words as report_words
 from grader.render.speech import tell
-
-# Headings and fixed sentences of a class's page.
-
-
-@functools.cache
-def _texts() -> dict[str, Text]:
-    return {
-        "all_students": say("students"),
-        "attempt": say("attempt"),
-        "attempts": say("attempts"),
-        "attempts_title": say("attempts-over-time"),
-        "cells": say("code-cells"),
-        "concerns": say("review"),
-        "day": say("day"),
-        "distribution": say("points"),
-        "error": say("error"),
-        "example": say("for-example"),
-        "failures": say("where-notebooks-fail"),
-        "failures_note": say("by-heading-above-cell-since-students-add"),
-        "first": say("first"),
-        "for_you": say("for-instructors-has-names-and-points-keep"),
-        "handed_in": say("handed-in"),
-        "how_often": say("how-often"),
-        "longest": say("longest"),
-        "median": say("median"),
-        "mistake": say("mistake"),
-        "mistakes": say("what-misunderstood"),
-        "mistakes_note": say("first-step-at-which-module-departs"),
-        "missing": say("no-gradable-submission"),
-        "no_concerns": say("nobody"),
-        "no_failures": say("no-cell-ended-in-error"),
-        "no_mistakes": say("no-module-departs-from-pytorch"),
-        "objections": say("objections"),
-        "page": say("page"),
-        "passed": say("passed"),
-        "points_of_parts": say("parts-and-checks"),
-        "reference": say("reference"),
-        "interval_of_a_schedule": say("schedule-with-95-interval"),
-        "section": say("section"),
-        "skip_class": say("skip-what-misunderstood"),
-        "speeds": say("speed-ups"),
-        "stage": say("stage"),
-        "stages": say("what-grading-took"),
-        "state": say("state"),
-        "reason": say("reason"),
-        "student": say("student"),
-        "without_lines": say("page-would-become-too-large-with-lines"),
-        "who": say("who"),
-    }
-
-
-def class_words() -> dict[str, str]:
-    """Return the words of the template by their names, those of a student's page among them."""
-    return report_words() | {name: tell(text) for name, text in _texts().items()}
 
 
 class HistogramBar(NamedTuple):

@@ -27,7 +27,6 @@ from grader.render.findings import told_stage
 from grader.render.html.charts import WIDTHS
 from grader.render.html.class_charts import (
     SpeedStrip,
-    class_words,
     histogram,
     names_on_page,
     strip,
@@ -116,8 +115,6 @@ class _Speed(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A student in the table at the end."""
-
     anchor: str
     name: str
     page: str
@@ -136,8 +133,6 @@ def render_insights(insights: Insights, language: str, made: str) -> bytes:
 
 
 class _Page:
-    """The page of a class, while it is made."""
-
     def __init__(self, insights: Insights, made: str) -> None:
         self._all = insights
         self._made = made
@@ -153,7 +148,6 @@ class _Page:
         found = self._all
         numbers = found.numbers
         return template("insights.html.j2").render(
-            words=class_words(),
             language=spoken(),
             style_hash=style_hash("insights.css"),
             slug=wording.one_line(found.assignment)[:_NAME],
@@ -219,7 +213,6 @@ class _Page:
         return NameLink(self._anchors.get(id, ""), self._names_of[id])
 
     def _names(self, ids: Sequence[str]) -> NamedStudents:
-        """Return students as links, as long as there is room."""
         links = []
         for id in ids:
             link = self._link(id)

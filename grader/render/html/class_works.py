@@ -13,21 +13,12 @@ from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.class_charts import names_on_page
 from grader.render.html.page import SIZE, style_hash, template
-from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
 from grader.similarity.fragments import Fragment, FragmentKind, Writing
 from grader.similarity.pairs import Pair, Similarities, Support
 
 _MOST = 2_000
 _NAME: Final = 60
-
-_RANKS_WORDS: Mapping[str, Text] = {
-    "leaderboard": say("leaderboard"),
-    "name": say("name"),
-    "rank": say("rank"),
-    "ties": say("rank-one-plus-number-significantly-faster-schedules"),
-    "unranked": say("roster-empty"),
-}
 
 _ELSEWHERE = say("measured-on-another-kind-machine")
 _ELSEWHERE_MANY = say("measured-on-other-kinds-machines")
@@ -37,7 +28,6 @@ def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str
     """Return the page, in a language."""
     with speaking(language):
         page = template("leaderboard.html.j2").render(
-            words=report_words() | {name: tell(text) for name, text in _RANKS_WORDS.items()},
             language=spoken(),
             style_hash=style_hash("insights.css"),
             slug=wording.one_line(board.assignment)[:_NAME],
@@ -53,11 +43,10 @@ def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str
 def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> bytes:
     """Return the ranks as a table in Markdown, in a language."""
     with speaking(language):
-        words = {name: tell(text) for name, text in _RANKS_WORDS.items()}
-        heading = f"{words['leaderboard']}: {_plain(wording.one_line(title) or board.assignment)}"
-        columns = (words["rank"], words["name"], tell("speed-up"), tell("95-interval"))
+        heading = _plain(wording.one_line(title) or board.assignment)
+        columns = (tell("rank"), tell("name"), tell("speed-up"), tell("95-interval"))
         lines = [
-            f"# {heading}",
+            f"# {tell('leaderboard')}: {heading}",
             "",
             _plain(_machine(board)),
             "",
@@ -65,7 +54,7 @@ def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> byte
             "|---:|---|---:|---:|",
             *(f"| {' | '.join(map(_plain, row))} |" for row in _rows(board)),
             "",
-            words["ties"],
+            tell("rank-one-plus-number-significantly-faster-schedules"),
             _elsewhere(board),
         ]
         return ("\n".join(lines).rstrip() + "\n").encode("utf-8", "replace")
@@ -149,7 +138,6 @@ def render_similar(
         pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings, names)))
         left_out = len(found.pairs) - len(pairs)
         page = template("similar.html.j2").render(
-            words=report_words() | {name: tell(text) for name, text in _LIKENESS_WORDS.items()},
             language=spoken(),
             style_hash=style_hash("insights.css"),
             slug=wording.one_line(found.assignment)[:_NAME],
@@ -190,7 +178,6 @@ def _pairs(found: Similarities, writings: Mapping[str, Writing], named: _Names) 
 
 
 def _names(writings: Mapping[str, Writing]) -> _Names:
-    """Return students' names with the addresses of their pages, empty where there is none."""
     names = names_on_page({id: each.name for id, each in writings.items()})
     pages = {id: each.page for id, each in writings.items()}
     return {
@@ -223,16 +210,3 @@ def _side(writing: Writing, fragment: Fragment) -> _Side:
     number = writing.numbers[fragment.cell]
     place = tell("code-cell-line-2", cell=number, line=fragment.first)
     return _Side(place, "\n".join([*shown, *more]))
-
-
-_LIKENESS_WORDS: Mapping[str, Text] = {
-    "clusters": say("groups"),
-    "evidence": say("side-by-side"),
-    "evidence_only": say("this-evidence-not-verdict-costs-nobody-points"),
-    "for_you": say("for-instructors-contains-names-and-students-answers"),
-    "how": say("names-numbers-comments-layout-and-order-cells"),
-    "nothing": say("no-two-them-alike-beyond-what-given"),
-    "pairs": say("pairs"),
-    "skip_pairs": say("skip-pairs"),
-    "title": say("similar-works"),
-}

@@ -191,7 +191,6 @@ class _Shown:
 
 
 def _statuses(diagnosis: Diagnosis | None) -> dict[str, StepStatus]:
-    """Return what the diagnosis says of variables."""
     if diagnosis is None:
         return {}
     return {step.variable: step.status for step in diagnosis.steps}

@@ -45,8 +45,6 @@ class Placed(NamedTuple):
 
 
 class _Slot(NamedTuple):
-    """A place in a layer: of a box, or of an edge that passes."""
-
     width: float
 
 

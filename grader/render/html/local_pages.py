@@ -16,7 +16,6 @@ from grader.render.html.clean import cleaned
 from grader.render.html.notebook import CellView, Notebook
 from grader.render.html.page import PageBudget, macro, template
 from grader.render.html.sections import share
-from grader.render.html.text import words as report_words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Environment, Report, ungraded_report
 
@@ -102,10 +101,9 @@ def render_marking(
     with speaking(lang):
         is_own = bool(view.question.english)
         shown, places = _shown_cells(view, report, answer, question if not is_own else (), lang)
-        cells = tuple(written_cells(shown, places, _marking_words()))
+        cells = tuple(written_cells(shown, places))
         first = len(places) - len(answer or report.cells)
         page = template("marking.html.j2").render(
-            words=_marking_words(),
             language=spoken(),
             style=MARKING_STYLE,
             script=MARKING_SCRIPT,
@@ -148,7 +146,6 @@ def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
     """Return the page of when there is nothing left to mark; all are shown at the address."""
     with speaking(lang):
         page = template("marked.html.j2").render(
-            words=_marking_words(),
             language=spoken(),
             style=MARKING_STYLE,
             script=MARKING_SCRIPT,
@@ -168,47 +165,6 @@ def marking_style() -> bytes:
 def marking_script() -> bytes:
     """Return the page's script."""
     return template("marking.js").render().encode()
-
-
-def _marking_words() -> dict[str, str]:
-    """Return all words of the page, and those of a report's cells."""
-    return report_words() | {
-        "all": tell("all"),
-        "any_of": tell("any-these"),
-        "close": tell("close"),
-        "comment": tell("comment"),
-        "empty": tell("there-nothing-mark-no-graded-submission-has"),
-        "failed": tell("not-saved-command-still-running"),
-        "help": tell("keys"),
-        "help_choose": tell("choose-item-or-leave-out"),
-        "help_comment": tell("write-comment-escape-leaves"),
-        "help_filter": tell("show-all-or-those-that-not-marked"),
-        "help_go": tell("next-or-previous-choices-saved"),
-        "help_help": tell("show-keys"),
-        "help_nothing": tell("give-no-points"),
-        "no_points": tell("no-points"),
-        "unchosen": tell("nothing-chosen-or-saved-choose-item-write"),
-        "help_notebook": tell("show-whole-notebook-or-answer"),
-        "help_save": tell("save-and-go-on-in-comment"),
-        "help_take_back": tell("take-marking-back"),
-        "keyboard": tell("enter"),
-        "next": tell("next"),
-        "no_answer": tell("no-cell-marked-as-answer-this-whole"),
-        "of": tell("of"),
-        "one_of": tell("one-these"),
-        "only_answer": tell("show-answer-alone"),
-        "previous": tell("previous"),
-        "reload": tell("see-current-state"),
-        "rubric": tell("rubric"),
-        "save": tell("save-and-go"),
-        "saved": tell("all-answers-marked"),
-        "see_all": tell("go-through-all-them"),
-        "show": tell("which-shown"),
-        "take_back": tell("undo"),
-        "unmarked": tell("not-marked"),
-        "used": tell("used-before"),
-        "whole": tell("show-whole-notebook"),
-    }
 
 
 def _groups(rows: tuple[RubricRow, ...]) -> Iterator[_ShownGroup]:
@@ -236,17 +192,12 @@ def _shown(row: RubricRow, keys: dict[str, str]) -> _ShownRow:
     return _ShownRow(row.id, keys.get(row.id, ""), text, row.points, row.is_chosen)
 
 
-def written_cells(
-    report: Report, answer: tuple[int, ...], texts: dict[str, str]
-) -> Iterator[Markup]:
-    """Yield the cells at these places, or all of them, as long as there is room.
-
-    `texts` are the words of the page, among them those of a report's cells.
-    """
+def written_cells(report: Report, answer: tuple[int, ...]) -> Iterator[Markup]:
+    """Yield the cells at these places, or all of them, as long as there is room."""
     chosen = [report.cells[at] for at in answer if at < len(report.cells)]
     few = replace(report, parts=(), notes=(NOTHING,), cells=tuple(chosen) or report.cells)
     shown = cleaned(few)
-    write, notebook, budget = macro("notebook", "cell", texts), Notebook(shown), PageBudget(SIZE)
+    write, notebook, budget = macro("notebook", "cell"), Notebook(shown), PageBudget(SIZE)
     views = (notebook.full, notebook.plain, notebook.cut)
     for cell in shown.cells:
         piece = budget.fit(*(functools.partial(_written, write, view, cell) for view in views))
@@ -288,7 +239,6 @@ def render_frames(
         reference = tell("the-solved-notebook")
         shown = [(each, f"{each}: {wording.plain(about)}") for each, about in mutants if each]
         page = template("preview.html.j2").render(
-            words=_preview_words(),
             language=spoken(),
             style=PREVIEW_STYLE,
             script=PREVIEW_SCRIPT,
@@ -325,33 +275,16 @@ def preview_script() -> bytes:
     return template("preview.js").render().encode()
 
 
-def _preview_words() -> dict[str, str]:
-    return report_words() | {
-        "preview": tell("preview"),
-        "template": tell("template"),
-        "release": tell("release"),
-        "graded": tell("graded"),
-        "template_about": tell("what-students-start"),
-        "release_about": tell("files-that-students-may-have"),
-        "graded_about": tell("what-student-reads"),
-        "language": tell("language"),
-        "mutant": tell("notebook"),
-        "stopped": tell("command-has-ended-this-page-not-updated"),
-    }
-
-
 def _render(
     cells: Iterable[Cell], language: str, reason: Text = NOTHING, hint: Text = NOTHING
 ) -> bytes:
     nowhere = Environment(python="", cpu="", cores=0, packages={})
     report = replace(ungraded_report("", NOTHING, nowhere), cells=tuple(cells), notes=())
     with speaking(language):
-        words = _preview_words()
         page = template("preview_pane.html.j2").render(
-            words=words,
             language=spoken(),
             style=PREVIEW_STYLE,
-            cells=tuple(written_cells(report, (), words)) if report.cells else (),
+            cells=tuple(written_cells(report, ())) if report.cells else (),
             reason=wording.plain(reason),
             hint=wording.plain(hint),
         )

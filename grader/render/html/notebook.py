@@ -46,10 +46,7 @@ _LINES = say("count-line"), say("lines")
 
 
 class ShownOutput(NamedTuple):
-    """What a cell put out: `text`, an image, or the `lines` of a listing.
-
-    `folded` says what is folded, empty where nothing is.
-    """
+    """An output: `text`, an image, or `lines` of a listing; `folded` says what is folded."""
 
     kind: str
     label: str
@@ -245,7 +242,6 @@ def _error(problem: CellProblem, report: Report) -> MarginNote:
 
 
 def _part(part: Part, place: int) -> MarginNote:
-    """Return what is said beside the cell in which a part was built."""
     verdict = standing(part.score, part.max_score)
     lost = [check for check in part.checks if is_lost(check)]
     return MarginNote(
@@ -260,5 +256,4 @@ def _part(part: Part, place: int) -> MarginNote:
 
 
 def _distinct(texts: Iterator[str]) -> Iterator[str]:
-    """Yield every text once, in order."""
     yield from dict.fromkeys(texts)

@@ -27,9 +27,8 @@ from grader.render.findings import (
 )
 from grader.render.html.charts import speed_view
 from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
-from grader.render.html.decisions import with_decisions
 from grader.render.html.notebook import Notebook
-from grader.render.html.questions import Questions
+from grader.render.html.people import Questions, with_decisions
 from grader.render.html.sections import (
     CellAnchors,
     first_view,
@@ -40,7 +39,6 @@ from grader.render.html.sections import (
     standing,
     standing_of,
 )
-from grader.render.html.text import words
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
@@ -148,9 +146,9 @@ def template(name: str) -> Template:
     return _environment().get_template(name)
 
 
-def macro(name: str, piece: str, words: dict[str, str]) -> Callable[..., Markup]:
-    """Return what makes a piece of a page: a macro of `name`.html.j2, which writes `words`."""
-    module: Any = template(f"{name}.html.j2").make_module({"words": words})
+def macro(name: str, piece: str) -> Callable[..., Markup]:
+    """Return what makes a piece of a page: a macro of `name`.html.j2."""
+    module: Any = template(f"{name}.html.j2").make_module()
     found: Callable[..., Markup] = getattr(module, piece)
     return found
 
@@ -165,6 +163,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals |= {"tell": tell, "spoken": spoken}
     environment.filters["spans"] = wording.spans
     environment.filters["resized"] = _resized
     return environment
@@ -271,8 +270,6 @@ def _heading(whose: str, attempt: int | None) -> str:
 
 
 class _Page:
-    """A report's page, while it is made."""
-
     def __init__(
         self, report: Report, whose: str, final: FinalGrade | None, ask: AskAddress | None
     ) -> None:
@@ -287,7 +284,6 @@ class _Page:
         self._cell_count = len(report.cells)
         self._shown, self._is_full = 0, False
         self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
-        self._words = words()
         # Of texts as they were said: a clean one is words alone.
         causes = [each for each in first_causes(report) if each.part < PARTS]
         self._report = cleaned(as_listed(report, causes))
@@ -299,7 +295,6 @@ class _Page:
         """Return the document."""
         report, cells = self._report, tuple(self._cells())
         return template("page.html.j2").render(
-            words=self._words,
             language=spoken(),
             style_hash=style_hash("style.css"),
             report=report,
@@ -321,12 +316,9 @@ class _Page:
             circumstances=_some(circumstances(report)),
         )
 
-    def _macro(self, name: str, piece: str) -> Callable[..., Markup]:
-        return macro(name, piece, self._words)
-
     def _parts(self) -> Iterator[Markup]:
         """Yield the parts, from the whole to what is left when nothing fits."""
-        write = self._macro("parts", "part")
+        write = macro("parts", "part")
         budget = self._budget.part(_PARTS)
         views = part_views(self._report, self._missing)
         for part, view in zip(self._report.parts, views, strict=True):
@@ -339,7 +331,7 @@ class _Page:
         self._budget.give_back(budget)
 
     def _speed(self, timing: Timing) -> Markup:
-        write = self._macro("speed", "speed")
+        write = macro("speed", "speed")
         view = speed_view(timing)
         budget = self._budget.part(_SPEED)
         piece = budget.fit(
@@ -351,7 +343,7 @@ class _Page:
 
     def _cells(self) -> Iterator[Markup]:
         """Yield the cells as long as there is room; then one sentence on the others."""
-        write, notebook = self._macro("notebook", "handout"), self._notebook
+        write, notebook = macro("notebook", "handout"), self._notebook
         for is_folded, run in groupby(self._report.cells, notebook.is_folded):
             cells = tuple(run)
             outline = notebook.outline(cells) if is_folded else ""
@@ -360,7 +352,7 @@ class _Page:
             yield from (write(outline, pieces),) if is_folded and pieces else pieces
         if self._shown < self._cell_count:
             count = tell("more-cells", count=self._cell_count - self._shown)
-            yield self._macro("notebook", "left_out")(count)
+            yield macro("notebook", "left_out")(count)
 
     def _fitting(self, cells: Iterable[Cell]) -> Iterator[Markup]:
         """Yield cells until one does not fit; none is shown after it."""
@@ -375,7 +367,7 @@ class _Page:
 
     def _forms_of(self, cell: Cell) -> Iterator[Callable[[], Markup]]:
         """Yield the forms of a cell that may fit: none is shorter than the text that is in it."""
-        write, notebook = self._macro("notebook", "cell"), self._notebook
+        write, notebook = macro("notebook", "cell"), self._notebook
         if _length(cell) <= self._budget.left:
             yield lambda: write(notebook.full(cell))
         if len(cell.source) <= self._budget.left:
@@ -388,7 +380,6 @@ def _length(cell: Cell) -> int:
 
 
 def _some(rows: Iterable[Row], room: int = _LIST, each: int = _ROW) -> tuple[Row, ...]:
-    """Return rows as long as there is room for them."""
     left, kept = room, []
     for row in rows:
         left -= each + sum(len(escape(text).encode()) for text in row if isinstance(text, str))

@@ -7,13 +7,29 @@ from itertools import groupby
 from typing import NamedTuple
 
 from grader.language import Text, say
-from grader.render import wording
+from grader.render import evidence, wording
 from grader.render.findings import Cause, is_lost, left_to_people, told_cause, worth
-from grader.render.html.evidence import EvidenceView, evidence_view
 from grader.render.html.graph_drawing import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
-from grader.report import Cell, Check, Diagnosis, Part, Report, Sample, Step, StepStatus, Verdict
+from grader.report import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Check,
+    Diagnosis,
+    Grid,
+    Listing,
+    Paragraph,
+    Part,
+    Report,
+    Sample,
+    Section,
+    Step,
+    StepStatus,
+    Verdict,
+)
 from grader.report.document import image_size
 
 
@@ -63,6 +79,66 @@ _SCORE_DIGITS = 4
 
 _TITLE = 500
 """Characters of the titles of what comes first."""
+
+
+class BarView(NamedTuple):
+    """A bar: its name, its share of the width in percent, and its number in words."""
+
+    label: str
+    share: float
+    text: str
+    verdict: str
+
+
+class BlockView(NamedTuple):
+    """One block; what its `kind` does not have is empty."""
+
+    kind: str
+    text: str = ""
+    bars: tuple[BarView, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class EvidenceView(NamedTuple):
+    """A section of a part."""
+
+    title: str
+    blocks: tuple[BlockView, ...]
+
+
+def evidence_view(section: Section) -> EvidenceView:
+    """Return a section."""
+    return EvidenceView(tell(section.title), tuple(map(_evidence_block, section.blocks)))
+
+
+def _evidence_block(block: Block) -> BlockView:
+    if isinstance(block, Paragraph):
+        return BlockView("paragraph", tell(block.text))
+    if isinstance(block, Bars):
+        return BlockView("bars", bars=_bars(block))
+    if isinstance(block, Grid):
+        return _grid(block)
+    assert isinstance(block, Listing)
+    return BlockView("listing", evidence.code_of(block))
+
+
+def _bars(bars: Bars) -> tuple[BarView, ...]:
+    limit = evidence.limit_row(bars)
+    rows = [_bar(each, bars, each.verdict or "own") for each in bars.bars]
+    rows += [] if limit is None else [_bar(limit, bars, "pytorch")._replace(text="")]
+    return tuple(rows)
+
+
+def _bar(bar: Bar, bars: Bars, verdict: str) -> BarView:
+    share = round(100 * evidence.share_of(bar.value, bars), 2)
+    return BarView(tell(bar.label), share, tell(bar.text), verdict)
+
+
+def _grid(grid: Grid) -> BlockView:
+    head = tuple(map(tell, grid.head))
+    rows = tuple(tuple(map(tell, row[: len(head)])) for row in grid.rows)
+    return BlockView("grid", head=head, rows=rows)
 
 
 class CheckView(NamedTuple):

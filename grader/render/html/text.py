@@ -1,9 +1,9 @@
-"""Text in pages: the words that the templates write, and foreign text as HTML."""
+"""Foreign text in pages, as HTML."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
@@ -11,86 +11,6 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
-
-from grader.language import Text, say
-from grader.render.speech import tell
-
-# The words that the templates write.
-
-
-_WORDS: Mapping[str, Text] = {
-    "advice": say("what-do"),
-    "after": say("after"),
-    "ask": say("ask-about-this-part"),
-    "ask_grade": say("ask-about-grade"),
-    "asked": say("your-question"),
-    "baseline": say("unscheduled"),
-    "batch": say("batch"),
-    "before": say("before-2"),
-    "call": say("one-call"),
-    "class": say("class"),
-    "circumstances": say("how-graded"),
-    "contents": say("contents"),
-    "departs": say("where-departs-from-pytorch"),
-    "distribution": say("every-round"),
-    "errors": say("cells-that-ended-in-error"),
-    "findings": say("findings"),
-    "first": say("fix-this-first"),
-    "first_rule": say("failed-cells-come-first-then-faults"),
-    "function": say("function"),
-    "grade": say("your-grade"),
-    "grade_steps": say("how-grade-computed"),
-    "graph": say("graph-main"),
-    "graph_list": say("same-as-text"),
-    "image_of_cell": say("image-from-this-cells-output"),
-    "interval": say("95-interval"),
-    "layer": say("in-pytorch"),
-    "left_out": say("page-would-become-too-large-with-rest"),
-    "legend_estimate": say("estimate"),
-    "legend_reference": say("reference"),
-    "legend_slice": say("slice"),
-    "limit": say("share-this-machines-limit"),
-    "lines_folded": say("lines-that-same"),
-    "mark": say("mark"),
-    "maximum": say("of"),
-    "notebook": say("notebook-as-run"),
-    "no_reply": say("has-not-been-answered-yet"),
-    "notes": say("notes"),
-    "operations": say("operations-for-each-byte"),
-    "part": say("part"),
-    "parts": say("parts"),
-    "own_cells": say("your-cells"),
-    "points": say("points"),
-    "problem": say("error"),
-    "questions": say("questions-about-grade"),
-    "quiet": say("this-page-loads-nothing-and-contains"),
-    "rate": say("gflop-s"),
-    "reply": say("answer"),
-    "reread": say("read-again"),
-    "reread_notebook": say("read-again-in-notebook"),
-    "roofline": say("roofline"),
-    "sample": say("test-image-title"),
-    "sample_image": say("test-image-enlarged"),
-    "schedule": say("what-schedule-changed"),
-    "scores": say("scores"),
-    "script_note": say("indents-halved-and-dtypes-omitted"),
-    "shape": say("shape"),
-    "share": say("share"),
-    "skip": say("skip-parts"),
-    "speed": say("speed-your-schedule"),
-    "speedup": say("speed-up"),
-    "step": say("step"),
-    "steps_brought": say("what-each-step-brought"),
-    "where": say("where"),
-    "written_by": say("written-by-grader-this-page-loads-nothing"),
-    "yours": say("yours"),
-}
-
-
-def words() -> dict[str, str]:
-    """Return all words that the templates write, by the names that they use for them."""
-    return {name: tell(text) for name, text in _WORDS.items()}
-
 
 MOST_READ = 4_000
 """Longest text that is read as Markdown, in characters; of the course's none has more than 2000.

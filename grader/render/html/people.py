@@ -1,4 +1,4 @@
-"""What a student asked about a grade and what was answered, beside the parts that it is about."""
+"""What people say beside a part's checks: what a marker decided, and what a student asked."""
 
 from __future__ import annotations
 
@@ -6,13 +6,73 @@ import itertools
 from collections.abc import Iterable
 from typing import Final
 
-from grader.language import say
+from grader.language import Text, say
 from grader.render import wording
 from grader.render.asking import AskAddress
-from grader.render.final_grade import FinalGrade, ToldObjection, ToldReply
-from grader.render.html.sections import ObjectionView, PartView, ReplyView
+from grader.render.final_grade import (
+    DecidedPart,
+    Decision,
+    DecisionItem,
+    FinalGrade,
+    ToldObjection,
+    ToldReply,
+)
+from grader.render.html.sections import CheckGroup, CheckView, ObjectionView, PartView, ReplyView
 from grader.render.speech import tell
-from grader.report import Report
+from grader.report import Report, Verdict
+
+_MARKED, _MARKED_BY = say("this-part-marked-by-hand"), say("marked-by-hand")
+_NO_ITEM = say("no-rubric-item-chosen")
+
+_REASON, _COMMENT = 2_000, 4_000
+"""Characters of an item, which may be a reason that somebody wrote, and of a comment."""
+
+_SIGNS: Final[dict[Verdict, str]] = {
+    "passed": "+",
+    "failed": "−",
+    "not_graded": "–",
+}
+
+
+def with_decisions(view: PartView, decided: DecidedPart | None) -> PartView:
+    """Return a part with what a person decided of it, below what its checks say."""
+    if decided is None:
+        return view
+    groups = tuple(map(_group, decided.decisions))
+    origin = view.origin or (tell(_MARKED) if decided.is_marked else "")
+    return view._replace(groups=(*view.groups, *groups), origin=origin)
+
+
+def _group(decision: Decision) -> CheckGroup:
+    items = decision.items or (DecisionItem(_NO_ITEM),)
+    comment = wording.plain(decision.comment, _COMMENT)
+    return CheckGroup(tuple(map(_row, items)), reason=comment, hint="")
+
+
+def _row(item: DecisionItem) -> CheckView:
+    verdict = _verdict(item)
+    mark = _SIGNS[verdict] if item.factor is None else "×"
+    return CheckView(verdict, mark, tell(_MARKED_BY), _one_line(item.text), _points(item))
+
+
+def _verdict(item: DecisionItem) -> Verdict:
+    change = item.points or 0.0 if item.factor is None else item.factor - 1
+    return "passed" if change > 0 else "failed" if change < 0 else "not_graded"
+
+
+def _points(item: DecisionItem) -> str:
+    if item.factor is not None:
+        return f"× {item.factor:g}"
+    if item.points is None:
+        return ""
+    return f"{'-' if item.points < 0 else '+'}{wording.points(abs(item.points))}"
+
+
+def _one_line(text: Text) -> str:
+    return wording.one_line(wording.plain(text, _REASON))
+
+
+# What a student asked about a grade, and what was answered.
 
 _REPLIES: Final = 3
 """So many replies to a question are shown: the newest."""
@@ -58,7 +118,6 @@ class Questions:
 
 
 def _newest(asked: list[ToldObjection]) -> list[ToldObjection]:
-    """Return the newest questions for which there is room, in order."""
     sizes = itertools.accumulate(map(_length, reversed(asked)))
     count = max(1, sum(size <= _ROOM for size in sizes))
     return asked[-count:]
