@@ -47,7 +47,7 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     fault = next(iter(faults(found)), None)
     if fault is None:
         return failed(problem.reason, problem.hint, problem.code)
-    told = tell(fault)
+    told = tell(fault, scheduled=found.scheduled)
     return failed(join(told.reason, problem.reason), told.hint, problem.code)
 
 
@@ -65,7 +65,7 @@ def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
     if first is None:
         needless = [tell(each) for each in found.findings if each.kind == "needless_barrier"]
         return passed(join(say("gpu-threads-right"), *(join(*each) for each in needless[:1])))
-    told = tell(first)
+    told = tell(first, scheduled=found.scheduled)
     more = say("gpu-more-faults", count=len(others)) if others else NOTHING
     return failed(join(told.reason, more), told.hint)
 

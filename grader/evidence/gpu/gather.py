@@ -44,7 +44,8 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
     except (FrameError, ValueError, IndexError):
         return UNREADABLE
     first = answers[0]
-    return FoundKernels(outputs, first.findings, first.kernels, DEVICES[options.device])
+    device = DEVICES[options.device]
+    return FoundKernels(outputs, first.findings, first.kernels, device, first.scheduled)
 
 
 def _task(question: Question, arrangement: Arrangement, call: int, device: str) -> RunKernels:

@@ -90,9 +90,9 @@ def test_rounds_of_the_host_are_not_executed_one_by_one() -> None:
 
 
 @T.prim_func
-def warp_memory(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+def texture_memory(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     for tx in T.thread_binding(32, thread="threadIdx.x"):
-        S = T.alloc_buffer((32,), "float32", scope="warp")
+        S = T.alloc_buffer((32,), "float32", scope="texture")
         S[tx] = A[tx]
         B[tx] = S[31 - tx]
 
@@ -107,7 +107,7 @@ def brain_floats(A: T.Buffer((32,), "bfloat16"), B: T.Buffer((32,), "bfloat16"))
 
 @pytest.mark.parametrize(
     ("function", "reason", "subject"),
-    [(warp_memory, "scope", "warp"), (brain_floats, "dtype", "bfloat16")],
+    [(texture_memory, "scope", "texture"), (brain_floats, "dtype", "bfloat16")],
 )
 def test_what_is_not_simulated_is_said(function: object, reason: str, subject: str) -> None:
     arrays = [np.zeros(32, "float32")] * 2

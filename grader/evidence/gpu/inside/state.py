@@ -58,8 +58,8 @@ class Statement:
 class Site:
     """One access of one statement, and what it has moved.
 
-    `kept` are loops, by slot and first value, in whose later rounds a compiler has it in registers;
-    `registers` are how many that takes.
+    `text` is the element as it is written. `kept` are loops, by slot and first value, in whose later
+    rounds a compiler has it in registers; `registers` are how many that takes.
     """
 
     number: int
@@ -67,6 +67,7 @@ class Site:
     kind: AccessKind
     buffer: str
     scope: str
+    text: str
     kept: tuple[tuple[int, int], ...] = ()
     registers: int = 0
     moved: Moved = field(default=Moved(0, 0, 0, 0))
