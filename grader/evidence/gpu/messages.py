@@ -35,6 +35,7 @@ FindingKind = Literal[
     "divergent_barrier",
     "outside_kernel",
     "needless_barrier",
+    "other_name",
 ]
 
 
@@ -59,6 +60,7 @@ class Finding(Message, frozen=True):
     | `bounds` | the access outside the buffer | "" |
     | `divergent_barrier` | none; the barrier is between `before` and `text` | |
     | `outside_kernel` | none; `text` is the statement that no thread executes | |
+    | `other_name` | a store, and a load by another name of the same memory | "" |
     | `needless_barrier` | none; the barrier is between `before` and `text` | |
 
     A barrier that opens or ends a kernel has "" on that side.

@@ -165,6 +165,17 @@ def _outside(finding: Finding) -> Told:
     return Told(say("gpu-outside-kernel", statement=quoted(finding.text)), say("gpu-bind-loops"))
 
 
+def _other_name(finding: Finding) -> Told:
+    first, second = finding.accesses
+    reason = say(
+        "gpu-other-name",
+        element=_element(finding),
+        before=quoted(first.text),
+        after=quoted(second.text),
+    )
+    return Told(reason, say("gpu-allocate-both"))
+
+
 def _needless(finding: Finding) -> Told:
     return Told(say("gpu-needless-barrier", where=_barrier(finding)), say("gpu-remove-barrier"))
 
@@ -177,6 +188,7 @@ _TELLING: dict[str, Callable[[Finding], Told]] = {
     "divergent_barrier": _divergent,
     "outside_kernel": _outside,
     "needless_barrier": _needless,
+    "other_name": _other_name,
 }
 
 _LIMITS = {

@@ -121,6 +121,7 @@ class Translator:
     scopes: dict[int, str]
     shapes: dict[str, tuple[int, ...]]
     sites: list[Site] = field(default_factory=list)
+    written_as: list[tuple[int, str]] = field(default_factory=list)
     threads: dict[tuple[str, int], list[Any]] = field(default_factory=dict)
     stored: set[int] = field(default_factory=set)
     used: set[int] = field(default_factory=set)
@@ -136,6 +137,7 @@ class Translator:
     def kernel(self, node: Any) -> Translated:
         """Translate a kernel. Raises NotSimulatedError."""
         run = self.statement(node, _Place())
+        self._find_foreign()
         return Translated(
             run,
             self.threads,
@@ -260,7 +262,7 @@ class Translator:
         self.stored.add(slot)
         operations = count_operations(node.value)
         loads = [each for each in self.sites if each.statement is statement]
-        site = self._site(statement, "store", slot, node.indices)
+        site = self._site(statement, "store", slot, (node.buffer.name, node.indices))
         own = sum(each.scope == "local" for each in (*loads, site))
 
         def run(state: State) -> None:
@@ -377,7 +379,7 @@ class Translator:
         index = self._index(target.indices, place, statement)
         slot = self.memory(target.source)
         self.stored.add(slot)
-        site = self._site(statement, "store", slot, target.indices)
+        site = self._site(statement, "store", slot, (target.source.name, target.indices))
         return lambda state, value: state.memories[slot].store(state, site, index(state), value)
 
     def _folding(self, reducer: Any, place: _Place) -> _Folding:
@@ -463,7 +465,7 @@ class Translator:
 
         def load(each: Any, _: Expressions) -> Evaluate:
             slot = self.memory(each.source)
-            site = self._site(statement, "load", slot, each.indices)
+            site = self._site(statement, "load", slot, (each.source.name, each.indices))
             if site.scope != "local":
                 self._keep(site, slot, (each.indices[0], *conditions), place.loops)
             index = self._index(each.indices, place, statement)
@@ -522,12 +524,24 @@ class Translator:
             raise NotSimulatedError("statement", "index of several axes")
         return self.value(indices[0], place, statement)
 
-    def _site(self, statement: Statement, kind: Any, slot: int, indices: Any) -> Site:
+    def _site(self, statement: Statement, kind: Any, slot: int, element: tuple[Any, Any]) -> Site:
         scope, name = self.scopes.get(slot, "global"), self.names.get(slot, "")
-        text = quote_element(name, indices)
-        site = Site(len(self.sites), statement, kind, name, scope, text)
+        alias, indices = element
+        site = Site(len(self.sites), statement, kind, name, scope, quote_element(alias, indices))
         self.sites.append(site)
+        self.written_as.append((slot, str(alias)))
         return site
+
+    def _find_foreign(self) -> None:
+        """Let each load from shared memory know the stores there by another name of the buffer,
+        unless nothing is stored by its own name: then it is a view."""
+        stores = [each.number for each in self.sites if each.kind == "store"]
+        for site in self.sites:
+            slot, alias = self.written_as[site.number]
+            there = [each for each in stores if self.written_as[each][0] == slot]
+            foreign = [each for each in there if self.written_as[each][1] != alias]
+            if site.kind == "load" and site.scope == "shared" and len(foreign) < len(there):
+                site.foreign = tuple(foreign)
 
 
 def _nothing(_: State) -> None:

@@ -49,6 +49,9 @@ class Memory:
             meeting = self.shadow.load(chosen, who, epoch, site.number)
             if meeting is not None:
                 state.tell_race(meeting, self, site)
+            other = self.shadow.stored_by(site.foreign, chosen, who) if site.foreign else None
+            if other is not None:
+                state.tell_other_name(other, self, site)
         if not site.is_kept(state.values):
             self._count(state, site, places)
         loaded: Array = self.data[keys]

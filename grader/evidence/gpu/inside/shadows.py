@@ -109,6 +109,12 @@ class Shadow:
         self.by_all[keys] = self.by_several[keys] = False
         return found
 
+    def stored_by(self, sites: tuple[int, ...], keys: Numbers, who: Numbers) -> Meeting | None:
+        """Return a thread at an element that one of these sites was the last to store."""
+        writer = self.writer[keys]
+        found = (writer >= 0) & np.isin(self.write_site[keys], sites)
+        return self._first(found, keys, writer, self.write_site, who)
+
     def share(self, keys: Numbers, who: Numbers, epoch: Numbers) -> int:
         """Take down that one statement stored the same value several times at some of the `keys`;
         return how often more than once."""
