@@ -166,7 +166,15 @@ class KernelsRun(Message, frozen=True):
 
 
 Reason = Literal[
-    "lowering", "operator", "scope", "dtype", "statement", "steps", "threads", "no_kernel"
+    "lowering",
+    "extents",
+    "operator",
+    "scope",
+    "dtype",
+    "statement",
+    "steps",
+    "threads",
+    "no_kernel",
 ]
 
 

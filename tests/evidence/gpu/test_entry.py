@@ -12,6 +12,7 @@ from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import KernelsRun, NotExecuted, RunKernels
 from grader.messages import pack_array, unpack_array
 from tests.evidence.gpu.running import arrays_of
+from tests.evidence.gpu.more_schedules import factored_by_two_kernels as by_two_sizes
 from tests.evidence.gpu.schedules import product, two_kernels
 
 
@@ -125,8 +126,24 @@ def two_sizes(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
             B[ty] = S[ty] + S[ty + 16]
 
 
-def test_a_module_that_tvm_cannot_lower_is_no_crash() -> None:
+def test_two_extents_of_one_axis_are_told_for_tvm_takes_one_of_them() -> None:
     answer = perform(_task(IRModule({"main": two_sizes}), arrays_of(two_sizes)))
+    assert NotExecuted("extents", "`threadIdx.x`: 16 / 32") == answer
+
+
+def test_kernels_of_two_sizes_are_no_fault() -> None:
+    example = by_two_sizes()
+    answer = perform(_task(example.module, example.arrays()))
+    assert isinstance(answer, KernelsRun)
+
+
+@T.prim_func
+def half_a_warp(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        B[tx] = A[T.truncmod(tx, tx - tx)]
+
+
+def test_a_module_that_tvm_cannot_lower_is_no_crash() -> None:
+    answer = perform(_task(IRModule({"main": half_a_warp}), arrays_of(half_a_warp)))
     assert isinstance(answer, NotExecuted)
     assert "lowering" == answer.reason
-    assert "threadIdx.x" in answer.subject
