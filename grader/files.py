@@ -73,9 +73,7 @@ def read_existing(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path), reason=str(error.strerror))
-        ) from None
+        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
 
 
 def try_place(path: Path | None, what: Text = REPORT) -> None:

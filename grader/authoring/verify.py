@@ -42,7 +42,7 @@ from grader.authoring.verify_result import (
 )
 from grader.course import CourseAssignment
 from grader.evidence.answers import load_answers
-from grader.evidence.plug import admitted
+from grader.evidence.plug import admission
 from grader.grading.judge import Graded
 from grader.grading.pipeline import Stages, compare_captures, run_notebook, run_parts
 from grader.grading.preparation import Preparation, Settings
@@ -291,7 +291,7 @@ class Verifier:
             before = self.kept.automatic(part)
             if not words.is_judged_untimed(part):
                 results.append(Inapplicable(part.id, "mutants", words.SPEED_ALONE))
-            elif admitted(part):
+            elif admission(part).codes:
                 # What makes mutants runs them on a CPU, to see which compute something else.
                 reason = say("mutants-are-made-of-modules-for-cpu")
                 results.append(Inapplicable(part.id, "mutants", reason))

@@ -19,7 +19,7 @@ from grader.assignment_files import GivenForms
 from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.evidence.oracle import Arrangement, Oracle
-from grader.evidence.plug import UNREADABLE
+from grader.evidence.plug import UNREADABLE, Admission
 from grader.evidence.problems import explain_failure, explain_python_failure, wrong_samples
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
@@ -76,11 +76,13 @@ _STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
 
 
 def inspect(
-    part: PartTable, capture: Capture, admitted: frozenset[str] = frozenset()
+    part: PartTable,
+    capture: Capture,
+    admission: Admission = Admission(),  # noqa: B008 - frozen
 ) -> Candidate | Problem:
     """Read a capture. A finding of the allow-list, or a graph that cannot be read, is a problem.
 
-    Findings with codes that are `admitted` are none; `code:subject` admits one subject alone.
+    Findings that are admitted are none.
     """
     if part.entry_kind == "python":
         return _inspect_python(capture)
@@ -91,9 +93,12 @@ def inspect(
         started = None if capture.base is None else _read(capture.base)
     except IRError as error:
         return Problem(error.message, error.hint, code="refused")
-    findings = [each for each in facts.findings if not {each.code, each.key} & admitted]
+    findings = [each for each in facts.findings if not admission.admits(each)]
     if findings:
         first = findings[0]
+        explained = admission.explained(first)
+        if explained is not None:
+            return explained
         # Who forgot to register the function was told that it is not allowed.
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:

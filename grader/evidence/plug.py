@@ -27,6 +27,7 @@ from grader.evidence.case import Candidate, Case, Outputs, Problem
 from grader.evidence.problems import explain_failure
 from grader.evidence.registry import NOT_RUN, find_check, registered_kinds
 from grader.evidence.subject import Subject
+from grader.ir.facts import Finding
 from grader.language import say
 from grader.messages.evidence import KINDS, Examine, Examined
 from grader.messages.frames import FrameError, Message
@@ -103,6 +104,22 @@ class Gathered(Generic[Found]):
 
 
 @dataclass(frozen=True)
+class Admission:
+    """What kinds of evidence say to findings of a module: `codes` are admitted."""
+
+    codes: frozenset[str] = frozenset()
+    explains: tuple[Callable[[Finding], Problem | None], ...] = ()
+
+    def admits(self, finding: Finding) -> bool:
+        """Say whether a module with this finding is not refused for it."""
+        return not self.codes.isdisjoint((finding.code, finding.key))
+
+    def explained(self, finding: Finding) -> Problem | None:
+        """Return why a module with this finding is refused, None for the usual sentence."""
+        return next((told for told in (each(finding) for each in self.explains) if told), None)
+
+
+@dataclass(frozen=True)
 class Choice(Generic[Found]):
     """The evidence, and the candidate to judge instead of the submitted one."""
 
@@ -119,6 +136,7 @@ class EvidenceKind(Generic[Found]):
     `gather` comes before all others, which are then of the candidate that it chose. So many
     `runners` are started ahead. `admits` are codes of findings (`grader/ir/`), or `code:subject`,
     for which a part that needs this kind refuses no module: its boxed code knows how to run it.
+    `explains` says why another finding is refused, None for the usual sentence.
     """
 
     gathered: Gathered[Found]
@@ -127,6 +145,7 @@ class EvidenceKind(Generic[Found]):
     choose: Callable[[Question], Choice[Found]] | None = None
     runners: int = 1
     admits: frozenset[str] = frozenset()
+    explains: Callable[[Finding], Problem | None] = lambda _: None
 
     @property
     def name(self) -> str:
@@ -166,9 +185,11 @@ def tables_of(part: PartTable, kind: EvidenceKind[Any]) -> tuple[Table, ...]:
     return tuple(check.parse(table) for check, table in found if kind.name in check.needs)
 
 
-def admitted(part: PartTable) -> frozenset[str]:
-    """Return the codes of findings for which no module of a part is refused."""
-    return frozenset(code for kind in kinds_of(part) for code in kind.admits)
+def admission(part: PartTable) -> Admission:
+    """Return for which findings a module of a part is refused, and how."""
+    chosen = kinds_of(part)
+    codes = frozenset(code for kind in chosen for code in kind.admits)
+    return Admission(codes, tuple(kind.explains for kind in chosen))
 
 
 def load_checks() -> None:

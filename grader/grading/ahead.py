@@ -32,7 +32,7 @@ from grader.evidence.candidates import (
 )
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.oracle import Arrangement
-from grader.evidence.plug import admitted, kinds_of, part_needs
+from grader.evidence.plug import admission, kinds_of, part_needs
 from grader.evidence.runners import Kind, RunnerPool
 from grader.grading.needs import replayed, timing_setup
 from grader.measurement.measure import Machine
@@ -106,7 +106,7 @@ class BuiltAhead:
             capture = self._newest.pop(part.id, None)
         if capture is None:  # a newer one was built in its turn
             return
-        candidate = inspect(part, capture, admitted(part))
+        candidate = inspect(part, capture, admission(part))
         if isinstance(candidate, Problem):
             return
         oracle = self._answers.result().of(part)

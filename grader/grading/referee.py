@@ -36,7 +36,7 @@ from grader.evidence.candidates import (
     is_meant,
 )
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, Stop, TimedSchedule
-from grader.evidence.plug import EvidenceKind, Question, admitted, kinds_of, part_needs, tables_of
+from grader.evidence.plug import EvidenceKind, Question, admission, kinds_of, part_needs, tables_of
 from grader.evidence.problems import wrong_samples
 from grader.evidence.registry import find_check
 from grader.evidence.replay import NO_SCHEDULE, gather_replay
@@ -259,7 +259,7 @@ class Referee:
 
         A schedule that arrives at something given is an answer where its steps are proven.
         """
-        candidate = inspect(part, capture, admitted(part))
+        candidate = inspect(part, capture, admission(part))
         if isinstance(candidate, Problem):
             origin = Origin(capture.name, capture.cell)
             return Graded(judge_problem(part, candidate, origin), capture, fits=False)

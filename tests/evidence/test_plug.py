@@ -168,5 +168,5 @@ class TestAParts:
         assert () == plug.tables_of(part("one_function"), KIND)
 
     def test_findings_are_admitted_where_a_kind_can_run_them(self, registered: None) -> None:
-        assert frozenset({"heavy"}) == plug.admitted(part("light"))
-        assert frozenset() == plug.admitted(part("one_function"))
+        assert frozenset({"heavy"}) == plug.admission(part("light")).codes
+        assert frozenset() == plug.admission(part("one_function")).codes

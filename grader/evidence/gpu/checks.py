@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from grader.assignment import PositiveInt
@@ -44,10 +45,11 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     if not wrong.any():
         return passed(say("gpu-outputs-right", calls=len(wrong)))
     problem = explain(found.outputs, wrong, case.comparison, None)
-    fault = next(iter(faults(found)), None)
+    aliased = (each for each in found.findings if each.kind == "other_name")
+    fault = next(chain(faults(found), aliased), None)
     if fault is None:
         return failed(problem.reason, problem.hint, problem.code)
-    told = tell(fault)
+    told = tell(fault, scheduled=found.scheduled)
     return failed(join(told.reason, problem.reason), told.hint, problem.code)
 
 
@@ -65,7 +67,7 @@ def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
     if first is None:
         needless = [tell(each) for each in found.findings if each.kind == "needless_barrier"]
         return passed(join(say("gpu-threads-right"), *(join(*each) for each in needless[:1])))
-    told = tell(first)
+    told = tell(first, scheduled=found.scheduled)
     more = say("gpu-more-faults", count=len(others)) if others else NOTHING
     return failed(join(told.reason, more), told.hint)
 
@@ -104,9 +106,13 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
 
 
+_NO_FAULTS = frozenset({"needless_barrier", "other_name"})
+"""Waste, and what is wrong only where the outputs are."""
+
+
 def faults(found: FoundKernels) -> tuple[Finding, ...]:
-    """Return what is wrong, without what is only waste."""
-    return tuple(each for each in found.findings if each.kind != "needless_barrier")
+    """Return what is wrong."""
+    return tuple(each for each in found.findings if each.kind not in _NO_FAULTS)
 
 
 def _advice(found: FoundKernels) -> Text:

@@ -31,12 +31,14 @@ class FoundKernels:
     """What a function's kernels computed, what is wrong with them, and what they moved.
 
     `findings` and `kernels` are of the first call; the others compute with other numbers alone.
+    Of a function that is `scheduled` TVM has set the barriers.
     """
 
     outputs: Outputs
     findings: tuple[Finding, ...]
     kernels: tuple[KernelCounts, ...]
     device: Device
+    scheduled: bool
 
 
 GPU: Gathered[FoundKernels] = Gathered("gpu")

@@ -44,7 +44,8 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
     except (FrameError, ValueError, IndexError):
         return UNREADABLE
     first = answers[0]
-    return FoundKernels(outputs, first.findings, first.kernels, DEVICES[options.device])
+    device = DEVICES[options.device]
+    return FoundKernels(outputs, first.findings, first.kernels, device, first.scheduled)
 
 
 def _task(question: Question, arrangement: Arrangement, call: int, device: str) -> RunKernels:
@@ -71,6 +72,7 @@ def _outputs(question: Question, answers: list[KernelsRun]) -> Outputs:
 
 _REASONS: dict[str, Text] = {
     "lowering": say("gpu-not-lowered"),
+    "extents": say("gpu-extents"),
     "operator": say("gpu-operator"),
     "scope": say("gpu-scope"),
     "dtype": say("gpu-dtype"),
@@ -81,6 +83,7 @@ _REASONS: dict[str, Text] = {
 }
 _HINTS: dict[str, Text] = {
     "lowering": say("gpu-mend-what-tvm-says"),
+    "extents": say("gpu-one-extent"),
     "steps": say("gpu-fewer-threads"),
     "threads": say("gpu-smaller-block"),
     "no_kernel": say("gpu-bind-loops"),
@@ -91,5 +94,5 @@ def explain_not_executed(answer: NotExecuted) -> Problem:
     """Say why a function was not executed."""
     reason = say(_REASONS[answer.reason], subject=foreign(answer.subject))
     hint = _HINTS.get(answer.reason, say("gpu-use-what-is-simulated"))
-    code: CheckCode = "not_built" if answer.reason == "lowering" else "undecided"
+    code: CheckCode = "not_built" if answer.reason in ("lowering", "extents") else "undecided"
     return Problem(reason, hint, code=code)

@@ -35,6 +35,7 @@ FindingKind = Literal[
     "divergent_barrier",
     "outside_kernel",
     "needless_barrier",
+    "other_name",
 ]
 
 
@@ -57,9 +58,12 @@ class Finding(Message, frozen=True):
     | `block_race` | threads of two blocks | "" |
     | `unwritten` | the load of what nobody has stored | "" |
     | `bounds` | the access outside the buffer | "" |
-    | `divergent_barrier` | none; `text` is the barrier's condition or loop | |
+    | `divergent_barrier` | none; the barrier is between `before` and `text` | |
     | `outside_kernel` | none; `text` is the statement that no thread executes | |
-    | `needless_barrier` | none; `text` is the statement after the barrier | |
+    | `other_name` | a store, and a load by another name of the same memory | "" |
+    | `needless_barrier` | none; the barrier is between `before` and `text` | |
+
+    A barrier that opens or ends a kernel has "" on that side.
     """
 
     kind: FindingKind
@@ -70,11 +74,13 @@ class Finding(Message, frozen=True):
     accesses: Annotated[tuple[Access, ...], msgspec.Meta(max_length=2)] = ()
     loop: Name = ""
     text: Quote = ""
+    before: Quote = ""
 
 
 class Traffic(Message, frozen=True):
     """What one access of one statement has moved, over all threads that were executed.
 
+    `text` is the statement, `access` the element as it is written there.
     `requests` are warps that executed it. `bytes` are those that threads asked for. `units` are
     32-byte sectors of global memory, or passes over the banks of shared memory; `least` is how many
     there would be if threads asked for neighbours (sectors) or for different banks (passes).
@@ -83,6 +89,7 @@ class Traffic(Message, frozen=True):
     statement: Number
     kind: AccessKind
     text: Quote
+    access: Quote
     buffer: Name
     scope: Literal["global", "shared"]
     requests: Number
@@ -147,15 +154,27 @@ class RunKernels(Message, frozen=True):
 
 
 class KernelsRun(Message, frozen=True):
-    """What the outputs hold afterwards, what was found, and what was counted."""
+    """What the outputs hold afterwards, what was found, and what was counted.
+
+    `scheduled`: TVM has set the barriers, and the author can not.
+    """
 
     outputs: Annotated[tuple[Array, ...], msgspec.Meta(max_length=64)]
     findings: Annotated[tuple[Finding, ...], msgspec.Meta(max_length=FINDING_LIMIT)]
     kernels: Annotated[tuple[KernelCounts, ...], msgspec.Meta(max_length=KERNEL_LIMIT)]
+    scheduled: bool
 
 
 Reason = Literal[
-    "lowering", "operator", "scope", "dtype", "statement", "steps", "threads", "no_kernel"
+    "lowering",
+    "extents",
+    "operator",
+    "scope",
+    "dtype",
+    "statement",
+    "steps",
+    "threads",
+    "no_kernel",
 ]
 
 

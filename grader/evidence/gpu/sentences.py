@@ -21,9 +21,15 @@ class Told(NamedTuple):
     hint: Text
 
 
-def tell(finding: Finding) -> Told:
-    """Return the sentences for a finding."""
-    return _TELLING[finding.kind](finding)
+def tell(finding: Finding, *, scheduled: bool = False) -> Told:
+    """Return the sentences for a finding.
+
+    Who hands in a schedule sets no barriers: TVM does, for shared memory alone.
+    """
+    told = _TELLING[finding.kind](finding)
+    if scheduled and finding.kind == "race" and not _is_one_statement(finding):
+        return Told(told.reason, say("gpu-share-buffer", buffer=shown(finding.buffer)))
+    return told
 
 
 def quoted(statement: str, most: int = SHOWN_STATEMENT) -> Text:
@@ -51,7 +57,7 @@ def _element(finding: Finding) -> Text:
 
 def _race(finding: Finding) -> Told:
     first, second = finding.accesses
-    if first.statement == second.statement:
+    if _is_one_statement(finding):
         reason = say(
             "gpu-race-in-one-statement",
             element=_element(finding),
@@ -74,6 +80,11 @@ def _race(finding: Finding) -> Told:
     return Told(reason, barrier)
 
 
+def _is_one_statement(finding: Finding) -> bool:
+    first, second = finding.accesses
+    return first.statement == second.statement
+
+
 def _who(access: Access) -> Text:
     told = say("gpu-thread-stores") if access.kind == "store" else say("gpu-thread-loads")
     return say(told, thread=place(access.thread))
@@ -81,7 +92,7 @@ def _who(access: Access) -> Text:
 
 def _block_race(finding: Finding) -> Told:
     first, second = finding.accesses
-    if first.statement == second.statement:
+    if _is_one_statement(finding):
         reason = say(
             "gpu-block-race-in-one-statement",
             element=_element(finding),
@@ -110,7 +121,11 @@ def _unwritten(finding: Finding) -> Told:
         block=place(load.block),
         statement=quoted(load.text),
     )
-    hints = {"shared": say("gpu-fetch-all"), "local": say("gpu-local-is-own")}
+    hints = {
+        "shared": say("gpu-fetch-all"),
+        "local": say("gpu-local-is-own"),
+        "own": say("gpu-set-scope"),
+    }
     return Told(reason, hints.get(finding.scope, say("gpu-store-first")))
 
 
@@ -127,9 +142,17 @@ def _bounds(finding: Finding) -> Told:
 
 
 def _divergent(finding: Finding) -> Told:
-    return Told(
-        say("gpu-divergent-barrier", statement=quoted(finding.text)), say("gpu-all-reach-barrier")
-    )
+    return Told(say("gpu-divergent-barrier", where=_barrier(finding)), say("gpu-all-reach-barrier"))
+
+
+def _barrier(finding: Finding) -> Text:
+    """Return where a barrier is, by the statements around it."""
+    before, after = quoted(finding.before), quoted(finding.text)
+    if not finding.before:
+        return say("gpu-before", statement=after)
+    if not finding.text:
+        return say("gpu-after", statement=before)
+    return say("gpu-between", before=before, after=after)
 
 
 def _outside(finding: Finding) -> Told:
@@ -142,10 +165,19 @@ def _outside(finding: Finding) -> Told:
     return Told(say("gpu-outside-kernel", statement=quoted(finding.text)), say("gpu-bind-loops"))
 
 
-def _needless(finding: Finding) -> Told:
-    return Told(
-        say("gpu-needless-barrier", statement=quoted(finding.text)), say("gpu-remove-barrier")
+def _other_name(finding: Finding) -> Told:
+    first, second = finding.accesses
+    reason = say(
+        "gpu-other-name",
+        element=_element(finding),
+        before=quoted(first.text),
+        after=quoted(second.text),
     )
+    return Told(reason, say("gpu-allocate-both"))
+
+
+def _needless(finding: Finding) -> Told:
+    return Told(say("gpu-needless-barrier", where=_barrier(finding)), say("gpu-remove-barrier"))
 
 
 _TELLING: dict[str, Callable[[Finding], Told]] = {
@@ -156,6 +188,7 @@ _TELLING: dict[str, Callable[[Finding], Told]] = {
     "divergent_barrier": _divergent,
     "outside_kernel": _outside,
     "needless_barrier": _needless,
+    "other_name": _other_name,
 }
 
 _LIMITS = {

@@ -9,12 +9,11 @@ from grader.evidence.gpu.devices import Device
 from grader.evidence.gpu.found import FoundKernels
 from grader.evidence.gpu.messages import KernelCounts, Traffic
 from grader.evidence.gpu.sentences import extents, quoted
-from grader.ir.vocabulary import shown
 from grader.language import Text, foreign, say
 from grader.report import Bar, Bars, Grid, Paragraph, Section
 
-SHOWN_STATEMENT = 60
-"""Longest statement in a table, in characters."""
+SHOWN_STATEMENT, SHOWN_ACCESS = 60, 60
+"""Longest statement and element in a table, in characters."""
 
 MOST_ROWS = 24
 """Most accesses that are shown, those that move most."""
@@ -77,7 +76,7 @@ def _row(traffic: Traffic) -> tuple[Text, ...]:
     units = {"global": say("gpu-sectors"), "shared": say("gpu-passes")}[traffic.scope]
     return (
         quoted(traffic.text, SHOWN_STATEMENT),
-        say(kinds[traffic.kind], buffer=shown(traffic.buffer)),
+        say(kinds[traffic.kind], element=quoted(traffic.access, SHOWN_ACCESS)),
         foreign(f"{traffic.requests:,}"),
         say(units, count=traffic.units),
         foreign(f"{traffic.least:,}"),

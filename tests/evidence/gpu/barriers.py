@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tvm.script import from_source
@@ -59,6 +61,28 @@ def moved(lines: list[str]) -> Iterator[Mutant]:
             after += 1
         place = after - 1
         yield Mutant("later", parse([*rest[:place], lines[number], *rest[place:]]), number)
+
+
+def divergent(lines: list[str]) -> Iterator[Mutant]:
+    """Yield the kernel with each of its barriers for half of the threads alone."""
+    for number in barriers(lines):
+        pad = " " * _depth(lines[number])
+        inside = [f"{pad}if threadIdx_x < 2:", f"    {lines[number]}"]
+        yield Mutant("divergent", parse([*lines[:number], *inside, *lines[number + 1 :]]), number)
+
+
+def aliased(lines: list[str]) -> Iterator[Mutant]:
+    """Yield the kernel with its second shared buffer in the memory of the first, of one size."""
+    shared = [number for number, line in enumerate(lines) if _SHARED.search(line)]
+    for first, second in pairwise(shared):
+        (one, size), (other, length) = (_SHARED.search(lines[n]).groups() for n in (first, second))
+        if size == length:
+            pad = " " * _depth(lines[second])
+            line = f'{pad}{other} = T.decl_buffer(({size},), data={one}.data, scope="shared")'
+            yield Mutant("aliased", parse([*lines[:second], line, *lines[second + 1 :]]), second)
+
+
+_SHARED = re.compile(r"(\w+) = T\.alloc_shared\(\((\d+),\)")
 
 
 def parse(lines: list[str]) -> Any:

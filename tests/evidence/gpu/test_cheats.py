@@ -93,6 +93,43 @@ def test_another_name_of_a_buffer_hides_no_race() -> None:
 
 
 @T.prim_func
+def one_memory(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        R = T.decl_buffer((64,), "float32", data=S.data, scope="shared")
+        S[tx] = A[tx]
+        R[tx] = A[tx] * T.float32(2)
+        T.tvm_storage_sync("shared")
+        B[tx] = S[63 - tx] + R[63 - tx]
+
+
+def test_two_buffers_in_one_memory_are_told_with_the_store_of_the_other() -> None:
+    (finding,) = execute(one_memory).findings
+    assert "other_name" == finding.kind
+    assert finding.accesses[0].text.startswith("R[")
+    assert "S[63 - threadIdx.x]" in finding.accesses[1].text
+
+
+@T.prim_func
+def one_after_the_other(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        R = T.decl_buffer((64,), "float32", data=S.data, scope="shared")
+        s = T.alloc_buffer((1,), "float32", scope="local")
+        S[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        s[0] = S[63 - tx]
+        T.tvm_storage_sync("shared")
+        R[tx] = A[tx] * T.float32(2)
+        T.tvm_storage_sync("shared")
+        B[tx] = s[0] + R[63 - tx]
+
+
+def test_memory_that_is_used_again_behind_a_barrier_is_no_fault() -> None:
+    assert () == execute(one_after_the_other).findings
+
+
+@T.prim_func
 def other_type(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
     for tx in T.thread_binding(64, thread="threadIdx.x"):
         S = T.alloc_buffer((64,), "float32", scope="shared")

@@ -31,7 +31,7 @@ def _kernel(**changes: object) -> KernelCounts:
 
 
 def _moved(scope: str, units: int, least: int = 0) -> Traffic:
-    return Traffic(0, "load", "B[0] = A[0]", "A", scope, 1, 4, units, least)
+    return Traffic(0, "load", "B[0] = A[0]", "A[0]", "A", scope, 1, 4, units, least)
 
 
 class TestLimits:

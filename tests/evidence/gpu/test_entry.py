@@ -11,6 +11,7 @@ from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
 from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import KernelsRun, NotExecuted, RunKernels
 from grader.messages.frames import pack_array, unpack_array
+from tests.evidence.gpu.more_schedules import factored_by_two_kernels as by_two_sizes
 from tests.evidence.gpu.running import arrays_of
 from tests.evidence.gpu.schedules import product, two_kernels
 
@@ -90,9 +91,9 @@ def test_rounds_of_the_host_are_not_executed_one_by_one() -> None:
 
 
 @T.prim_func
-def warp_memory(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+def texture_memory(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     for tx in T.thread_binding(32, thread="threadIdx.x"):
-        S = T.alloc_buffer((32,), "float32", scope="warp")
+        S = T.alloc_buffer((32,), "float32", scope="texture")
         S[tx] = A[tx]
         B[tx] = S[31 - tx]
 
@@ -107,7 +108,7 @@ def brain_floats(A: T.Buffer((32,), "bfloat16"), B: T.Buffer((32,), "bfloat16"))
 
 @pytest.mark.parametrize(
     ("function", "reason", "subject"),
-    [(warp_memory, "scope", "warp"), (brain_floats, "dtype", "bfloat16")],
+    [(texture_memory, "scope", "texture"), (brain_floats, "dtype", "bfloat16")],
 )
 def test_what_is_not_simulated_is_said(function: object, reason: str, subject: str) -> None:
     arrays = [np.zeros(32, "float32")] * 2
@@ -125,8 +126,24 @@ def two_sizes(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
             B[ty] = S[ty] + S[ty + 16]
 
 
-def test_a_module_that_tvm_cannot_lower_is_no_crash() -> None:
+def test_two_extents_of_one_axis_are_told_for_tvm_takes_one_of_them() -> None:
     answer = perform(_task(IRModule({"main": two_sizes}), arrays_of(two_sizes)))
+    assert NotExecuted("extents", "`threadIdx.x`: 16 / 32") == answer
+
+
+def test_kernels_of_two_sizes_are_no_fault() -> None:
+    example = by_two_sizes()
+    answer = perform(_task(example.module, example.arrays()))
+    assert isinstance(answer, KernelsRun)
+
+
+@T.prim_func
+def half_a_warp(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        B[tx] = A[T.truncmod(tx, tx - tx)]
+
+
+def test_a_module_that_tvm_cannot_lower_is_no_crash() -> None:
+    answer = perform(_task(IRModule({"main": half_a_warp}), arrays_of(half_a_warp)))
     assert isinstance(answer, NotExecuted)
     assert "lowering" == answer.reason
-    assert "threadIdx.x" in answer.subject

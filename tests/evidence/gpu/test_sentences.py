@@ -35,6 +35,25 @@ def test_a_race_of_one_statement_wants_elements_for_each_thread() -> None:
     assert "elements of its own" in told.hint.english
 
 
+def test_of_a_schedule_the_buffer_is_to_be_shared_for_tvm_sets_the_barriers() -> None:
+    told = tell(_race(STORE, LOAD), scheduled=True)
+    assert "set_scope" in told.hint.english
+    assert "tvm_storage_sync" not in told.hint.english
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "words"),
+    [
+        ("", "B[0] = 1", "the barrier before `B[0] = 1`"),
+        ("A[0] = 1", "", "the barrier after `A[0] = 1`"),
+        ("A[0] = 1", "B[0] = 1", "the barrier between `A[0] = 1` and `B[0] = 1`"),
+    ],
+)
+def test_a_barrier_is_named_by_the_statements_around_it(before: str, text: str, words: str) -> None:
+    finding = Finding("divergent_barrier", 0, text=text, before=before)
+    assert words in tell(finding).reason.english
+
+
 def test_blocks_are_never_ordered_by_a_barrier() -> None:
     told = tell(_race(STORE, ELSEWHERE, kind="block_race"))
     assert "Block 0 and block (3, 1)" in told.reason.english
@@ -42,7 +61,13 @@ def test_blocks_are_never_ordered_by_a_barrier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "advice"), [("shared", "cover"), ("local", "of its own"), ("global", "Store into")]
+    ("scope", "advice"),
+    [
+        ("shared", "cover"),
+        ("local", "of its own"),
+        ("own", "set_scope"),
+        ("global", "Store into"),
+    ],
 )
 def test_what_nobody_stored_is_explained_by_its_memory(scope: str, advice: str) -> None:
     finding = Finding("unwritten", 0, "S", scope, (64,), (LOAD,))

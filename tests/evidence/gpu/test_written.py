@@ -32,6 +32,44 @@ class TestRight:
         desired = given.reshape(4, 64).sum(axis=1)
         np.testing.assert_allclose(execution.outputs[0], desired, rtol=1e-4)
 
+    def test_columns_that_are_swizzled_wait_for_nobody(self) -> None:
+        execution = execute(written.swizzled)
+        given = arrays_of(written.swizzled)[0]
+        assert () == execution.findings
+        np.testing.assert_array_equal(given.T, execution.outputs[0])
+        traffic = execution.counts()[0].traffic
+        (load,) = (each for each in traffic if (each.buffer, each.kind) == ("S", "load"))
+        assert load.units == load.least
+
+    def test_shuffles_give_what_another_thread_has(self) -> None:
+        execution = execute(written.shuffled_sums)
+        given = arrays_of(written.shuffled_sums)[0]
+        assert () == execution.findings
+        np.testing.assert_allclose(execution.outputs[0], given.sum(axis=1), rtol=1e-4)
+
+    def test_a_shuffle_beyond_the_warp_gives_the_own_value(self) -> None:
+        execution = execute(written.shuffled_by_both)
+        given = arrays_of(written.shuffled_by_both)[0]
+        warps = given.reshape(8, 2, 32)
+        left = np.concatenate([warps[..., :1], warps[..., :-1]], axis=2)
+        np.testing.assert_array_equal((warps[..., :1] + left).reshape(8, 64), execution.outputs[0])
+
+    def test_a_buffer_doubled_by_hand_needs_one_barrier_a_round(self) -> None:
+        execution = execute(written.doubled_by_hand)
+        given = arrays_of(written.doubled_by_hand)[0]
+        assert () == execution.findings
+        np.testing.assert_allclose(execution.outputs[0], given.sum(axis=0)[::-1], rtol=1e-5)
+
+    def test_a_thread_may_load_what_it_stored_itself_beside_others(self) -> None:
+        assert () == execute(written.stored_by_eight_each).findings
+
+    @pytest.mark.parametrize("length", [1, 8, 13])
+    def test_a_product_of_any_size_is_right(self, length: int) -> None:
+        execution = execute(written.any_product, length)
+        a, b, _ = arrays_of(written.any_product, length)
+        assert () == execution.findings
+        np.testing.assert_allclose(execution.outputs[0], a @ b, rtol=1e-4, atol=1e-5)
+
     @pytest.mark.parametrize("length", [1, 31, 32, 100])
     def test_a_length_that_the_caller_gives_is_bound(self, length: int) -> None:
         execution = execute(written.any_length, length)
@@ -62,9 +100,22 @@ class TestFaults:
         assert "S[threadIdx.x] = A[blockIdx.x * 64 + threadIdx.x]" == store.text
         assert "B[blockIdx.x * 64 + threadIdx.x] = S[63 - threadIdx.x]" == load.text
 
+    def test_what_several_threads_stored_others_load_behind_a_barrier(self) -> None:
+        race = _only(execute(written.stored_by_eight_for_others).findings)
+        assert ("race", "S") == (race.kind, race.buffer)
+
+    def test_a_shuffle_from_a_thread_that_takes_no_part_gives_poison(self) -> None:
+        (output,) = execute(written.shuffled_with_idle_threads).outputs
+        assert [*range(8, 16)] == [*np.flatnonzero(np.isnan(output))]
+
+    def test_memory_without_a_scope_belongs_to_a_thread(self) -> None:
+        finding = _only(execute(written.memory_without_scope).findings)
+        assert ("unwritten", "S", "own") == (finding.kind, finding.buffer, finding.scope)
+
     def test_a_barrier_that_half_of_a_block_reaches_is_divergent(self) -> None:
         finding = _only(execute(written.divergent).findings)
         assert "divergent_barrier" == finding.kind
+        assert finding.before.startswith("S[")
         assert finding.text.startswith("B[")
 
     def test_shared_memory_that_nobody_stored_is_seen(self) -> None:

@@ -172,3 +172,133 @@ def two_dimensions(A: T.Buffer((16, 64), "float32"), B: T.Buffer((64, 16), "floa
         for tx in T.thread_binding(16, thread="threadIdx.x"):
             for i in range(8):
                 B[i * 8 + ty, tx] = A[tx, i * 8 + ty]
+
+
+@T.prim_func
+def swizzled(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for ty in T.thread_binding(8, thread="threadIdx.y"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            S = T.alloc_buffer((32, 32), "float32", scope="shared")
+            for i in range(4):
+                S[i * 8 + ty, T.bitwise_xor(tx, i * 8 + ty)] = A[i * 8 + ty, tx]
+            T.tvm_storage_sync("shared")
+            for i in range(4):
+                B[i * 8 + ty, tx] = S[tx, T.bitwise_xor(i * 8 + ty, tx)]
+
+
+@T.prim_func
+def shuffled_sums(A: T.Buffer((8, 32), "float32"), B: T.Buffer((8,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(8, thread="blockIdx.x"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            s = T.alloc_buffer((1,), "float32", scope="local")
+            s[0] = A[bx, tx]
+            for i in range(5):
+                s[0] = s[0] + T.tvm_warp_shuffle_down(
+                    T.tvm_warp_activemask(), s[0], T.shift_right(16, i), 32, 32
+                )
+            if tx == 0:
+                B[bx] = s[0]
+
+
+@T.prim_func
+def shuffled_by_both(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8, 64), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for bx in T.thread_binding(8, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            s = T.alloc_buffer((1,), "float32", scope="local")
+            s[0] = A[bx, tx]
+            s[0] = T.tvm_warp_shuffle(T.tvm_warp_activemask(), s[0], 0, 32, 32)
+            B[bx, tx] = s[0] + T.tvm_warp_shuffle_up(T.tvm_warp_activemask(), A[bx, tx], 1, 32, 32)
+
+
+@T.prim_func
+def shuffled_with_idle_threads(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        if tx < 16:
+            B[tx] = T.tvm_warp_shuffle_down(T.tvm_warp_activemask(), A[tx], 8, 32, 32)
+        else:
+            B[tx] = A[tx]
+
+
+@T.prim_func
+def doubled_by_hand(A: T.Buffer((4, 64), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((2, 64), "float32", scope="shared")
+        s = T.alloc_buffer((1,), "float32", scope="local")
+        s[0] = T.float32(0)
+        S[0, tx] = A[0, tx]
+        T.tvm_storage_sync("shared")
+        for i in range(4):
+            if i < 3:
+                S[(i + 1) % 2, tx] = A[i + 1, tx]
+            s[0] = s[0] + S[i % 2, 63 - tx]
+            T.tvm_storage_sync("shared")
+        B[tx] = s[0]
+
+
+@T.prim_func
+def stored_by_eight_each(A: T.Buffer((8,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for ty in T.thread_binding(8, thread="threadIdx.y"):
+        for tx in T.thread_binding(8, thread="threadIdx.x"):
+            S = T.alloc_buffer((8,), "float32", scope="shared")
+            S[ty] = A[ty]
+            B[ty * 8 + tx] = S[ty]
+
+
+@T.prim_func
+def stored_by_eight_for_others(A: T.Buffer((8,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for ty in T.thread_binding(8, thread="threadIdx.y"):
+        for tx in T.thread_binding(8, thread="threadIdx.x"):
+            S = T.alloc_buffer((8,), "float32", scope="shared")
+            S[ty] = A[ty]
+            B[ty * 8 + tx] = S[tx]
+
+
+@T.prim_func
+def any_product(a: T.handle, b: T.handle, c: T.handle):
+    T.func_attr({"global_symbol": "main"})
+    n = T.int32()
+    A = T.match_buffer(a, (n, n), "float32")
+    B = T.match_buffer(b, (n, n), "float32")
+    C = T.match_buffer(c, (n, n), "float32")
+    for by in T.thread_binding((n + 7) // 8, thread="blockIdx.y"):
+        for bx in T.thread_binding((n + 7) // 8, thread="blockIdx.x"):
+            for ty in T.thread_binding(8, thread="threadIdx.y"):
+                for tx in T.thread_binding(8, thread="threadIdx.x"):
+                    S = T.alloc_buffer((8, 8), "float32", scope="shared")
+                    R = T.alloc_buffer((8, 8), "float32", scope="shared")
+                    s = T.alloc_buffer((1,), "float32", scope="local")
+                    s[0] = T.float32(0)
+                    for k in range((n + 7) // 8):
+                        S[ty, tx] = T.if_then_else(
+                            by * 8 + ty < n and k * 8 + tx < n,
+                            A[by * 8 + ty, k * 8 + tx],
+                            T.float32(0),
+                        )
+                        R[ty, tx] = T.if_then_else(
+                            k * 8 + ty < n and bx * 8 + tx < n,
+                            B[k * 8 + ty, bx * 8 + tx],
+                            T.float32(0),
+                        )
+                        T.tvm_storage_sync("shared")
+                        for i in range(8):
+                            s[0] = s[0] + S[ty, i] * R[i, tx]
+                        T.tvm_storage_sync("shared")
+                    if by * 8 + ty < n and bx * 8 + tx < n:
+                        C[by * 8 + ty, bx * 8 + tx] = s[0]
+
+
+@T.prim_func
+def memory_without_scope(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32")
+        S[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        B[tx] = S[63 - tx]

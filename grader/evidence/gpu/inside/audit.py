@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from grader.evidence.gpu.inside.execution import Execution, Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
-from grader.evidence.gpu.inside.kernels import text_from
+from grader.evidence.gpu.inside.kernels import tell_barrier
 from grader.evidence.gpu.messages import Finding
 
 MOST_TRIALS = 8
@@ -46,6 +46,6 @@ def find_needless(
                 return tuple(found)
             if not faults:
                 skipped = trial
-                text = text_from(kernel.sites, kernel.barriers[barrier])
-                found.append(Finding("needless_barrier", number, text=text))
+                following = kernel.barriers[barrier]
+                found.append(tell_barrier("needless_barrier", number, kernel.sites, following))
     return tuple(found)

@@ -33,4 +33,5 @@ def perform(task: Task) -> Answer:
         tuple(map(pack_array, execution.outputs)),
         (*execution.findings, *needless)[:FINDING_LIMIT],
         execution.counts(),
+        not lowered.own_barriers,
     )

@@ -19,7 +19,8 @@ from grader.evidence.gpu.inside.kernels import (
     Translator,
     launch_kernel,
 )
-from grader.evidence.gpu.inside.memories import Memory, poisoned
+from grader.evidence.gpu.inside.memories import Memory
+from grader.evidence.gpu.inside.poison import poisoned
 from grader.evidence.gpu.inside.quoting import cut, quote_store
 from grader.evidence.gpu.inside.state import MEMORIES, Launch, Notes, State
 from grader.evidence.gpu.inside.statements import statements_in
@@ -261,5 +262,11 @@ def _traffic(kernel: Translated) -> Iterator[Traffic]:
             statement = site.statement
             scope: Literal["global", "shared"] = "shared" if site.scope == "shared" else "global"
             yield Traffic(
-                statement.number, site.kind, statement.text, site.buffer, scope, *site.moved
+                statement.number,
+                site.kind,
+                statement.text,
+                site.text,
+                site.buffer,
+                scope,
+                *site.moved,
             )

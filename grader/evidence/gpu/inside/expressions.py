@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.evidence.gpu.inside.failure import NotSimulatedError
+from grader.evidence.gpu.inside.shuffles import ACTIVE, SHUFFLES, shuffle
 from grader.evidence.gpu.inside.state import State, Values, is_vector
 
 Evaluate = Callable[[State], Values]
@@ -162,6 +163,12 @@ class Expressions:
             return self.of(node.args[0], load)
         if name == "prim.if_then_else":
             return self._choice(*(self.of(each, load) for each in node.args))
+        if name == ACTIVE:
+            return lambda _: np.uint32(2**32 - 1)
+        if name in SHUFFLES:
+            _, *parts = (self.of(each, load) for each in node.args[:4])
+            choose = SHUFFLES[name]
+            return lambda state: shuffle(state, choose, *(each(state) for each in parts))
         function = _FUNCTIONS.get(name)
         if function is None:
             raise NotSimulatedError("operator", name)
@@ -177,7 +184,8 @@ class Expressions:
             chosen = np.asarray(condition(state))
             if chosen.ndim == 0:
                 return first(state) if chosen else second(state)
-            if is_vector(chosen):
+            # Partial results of a sum over threads have an axis for each of x, y and z.
+            if is_vector(chosen) or chosen.ndim > 3:
                 return np.where(chosen, first(state), second(state))
             with state.where(chosen) as some:
                 one = first(state) if some else None

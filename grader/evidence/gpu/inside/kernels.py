@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,14 @@ from grader.evidence.gpu.inside.expressions import (
     parse_dtype,
 )
 from grader.evidence.gpu.inside.failure import NotSimulatedError
-from grader.evidence.gpu.inside.memories import LocalMemory, Memory, SharedMemory
-from grader.evidence.gpu.inside.quoting import cut, quote, quote_store
+from grader.evidence.gpu.inside.memories import (
+    LocalMemory,
+    Memory,
+    OwnMemory,
+    SharedMemory,
+    WarpMemory,
+)
+from grader.evidence.gpu.inside.quoting import cut, quote, quote_element, quote_store
 from grader.evidence.gpu.inside.shadows import Shadow
 from grader.evidence.gpu.inside.state import (
     Axes,
@@ -37,7 +43,7 @@ from grader.evidence.gpu.inside.state import (
     Statement,
 )
 from grader.evidence.gpu.inside.statements import statements_in
-from grader.evidence.gpu.messages import Finding
+from grader.evidence.gpu.messages import Finding, FindingKind
 
 LANES = 2**14
 """Most threads that are executed at once."""
@@ -56,7 +62,14 @@ MOST_KEPT = 16
 """Most elements that a compiler keeps of one load for the rounds of an outer loop."""
 
 Run = Callable[[State], None]
-_SHARED = frozenset({"shared", "shared.dyn"})
+_MEMORIES = {
+    "shared": SharedMemory,
+    "shared.dyn": SharedMemory,
+    "local": LocalMemory,
+    "warp": WarpMemory,
+    "global": OwnMemory,
+}
+"""What is allocated inside of a kernel, by its scope."""
 _BARRIERS = frozenset({"shared", "shared.dyn", "global"})
 _AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -89,6 +102,14 @@ class _Place:
     conditions: tuple[Any, ...] = ()
 
 
+class _Folding(NamedTuple):
+    """How two partial results become one: the slots of both, and the functions of the results."""
+
+    left: list[int]
+    right: list[int]
+    combine: list[Evaluate]
+
+
 @dataclass
 class Translator:
     """Makes functions of the statements of one kernel. `memories` has the slots of buffers."""
@@ -100,6 +121,7 @@ class Translator:
     scopes: dict[int, str]
     shapes: dict[str, tuple[int, ...]]
     sites: list[Site] = field(default_factory=list)
+    written_as: list[tuple[int, str]] = field(default_factory=list)
     threads: dict[tuple[str, int], list[Any]] = field(default_factory=dict)
     stored: set[int] = field(default_factory=set)
     used: set[int] = field(default_factory=set)
@@ -115,6 +137,7 @@ class Translator:
     def kernel(self, node: Any) -> Translated:
         """Translate a kernel. Raises NotSimulatedError."""
         run = self.statement(node, _Place())
+        self._find_foreign()
         return Translated(
             run,
             self.threads,
@@ -239,7 +262,7 @@ class Translator:
         self.stored.add(slot)
         operations = count_operations(node.value)
         loads = [each for each in self.sites if each.statement is statement]
-        site = self._site(statement, "store", slot)
+        site = self._site(statement, "store", slot, (node.buffer.name, node.indices))
         own = sum(each.scope == "local" for each in (*loads, site))
 
         def run(state: State) -> None:
@@ -272,6 +295,8 @@ class Translator:
         raise NotSimulatedError("operator", name)
 
     def _barrier(self, scope: str) -> Run:
+        if scope == "warp":  # TVM's CUDA has nothing for it
+            return _nothing
         if scope not in _BARRIERS:
             raise NotSimulatedError("scope", scope)
         number, following = len(self.barriers), self.statements
@@ -307,43 +332,61 @@ class Translator:
         self.threads.setdefault((kind, _AXES[axis]), []).append((variable, extent))
 
     def _reduction(self, reducer: Any, body: Any, place: _Place) -> Run:
-        """Return a sum over threads: they are folded in halves, as they are on a GPU."""
+        """Return a sum over threads: they are folded in halves, as they are on a GPU.
+
+        It may be of several values: of a number and its place, for `argmax`.
+        """
         call = body.value
         if type(call).__name__ != "Call" or str(call.op.name) != "tirx.tvm_thread_allreduce":
             raise NotSimulatedError("statement", "reduce_scope")
         count = int(call.args[0])
-        if count != 1:
-            raise NotSimulatedError("operator", "tirx.tvm_thread_allreduce")
-        _, source, condition, target, *axes = call.args
-        text = cut(f"{target.source.name} = reduce({quote(source)})")
+        sources, condition = call.args[1 : count + 1], call.args[count + 1]
+        targets, axes = call.args[count + 2 : 2 * count + 2], call.args[2 * count + 2 :]
+        names = ", ".join(str(each.source.name) for each in targets)
+        text = cut(f"{names} = reduce({', '.join(map(quote, sources))})")
         statement = Statement(self.statements, text, place.loops)
         self.statements += 1
-        value, holds = self.value(source, place, statement), self.value(condition, place)
-        index = self._index(target.indices, place, statement)
-        slot = self.memory(target.source)
-        self.stored.add(slot)
-        site = self._site(statement, "store", slot)
-        left, right = (self.expressions.slot(each[0]) for each in (reducer.lhs, reducer.rhs))
-        combine = self.value(reducer.result[0], place)
-        identity = self.value(reducer.identity_element[0], place)
+        holds = self.value(condition, place)
+        partial = [self.value(each, place, statement) for each in sources]
+        stores = [self._reduced(each, place, statement) for each in targets]
+        folding = self._folding(reducer, place)
+        identities = [self.value(each, place) for each in reducer.identity_element]
         slots = [self.expressions.slot(each) for each in axes]
         axis_of = self._axis_of
 
         def run(state: State) -> None:
-            partial = state.whole(value(state))
             taken = state.whole(holds(state))
             if state.mask is not None:
                 _tell_divergent_if_partial(state, statement.number)
                 taken = taken & state.mask
-            partial = np.where(taken, partial, identity(state))
             x, y, z = state.launch.block
-            folded = partial.reshape(len(partial), z, y, x)
+            rows = (len(taken), z, y, x)
+            folded = [
+                np.where(taken, state.whole(value(state)), identity(state)).reshape(rows)
+                for value, identity in zip(partial, identities, strict=True)
+            ]
             for each in slots:
-                folded = _fold(state, folded, 3 - axis_of(each), (left, right, combine))
-            whole = np.broadcast_to(folded, (len(partial), z, y, x)).reshape(state.shape)
-            state.memories[slot].store(state, site, index(state), whole)
+                folded = _fold(state, folded, 3 - axis_of(each), folding)
+            for store, value in zip(stores, folded, strict=True):
+                store(state, np.broadcast_to(value, rows).reshape(state.shape))
 
         return run
+
+    def _reduced(
+        self, target: Any, place: _Place, statement: Statement
+    ) -> Callable[[State, Any], None]:
+        """Return what stores a result of a sum over threads."""
+        index = self._index(target.indices, place, statement)
+        slot = self.memory(target.source)
+        self.stored.add(slot)
+        site = self._site(statement, "store", slot, (target.source.name, target.indices))
+        return lambda state, value: state.memories[slot].store(state, site, index(state), value)
+
+    def _folding(self, reducer: Any, place: _Place) -> _Folding:
+        left, right = (
+            [self.expressions.slot(each) for each in side] for side in (reducer.lhs, reducer.rhs)
+        )
+        return _Folding(left, right, [self.value(each, place) for each in reducer.result])
 
     def _axis_of(self, slot: int) -> int:
         for (kind, axis), variables in self.threads.items():
@@ -356,9 +399,9 @@ class Translator:
 
     def _allocate(self, node: Any, _place: _Place) -> Run:
         buffer = node.buffer
-        scope = str(buffer.ty.storage_scope)
-        if scope not in _SHARED and scope != "local":
-            raise NotSimulatedError("scope", scope or "global")
+        scope = str(buffer.ty.storage_scope) or "global"
+        if scope not in _MEMORIES:
+            raise NotSimulatedError("scope", scope)
         dtype, lanes = parse_dtype(str(buffer.ty.dtype.dtype))
         shape = tuple(_extent(each) for each in buffer.ty.shape)
         size = math.prod(shape)
@@ -367,8 +410,8 @@ class Translator:
         if size > MOST_HELD:
             raise NotSimulatedError("steps", str(size))
         name = str(buffer.name)
-        kind = LocalMemory if scope == "local" else SharedMemory
-        if scope == "local":
+        kind = _MEMORIES[scope]
+        if kind is not SharedMemory:
             self.local_elements += size
             self.local_words += -(-size * dtype.itemsize // 4)
         else:
@@ -379,7 +422,7 @@ class Translator:
             self.dynamic_bytes += size * dtype.itemsize
         slot = self.slot_of(buffer)
         self.names[slot] = name
-        self.scopes[slot] = "local" if scope == "local" else "shared"
+        self.scopes[slot] = "shared" if kind is SharedMemory else "local"
         told = self.shapes.get(name, shape)
         shape = told if math.prod(told) == size else shape
 
@@ -422,7 +465,7 @@ class Translator:
 
         def load(each: Any, _: Expressions) -> Evaluate:
             slot = self.memory(each.source)
-            site = self._site(statement, "load", slot)
+            site = self._site(statement, "load", slot, (each.source.name, each.indices))
             if site.scope != "local":
                 self._keep(site, slot, (each.indices[0], *conditions), place.loops)
             index = self._index(each.indices, place, statement)
@@ -481,11 +524,24 @@ class Translator:
             raise NotSimulatedError("statement", "index of several axes")
         return self.value(indices[0], place, statement)
 
-    def _site(self, statement: Statement, kind: Any, slot: int) -> Site:
-        scope = self.scopes.get(slot, "global")
-        site = Site(len(self.sites), statement, kind, self.names.get(slot, ""), scope)
+    def _site(self, statement: Statement, kind: Any, slot: int, element: tuple[Any, Any]) -> Site:
+        scope, name = self.scopes.get(slot, "global"), self.names.get(slot, "")
+        alias, indices = element
+        site = Site(len(self.sites), statement, kind, name, scope, quote_element(alias, indices))
         self.sites.append(site)
+        self.written_as.append((slot, str(alias)))
         return site
+
+    def _find_foreign(self) -> None:
+        """Let each load from shared memory know the stores there by another name of the buffer,
+        unless nothing is stored by its own name: then it is a view."""
+        stores = [each.number for each in self.sites if each.kind == "store"]
+        for site in self.sites:
+            slot, alias = self.written_as[site.number]
+            there = [each for each in stores if self.written_as[each][0] == slot]
+            foreign = [each for each in there if self.written_as[each][1] != alias]
+            if site.kind == "load" and site.scope == "shared" and len(foreign) < len(there):
+                site.foreign = tuple(foreign)
 
 
 def _nothing(_: State) -> None:
@@ -502,14 +558,17 @@ def _extent(node: Any) -> int:
     return int(node.value)
 
 
-def _fold(state: State, values: Any, axis: int, how: Any) -> Any:
-    left, right, combine = how
-    values = np.moveaxis(values, axis, 0)
-    while len(values) > 1:
-        half = len(values) // 2
-        state.values[left], state.values[right] = values[:half], values[half : 2 * half]
-        values = np.concatenate([combine(state), values[2 * half :]])
-    return np.moveaxis(values, 0, axis)
+def _fold(state: State, values: list[Any], axis: int, how: _Folding) -> list[Any]:
+    """Combine all values along an axis, halves with halves."""
+    values = [np.moveaxis(each, axis, 0) for each in values]
+    while len(values[0]) > 1:
+        half = len(values[0]) // 2
+        for slot, other, each in zip(how.left, how.right, values, strict=True):
+            state.values[slot], state.values[other] = each[:half], each[half : 2 * half]
+        combined = [each(state) for each in how.combine]
+        rest = (each[2 * half :] for each in values)
+        values = [np.concatenate(each) for each in zip(combined, rest, strict=True)]
+    return [np.moveaxis(each, 0, axis) for each in values]
 
 
 def _tell_divergent_if_partial(state: State, following: int) -> None:
@@ -518,15 +577,17 @@ def _tell_divergent_if_partial(state: State, following: int) -> None:
         _tell_divergent(state, following)
 
 
-def text_from(sites: list[Site], following: int) -> str:
-    """Return the first statement from a number on, "" where there is none: the end of a kernel."""
-    return next((each.statement.text for each in sites if each.statement.number >= following), "")
+def tell_barrier(kind: FindingKind, number: int, sites: list[Site], following: int) -> Finding:
+    """Return a finding about the barrier before a statement, with the statements around it."""
+    texts = {each.statement.number: each.statement.text for each in sites}
+    after = next((texts[each] for each in sorted(texts) if each >= following), "")
+    before = next((texts[each] for each in sorted(texts, reverse=True) if each < following), "")
+    return Finding(kind, number, text=after, before=before)
 
 
 def _tell_divergent(state: State, following: int) -> None:
     launch = state.launch
-    text = text_from(launch.sites, following)
-    finding = Finding("divergent_barrier", launch.number, text=text)
+    finding = tell_barrier("divergent_barrier", launch.number, launch.sites, following)
     state.notes.add(("divergent_barrier", launch.number, following), finding)
 
 

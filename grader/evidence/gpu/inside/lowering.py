@@ -40,6 +40,7 @@ def lower(module: Any, name: str, arch: str) -> Lowered:
     """Return the lowered PrimFunc `name` of an IRModule. Raises NotSimulatedError."""
     function = module[name]
     blocks = bool(function.attrs.get("s_tir", False))
+    _check_extents(function.body)
     target = tvm.target.Target({"kind": "cuda", "arch": arch}, host="llvm")
     alone = tvm.IRModule({name: function.with_attr("global_symbol", name)})
     try:
@@ -50,6 +51,29 @@ def lower(module: Any, name: str, arch: str) -> Lowered:
     except Exception as error:
         raise NotSimulatedError("lowering", shorten(str(error))) from error
     return Lowered(lowered[name], shapes, not blocks)
+
+
+def _check_extents(body: Any) -> None:
+    """Raise NotSimulatedError where loops of one kernel are bound to one axis with two extents.
+
+    TVM takes one of them for all, without a word.
+    """
+    for outer in _bound_loops(body):
+        found: dict[str, int] = {}
+        for loop in [outer, *_bound_loops(outer.body)]:
+            tag, extent = str(loop.thread_binding.thread_tag), getattr(loop.extent, "value", None)
+            if extent is None or tag.startswith("vthread"):
+                continue
+            least, most = sorted((found.setdefault(tag, int(extent)), int(extent)))
+            if least != most:
+                raise NotSimulatedError("extents", f"`{tag}`: {least:,} / {most:,}")
+
+
+def _bound_loops(node: Any) -> Iterator[Any]:
+    """Yield the loops in a statement that are bound to threads."""
+    for each in statements_in(node):
+        if type(each).__name__ == "For" and each.thread_binding is not None:
+            yield each
 
 
 def _shapes(node: Any) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -1,7 +1,4 @@
-"""Memory of a GPU, element by element: global, shared by a block, and each thread's own.
-
-All of it holds poison until somebody stores: NaN, or an odd number.
-"""
+"""Memory of a GPU, element by element: global, shared by a block, and each thread's own."""
 
 from __future__ import annotations
 
@@ -11,19 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.evidence.gpu.inside.poison import poisoned
 from grader.evidence.gpu.inside.shadows import Shadow, bits
 from grader.evidence.gpu.inside.state import Site, State, Values
-from grader.evidence.gpu.inside.traffic import passes, sectors
+from grader.evidence.gpu.inside.traffic import WARP, passes, sectors
 
 Array = npt.NDArray[Any]
-
-
-def poisoned(size: int, dtype: np.dtype[Any]) -> Array:
-    """Return an array of poison."""
-    if dtype.kind == "b":
-        return np.ones(size, dtype)
-    number = np.nan if dtype.kind == "f" else np.iinfo(dtype).max // 3
-    return np.full(size, number, dtype)
 
 
 class Memory:
@@ -38,6 +28,7 @@ class Memory:
         self.data = data
         self.written: npt.NDArray[np.bool_] | None = None
         self.shadow: Shadow | None = None
+        self._rows: Array | None = None
 
     def element(self, key: int) -> tuple[int, ...]:
         """Return the indices of an element, by its key."""
@@ -47,7 +38,7 @@ class Memory:
     def load(self, state: State, site: Site, index: Values) -> Array:
         """Return what the threads that take part load; of the others anything."""
         places, mask = self._places(state, site, index)
-        keys = self._keys(state, places)
+        keys = self._keys(places)
         chosen, who, epoch = self._chosen(state, keys, mask)
         if self.written is not None:
             missing = ~self.written[chosen]
@@ -58,6 +49,9 @@ class Memory:
             meeting = self.shadow.load(chosen, who, epoch, site.number)
             if meeting is not None:
                 state.tell_race(meeting, self, site)
+            other = self.shadow.stored_by(site.foreign, chosen, who) if site.foreign else None
+            if other is not None:
+                state.tell_other_name(other, self, site)
         if not site.is_kept(state.values):
             self._count(state, site, places)
         loaded: Array = self.data[keys]
@@ -66,7 +60,7 @@ class Memory:
     def store(self, state: State, site: Site, index: Values, value: Values) -> None:
         """Store what the threads that take part have."""
         places, mask = self._places(state, site, index)
-        keys = self._keys(state, places)
+        keys = self._keys(places)
         chosen, who, epoch = self._chosen(state, keys, mask)
         values = np.broadcast_to(np.asarray(value, self.data.dtype), keys.shape)
         stored = values.reshape(-1) if mask is None else values[mask]
@@ -97,7 +91,7 @@ class Memory:
             assert found is not None
             state.tell_race(found, self, site)
         else:
-            state.launch.repeated += shadow.share(keys)
+            state.launch.repeated += shadow.share(keys, who, epoch)
 
     def _places(self, state: State, site: Site, index: Values) -> tuple[Array, Any]:
         """Return which element each thread touches, 0 for those that touch none, and who does."""
@@ -116,8 +110,12 @@ class Memory:
             places = np.where(mask, places, 0)
         return places, mask
 
-    def _keys(self, _state: State, places: Array) -> Array:
-        return places
+    def _keys(self, places: Array) -> Array:
+        """Return the keys of elements: each owner of a buffer has a row of its own."""
+        if self._rows is None:
+            return places
+        keys: Array = (self._rows if places.ndim == 2 else self._rows[..., None]) + places
+        return keys
 
     @staticmethod
     def _chosen(state: State, keys: Array, mask: Any) -> tuple[Array, Array, Array]:
@@ -148,11 +146,6 @@ class SharedMemory(Memory):
         self.shadow = Shadow(blocks * size, threads)
         self._rows = np.arange(blocks)[:, None] * size
 
-    def _keys(self, _state: State, places: Array) -> Array:
-        rows = self._rows if places.ndim == 2 else self._rows[..., None]
-        keys: Array = rows + places
-        return keys
-
     def _count(self, state: State, site: Site, places: Array) -> None:
         site.add(passes(places, state.mask, self.data.dtype.itemsize))
 
@@ -170,11 +163,6 @@ class LocalMemory(Memory):
         self.written = np.zeros(self.data.size, np.bool_)
         self._own_written = self.written.reshape(*state.shape, size)
         self._rows = np.arange(math.prod(state.shape)).reshape(state.shape) * size
-
-    def _keys(self, _state: State, places: Array) -> Array:
-        rows = self._rows if places.ndim == 2 else self._rows[..., None]
-        keys: Array = rows + places
-        return keys
 
     def load(self, state: State, site: Site, index: Values) -> Array:
         """Return what the threads that take part load."""
@@ -198,6 +186,29 @@ class LocalMemory(Memory):
 
     def _count(self, state: State, site: Site, places: Array) -> None:
         """Registers cost nothing."""
+
+
+class WarpMemory(Memory):
+    """A buffer of which each warp has one: TVM makes shuffles of its loads, so nobody races."""
+
+    scope = "warp"
+
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], state: State):
+        blocks, threads = state.shape
+        warps, size = -(-threads // WARP), math.prod(shape)
+        super().__init__(name, shape, poisoned(blocks * warps * size, dtype))
+        self.written = np.zeros(self.data.size, np.bool_)
+        warp = np.arange(blocks)[:, None] * warps + np.arange(threads)[None, :] // WARP
+        self._rows = warp * size
+
+    def _count(self, state: State, site: Site, places: Array) -> None:
+        """Registers cost nothing."""
+
+
+class OwnMemory(LocalMemory):
+    """A buffer without a scope inside of a kernel: TVM gives each thread one, on its stack."""
+
+    scope = "own"
 
 
 class _Beyond:

@@ -7,32 +7,43 @@ from typing import Any
 from grader.evidence.gpu.messages import TEXT_LIMIT
 
 _SYMBOLS = {
-    "Add": "+",
-    "Sub": "-",
-    "Mul": "*",
-    "Div": "/",
-    "FloorDiv": "//",
-    "FloorMod": "%",
-    "Mod": "%",
-    "EQ": "==",
-    "NE": "!=",
-    "LT": "<",
-    "LE": "<=",
-    "GT": ">",
-    "GE": ">=",
-    "And": "and",
-    "Or": "or",
-    "LShift": "<<",
-    "RShift": ">>",
+    "Or": ("or", 1),
+    "And": ("and", 2),
+    "EQ": ("==", 4),
+    "NE": ("!=", 4),
+    "LT": ("<", 4),
+    "LE": ("<=", 4),
+    "GT": (">", 4),
+    "GE": (">=", 4),
+    "BitwiseOr": ("|", 5),
+    "BitwiseXor": ("^", 6),
+    "BitwiseAnd": ("&", 7),
+    "LShift": ("<<", 8),
+    "RShift": (">>", 8),
+    "Add": ("+", 9),
+    "Sub": ("-", 9),
+    "Mul": ("*", 10),
+    "Div": ("/", 10),
+    "FloorDiv": ("//", 10),
+    "FloorMod": ("%", 10),
+    "Mod": ("%", 10),
 }
-_LOOSE = ("Add", "Sub")
+"""Operators with their precedence in Python."""
+
+_NOT = 3
+_SHIFTS = frozenset({"LShift", "RShift"})
+_ASSOCIATIVE = frozenset({"Or", "And", "BitwiseOr", "BitwiseXor", "BitwiseAnd", "Add", "Mul"})
 _DEPTH = 24
 
 
 def quote_store(store: Any) -> str:
     """Return a store as a line of at most TEXT_LIMIT characters."""
-    where = ", ".join(quote(each) for each in store.indices)
-    return cut(f"{store.buffer.name}[{where}] = {quote(store.value)}")
+    return cut(f"{quote_element(store.buffer.name, store.indices)} = {quote(store.value)}")
+
+
+def quote_element(name: str, indices: Any) -> str:
+    """Return an element of a buffer as text of at most TEXT_LIMIT characters."""
+    return cut(f"{name}[{', '.join(map(quote, indices))}]")
 
 
 def cut(text: str) -> str:
@@ -46,17 +57,10 @@ def quote(node: Any, depth: int = 0) -> str:  # noqa: C901 - one line for each k
     if depth > _DEPTH:
         return "…"
 
-    def inner(each: Any) -> str:
-        text = quote(each, depth + 1)
-        name = type(each).__name__
-        return f"({text})" if name in _SYMBOLS and (name in _LOOSE or kind in _TIGHT) else text
-
     if kind in _SYMBOLS:
-        if kind in _LOOSE:
-            right = quote(node.b, depth + 1)
-            right = f"({right})" if kind == "Sub" and type(node.b).__name__ in _LOOSE else right
-            return f"{quote(node.a, depth + 1)} {_SYMBOLS[kind]} {right}"
-        return f"{inner(node.a)} {_SYMBOLS[kind]} {inner(node.b)}"
+        symbol, level = _SYMBOLS[kind]
+        right = level if kind in _ASSOCIATIVE else level + 1
+        return f"{_operand(node.a, level, depth)} {symbol} {_operand(node.b, right, depth)}"
     if kind == "TensorLoad":
         return f"{node.source.name}[{', '.join(quote(each, depth + 1) for each in node.indices)}]"
     if kind == "Var":
@@ -68,16 +72,20 @@ def quote(node: Any, depth: int = 0) -> str:  # noqa: C901 - one line for each k
     if kind == "Cast":
         return f"{node.ty.dtype}({quote(node.value, depth + 1)})"
     if kind == "Not":
-        return f"not {inner(node.a)}"
+        return f"not {_operand(node.a, _NOT, depth)}"
     if kind == "Broadcast":
         return quote(node.value, depth + 1)
     if kind == "Ramp":
-        start = quote(node.base, depth + 1)
-        return f"{start}:{start} + {node.lanes}"
+        return f"{quote(node.base, depth + 1)} : +{node.lanes}"
     if kind == "Call":
         name = str(node.op.name).rpartition(".")[2]
         return f"{name}({', '.join(quote(each, depth + 1) for each in node.args)})"
     return kind
 
 
-_TIGHT = frozenset({"Mul", "Div", "FloorDiv", "FloorMod", "Mod", "LShift", "RShift"})
+def _operand(node: Any, least: int, depth: int) -> str:
+    """Return an operand, in parentheses where it binds less than `least`."""
+    text, name = quote(node, depth + 1), type(node).__name__
+    level = _NOT if name == "Not" else _SYMBOLS.get(name, ("", least))[1]
+    # Few know whether a shift or a sum comes first.
+    return f"({text})" if level < least or name in _SHIFTS else text

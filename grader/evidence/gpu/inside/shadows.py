@@ -4,7 +4,8 @@ Threads are numbered through the whole grid. Each block counts its barriers; tha
 thread's epoch. Two accesses of one element are ordered if they are one thread's, or of one block
 with a barrier between; else they race where one of them stores another value than is there. A store
 of the same value is no race but waste: TVM lets every thread of a block copy a whole tile if nobody
-told it which thread copies what, and that is slow, but right.
+told it which thread copies what, and that is slow, but right. A thread that has stored a value
+itself may load it without a barrier, although another one was the last to store the same.
 
 Of each element the last store and the last two loads of different threads are kept. That is enough:
 whatever comes next meets one of them if it meets any.
@@ -19,6 +20,10 @@ import numpy.typing as npt
 
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+
+
+MOST_TOGETHER = 2**22
+"""Most stores of values that several threads have stored that are remembered: 100 MB."""
 
 
 class Meeting(NamedTuple):
@@ -39,6 +44,8 @@ class Shadow:
         self.write_epoch = np.zeros(size, np.int64)
         self.write_site = np.zeros(size, np.int64)
         self.by_all = np.zeros(size, np.bool_)
+        self.by_several = np.zeros(size, np.bool_)
+        self._several: list[tuple[Numbers, Numbers, Numbers]] = []
         self.reader = np.full(size, -1, np.int64)
         self.read_epoch = np.zeros(size, np.int64)
         self.read_site = np.zeros(size, np.int64)
@@ -59,6 +66,8 @@ class Shadow:
             & (writer != who)
             & ~self.by_all[keys]
         )
+        if clash.any():
+            clash &= ~self._has_stored_too(keys, who, epoch)
         found = self._first(clash, keys, writer, self.write_site, who)
         reader, other = self.reader[keys], self.other[keys]
         fresh = self.read_epoch[keys] != epoch
@@ -92,20 +101,42 @@ class Shadow:
             for number, (when, before, sites) in enumerate(clashes):
                 foreign = before != who
                 if number == 0:
-                    foreign |= self.by_all[keys]
+                    foreign |= self.by_all[keys] | self.by_several[keys]
                 clash = changed & foreign & self._is_open(before, when, who, epoch)
                 found = found or self._first(clash, keys, before, sites, who)
         self.writer[keys], self.write_epoch[keys] = who, epoch
         self.write_site[keys] = site
-        self.by_all[keys] = False
+        self.by_all[keys] = self.by_several[keys] = False
         return found
 
-    def share(self, keys: Numbers) -> int:
-        """Take down that one statement stored the same value several times, at `keys`; return how
-        often more than once."""
-        unique, counts = np.unique(keys, return_counts=True)
+    def stored_by(self, sites: tuple[int, ...], keys: Numbers, who: Numbers) -> Meeting | None:
+        """Return a thread at an element that one of these sites was the last to store."""
+        writer = self.writer[keys]
+        found = (writer >= 0) & np.isin(self.write_site[keys], sites)
+        return self._first(found, keys, writer, self.write_site, who)
+
+    def share(self, keys: Numbers, who: Numbers, epoch: Numbers) -> int:
+        """Take down that one statement stored the same value several times at some of the `keys`;
+        return how often more than once."""
+        unique, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
         self.by_all[unique[counts == self.threads]] = True
+        several = (counts[places] > 1) & (counts[places] < self.threads)
+        if several.any():
+            self._take_down_several(keys[several], who[several], epoch[several])
         return int(counts.sum() - len(unique))
+
+    def _take_down_several(self, keys: Numbers, who: Numbers, epoch: Numbers) -> None:
+        kept = [each for each in self._several if each[2].max() >= epoch.min()]
+        self._several = [*kept[-MOST_TOGETHER // len(keys) :], (keys, who, epoch)]
+        self.by_several[keys] = True
+
+    def _has_stored_too(self, keys: Numbers, who: Numbers, epoch: Numbers) -> Mask:
+        """Say which threads have stored themselves, since the last barrier, what several did."""
+        found = self.by_several[keys]
+        if found.any():
+            known = np.concatenate([_codes(*each) for each in self._several])
+            found[found] = np.isin(_codes(keys[found], who[found], epoch[found]), known)
+        return found
 
     def _are_neighbours(self, first: Numbers, second: Numbers) -> Mask:
         same: Mask = first // self.threads == second // self.threads
@@ -120,6 +151,12 @@ class Shadow:
         place = int(np.argmax(clash))
         key = int(keys[place])
         return Meeting(key, int(before[place]), int(sites[key]), int(who[place]))
+
+
+def _codes(keys: Numbers, who: Numbers, epoch: Numbers) -> npt.NDArray[Any]:
+    """Return one comparable number for each key with its thread and epoch."""
+    columns = np.ascontiguousarray(np.stack([keys, who, epoch], axis=1))
+    return columns.view("V24").reshape(-1)
 
 
 def bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

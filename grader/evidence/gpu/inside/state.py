@@ -58,8 +58,9 @@ class Statement:
 class Site:
     """One access of one statement, and what it has moved.
 
-    `kept` are loops, by slot and first value, in whose later rounds a compiler has it in registers;
-    `registers` are how many that takes.
+    `text` is the element as it is written. `foreign` are the sites that store there by another name
+    of the buffer. `kept` are loops, by slot and first value, in whose later
+    rounds a compiler has it in registers; `registers` are how many that takes.
     """
 
     number: int
@@ -67,6 +68,8 @@ class Site:
     kind: AccessKind
     buffer: str
     scope: str
+    text: str
+    foreign: tuple[int, ...] = ()
     kept: tuple[tuple[int, int], ...] = ()
     registers: int = 0
     moved: Moved = field(default=Moved(0, 0, 0, 0))
@@ -218,6 +221,15 @@ class State:
             (self.launch.access(site, who),),
         )
         self.notes.add((kind, self.launch.number, site.number), finding)
+
+    def tell_other_name(self, meeting: Meeting, memory: Any, site: Site) -> None:
+        """Take down that a thread loads what was stored by another name of the buffer."""
+        launch = self.launch
+        before = launch.sites[meeting.site]
+        accesses = (launch.access(before, meeting.before), launch.access(site, meeting.now))
+        place = (memory.name, memory.scope, memory.element(meeting.key), accesses)
+        finding = Finding("other_name", launch.number, *place)
+        self.notes.add(("other_name", launch.number, before.number, site.number), finding)
 
     def tell_race(self, meeting: Meeting, memory: Any, site: Site) -> None:
         """Take down that two threads met."""
