@@ -290,7 +290,7 @@ def remove_tree(folder: Path) -> None:
 def _uninterrupted() -> Iterator[None]:
     """Hold Ctrl-C back from this thread and from the programs that it starts.
 
-    A second Ctrl-C is for all of the terminal's group, and ended `rm`. A session of its own is not
+    A second Ctrl-C is for all of the terminal's group, and ended `rm`. A separate session is not
     enough: what comes between the fork and the new session ends it when its program is loaded.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

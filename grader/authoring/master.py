@@ -7,7 +7,7 @@ tagged `instructor` are for instructors alone.
     ### BEGIN SOLUTION          ### BEGIN HIDDEN TESTS
     ### END SOLUTION            ### END HIDDEN TESTS
 
-A mark is a line of its own, with one or more `#`. What looks like a mark and is none is refused: it
+A mark is a separate line, with one or more `#`. What looks like a mark and is none is refused: it
 would show a solution to the students.
 """
 

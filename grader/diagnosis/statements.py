@@ -149,7 +149,7 @@ class Statements:
         match found:
             case [(block, store, False)]:
                 return block, store, None
-            # The first stands in T.init(), or in a block of its own, as after decompose_reduction.
+            # The first stands in T.init(), or in its own block, as after decompose_reduction.
             case [(_, start, _), (block, store, False)]:
                 return block, store, start
         raise UnknownValueError("a buffer that is stored to in several ways")

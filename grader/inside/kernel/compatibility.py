@@ -368,7 +368,7 @@ def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[Lo
     for variable in used:
         if variable in inside:
             continue
-        # TVM's strings are a class of their own, which is not encoded
+        # TVM's strings have their own class, which is not encoded
         place = (str(block.name_hint), str(function), str(variable.name))
         if variable in axes:
             yield LoopVariable(*place, axis=str(axes[variable]))
