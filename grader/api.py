@@ -341,7 +341,9 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(REPORT_LIMIT + 1)
     except OSError as error:
-        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
+        raise UsageError(
+            say("cannot-read", path=str(path), reason=str(error.strerror)), say("check-permissions")
+        ) from None
     if len(content) > REPORT_LIMIT:
         most = REPORT_LIMIT // 2**20
         message = say("larger-than-mb", path=path.name, most=most)

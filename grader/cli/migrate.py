@@ -53,7 +53,9 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(SIZE_LIMIT + 1)
     except OSError as error:
-        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
+        raise UsageError(
+            say("cannot-read", path=str(path), reason=str(error.strerror)), say("check-permissions")
+        ) from None
 
 
 def _write(path: Path, content: bytes) -> None:
