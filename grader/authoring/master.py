@@ -374,6 +374,6 @@ def tags_of(cell: NotebookNode) -> tuple[str, ...]:
 
 
 def cell_id(text: str, seen: Counter[str]) -> str:
-    """Return an id for a cell of this text; the n-th of several equal ones is told apart by n."""
+    """Return an id for a cell of this text; n distinguishes several equal ones."""
     seen[text] += 1
     return hashlib.sha256(f"{seen[text]}\n{text}".encode()).hexdigest()[:12]

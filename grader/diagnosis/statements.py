@@ -29,7 +29,7 @@ _MOST_CALLS = 6
 
 
 class UnknownValueError(ValueError):
-    """What a statement computes cannot be told from its facts."""
+    """Raised when a statement's facts do not show what it computes."""
 
 
 def _divided(x: Values, y: Values) -> Values:

@@ -106,7 +106,7 @@ class Cells:
 
 
 _LINE_LENGTH = 120
-"""Characters of a line that are told with a step."""
+"""Most characters of a line that are reported with a step."""
 
 
 class _Text:

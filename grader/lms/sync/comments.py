@@ -1,4 +1,4 @@
-"""What students are told beside a grade.
+"""What students read beside a grade.
 
 A comment with a page has no points: those are in the gradebook there. By LTI there is no page, and
 the comment has the points of the parts.
