@@ -1,4 +1,4 @@
-"""What a course's own Python does wrong is told as the course's mistake: file, line and remedy.
+"""What a course's own Python does wrong is reported as the course's mistake: file, line and remedy.
 
 `oracle.py`, `checks.py` and `models.py` are trusted and not infallible. Whatever they raise, the
 grader has not failed: `blaming` turns it into a MistakeError at the line of the course's file that
@@ -24,7 +24,7 @@ from grader.errors import GraderError, Mistake, MistakeCode, MistakeError
 from grader.language import Text, foreign, say
 
 LONGEST = 300
-"""Most characters that are told of an error's message."""
+"""Most characters of an error's message that are shown."""
 
 _NUMBERS = "biufV"
 """Kinds of NumPy's dtypes that outputs may have; V are those of small floats that it lacks."""

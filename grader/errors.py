@@ -106,7 +106,7 @@ A code is not the id of a sentence, because it has several: `toml` has one for e
 
 
 class Mistake(msgspec.Struct, frozen=True):
-    """A mistake in a file of a course: which file, which line of it (from 1) where one can be told.
+    """A mistake in a file of a course: which file, which line of it (from 1), if known.
 
     `problem` says what is wrong, `hint` what to do. A warning is for a person to judge: an
     assignment with an error cannot be graded.

@@ -73,7 +73,9 @@ def read_existing(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError as error:
-        raise UsageError(say("cannot-read", path=str(path), reason=str(error.strerror))) from None
+        raise UsageError(
+            say("cannot-read", path=str(path), reason=str(error.strerror)), say("check-permissions")
+        ) from None
 
 
 def try_place(path: Path | None, what: Text = REPORT) -> None:
@@ -333,7 +335,7 @@ def remove_tree(folder: Path) -> None:
 def _uninterrupted() -> Iterator[None]:
     """Hold Ctrl-C back from this thread and from the programs that it starts.
 
-    A second Ctrl-C is for all of the terminal's group, and ended `rm`. A session of its own is not
+    A second Ctrl-C is for all of the terminal's group, and ended `rm`. A separate session is not
     enough: what comes between the fork and the new session ends it when its program is loaded.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -98,7 +98,7 @@ def _clause(about: str, place: Place, kind: type) -> Text | None:
 
 
 def _expected(kind: type, place: Place) -> inspect.Type | None:
-    """Return the type of what belongs at a place, None where that cannot be told."""
+    """Return the type of what belongs at a place, None where that is unknown."""
     found: inspect.Type | None = _plain(inspect.type_info(kind))
     for step in place:
         found = _inside(found, step)

@@ -224,7 +224,7 @@ def _base(prepared: Preparation, salt: str) -> str:
 
 
 def _code(notebook: Any) -> str:
-    """Return the digest of a notebook's code: what is told beside it decides nothing."""
+    """Return the digest of a notebook's code: text cells decide nothing."""
     cells = [each.source for each in notebook.cells if each.cell_type == "code"]
     return hashlib.sha256(repr(cells).encode()).hexdigest()
 

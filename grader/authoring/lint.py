@@ -111,7 +111,7 @@ def solutions_that_students_read(subject: LintedMaster) -> Iterator[LintFinding]
 
 
 def _has_marks(passage: Passage) -> bool:
-    """Say whether a cell has a solution; also of marks that do not pair up, which are told."""
+    """Say whether a cell has a solution; also with unpaired marks, which are reported."""
     return _mark_error(passage.cell.source) is not None or has_solution(passage.cell)
 
 

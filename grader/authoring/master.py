@@ -7,7 +7,7 @@ tagged `instructor` are for instructors alone.
     ### BEGIN SOLUTION          ### BEGIN HIDDEN TESTS
     ### END SOLUTION            ### END HIDDEN TESTS
 
-A mark is a line of its own, with one or more `#`. What looks like a mark and is none is refused: it
+A mark is a separate line, with one or more `#`. What looks like a mark and is none is refused: it
 would show a solution to the students.
 """
 
@@ -373,6 +373,6 @@ def tags_of(cell: NotebookNode) -> tuple[str, ...]:
 
 
 def cell_id(text: str, seen: Counter[str]) -> str:
-    """Return an id for a cell of this text; the n-th of several equal ones is told apart by n."""
+    """Return an id for a cell of this text; n distinguishes several equal ones."""
     seen[text] += 1
     return hashlib.sha256(f"{seen[text]}\n{text}".encode()).hexdigest()[:12]

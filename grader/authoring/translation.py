@@ -103,7 +103,7 @@ def join_lines(text: str) -> str:
 
 
 def scripts_in(text: str) -> frozenset[str]:
-    """Return the languages, of those with a script of their own, whose characters are in a text."""
+    """Return the languages, of those with their own script, whose characters are in a text."""
     return frozenset(language for language, script in _SCRIPTS.items() if script.search(text))
 
 

@@ -112,7 +112,7 @@ class Verifier:
         """Do everything. Raises GraderError when the assignment cannot be judged at all."""
         clock = self.prepared.settings.clock
         start = clock()
-        for each in self.declared:  # mistakes in the file are told before anything is run
+        for each in self.declared:  # mistakes in the file are reported before anything is run
             apply_declared(each, self.notebooks.reference)
         self.kept.describe(self.prepared, self.notebooks, timed=self.timed)
         with ThreadPoolExecutor(max_workers=2) as beside:

@@ -387,7 +387,7 @@ def name_reports(files: Iterable[str]) -> dict[str, str]:
     """Return a name for each relative path: `ada/hw.ipynb` becomes `ada/hw`.
 
     Names are safe to use as paths below any folder, also where case does not count. A path whose
-    name had to be changed, is another's too, or looks like such a name, gets a digest of its own.
+    name had to be changed, is another's too, or looks like such a name, gets its own digest.
     """
     plain = {file: _safe_name(file) for file in files}
     count = Counter(map(_folded, plain.values()))

@@ -32,7 +32,7 @@ PROGRESS = ".progress"
 _DRAFT = f"{PROGRESS}.part"
 
 _LATEST = 10
-"""So many of those that are done are told."""
+"""Most finished ones that are listed."""
 
 _LARGEST = 2**20
 

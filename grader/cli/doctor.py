@@ -219,7 +219,7 @@ def kernel_python() -> str:
 
 
 def try_imports(python: str, *, helped: bool) -> Faults:
-    """Import everything in a process of its own; `helped` as the launcher of kernels would."""
+    """Import everything in its own process; `helped` as the launcher of kernels would."""
     program = f"{_HELPED}\n{_PROGRAM}" if helped else _PROGRAM
     try:
         process = subprocess.run(  # noqa: S603 - our own program

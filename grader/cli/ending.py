@@ -162,7 +162,7 @@ class _Output(io.TextIOWrapper):
 
 
 class _Messages(_Output):
-    """The standard error: nothing ends because nobody can be told of it."""
+    """The standard error: nothing ends because it cannot be written."""
 
     def fail(self, error: OSError) -> None:
         del error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -47,8 +48,17 @@ class CommandWithExamples(TyperCommand):
         try:
             return super().make_context(*arguments, **options)
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")
+            error.message = _plain(error.message)
             raise
+
+
+_UNPARSED = re.compile(r"Input should be (?:a valid )?(.*?)(?:, unable to parse .*)?\Z")
+
+
+def _plain(message: str) -> str:
+    """Return what a library says of a value without its terms: no input, no parsing."""
+    needed = _UNPARSED.sub(r"it must be \1", message.removeprefix("Value error, "))
+    return needed.replace("be integer", "be a whole number").replace("be number", "be a number")
 
 
 class CommandGroup(TyperGroup):

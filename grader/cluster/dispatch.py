@@ -3,7 +3,7 @@
 Only as many submissions are on their way as the workers can grade, and some more that wait there:
 so the client's memory does not grow with the class. They travel in rows: those that a worker can be
 sent at once are one message, and what has come back meanwhile is fetched together. All the same
-each is a task of its own, which tells, fails and is taken back alone.
+each is a separate task, which tells, fails and is taken back alone.
 
 Each is sent to a worker by name. Left to itself, Dask gave a class to the one worker that had the
 course already, tried a submission on a fourth worker after three had died of it, and blamed those

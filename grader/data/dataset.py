@@ -330,7 +330,9 @@ def _first_file(folder: Path, places: list[Path]) -> Path | None:
 def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > BYTE_LIMIT:
-            raise DataError(say("longer-than-bytes", name=str(path.name), limit=str(BYTE_LIMIT)))
+            raise DataError(
+                say("longer-than-bytes", name=str(path.name), limit=str(BYTE_LIMIT)), _HINT
+            )
         return path.read_bytes()
     except OSError as error:
         raise DataError(

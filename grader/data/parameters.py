@@ -46,6 +46,9 @@ class _ArrayUnpickler(pickle.Unpickler):
             raise pickle.UnpicklingError(f"{module}.{name} is not part of an array") from None
 
 
+_MEND = say("use-official-file-or-save-your-arrays")
+
+
 def unpickle_arrays(content: bytes, sha256: str, name: str) -> object:
     """Return what a pickle of arrays holds, provided that its SHA-256 is the one given.
 
@@ -55,12 +58,12 @@ def unpickle_arrays(content: bytes, sha256: str, name: str) -> object:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(
             say("has-unknown-sha-256-pickle-can-run", name=name),
-            say("use-official-file-or-save-your-arrays"),
+            _MEND,
         )
     try:
         return _ArrayUnpickler(io.BytesIO(content)).load()
     except pickle.UnpicklingError as error:
-        raise DataError(say("not-pickle-arrays", name=name, error=str(error))) from None
+        raise DataError(say("not-pickle-arrays", name=name, error=str(error)), _MEND) from None
 
 
 def pickle_arrays(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
@@ -141,7 +144,7 @@ def _load_npz(content: bytes, name: str) -> dict[str, npt.NDArray[np.generic]]:
         # Sizes are read from the index first, so that a small file cannot fill the memory.
         with zipfile.ZipFile(io.BytesIO(content)) as index:
             if sum(member.file_size for member in index.infolist()) > BYTE_LIMIT:
-                raise DataError(say("unpacks-more-than-bytes", name=name, limit=BYTE_LIMIT))
+                raise DataError(say("unpacks-more-than-bytes", name=name, limit=BYTE_LIMIT), _MEND)
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return dict(archive)
     except _DAMAGE:
@@ -165,16 +168,16 @@ _DAMAGE = (
 
 def _checked(found: object, name: str) -> Parameters:
     if not isinstance(found, dict):
-        raise DataError(say("does-not-hold-dictionary-arrays", name=name))
+        raise DataError(say("does-not-hold-dictionary-arrays", name=name), _MEND)
     for key, array in found.items():
         if not isinstance(key, str) or not isinstance(array, np.ndarray):
-            raise DataError(say("does-not-hold-dictionary-arrays", name=name))
+            raise DataError(say("does-not-hold-dictionary-arrays", name=name), _MEND)
         if array.dtype != np.float32:
             raise DataError(
-                say("in-type-float32-needed", key=key, name=name, dtype=str(array.dtype))
+                say("in-type-float32-needed", key=key, name=name, dtype=str(array.dtype)), _MEND
             )
         if not np.isfinite(array).all():
-            raise DataError(say("in-holds-values-that-not-finite", key=key, name=name))
+            raise DataError(say("in-holds-values-that-not-finite", key=key, name=name), _MEND)
     return {key: np.array(array, order="C") for key, array in found.items()}
 
 
@@ -192,5 +195,6 @@ def _check_shapes(arrays: Parameters, shapes: dict[str, tuple[int, ...]], name: 
                     name=name,
                     found=str(arrays[key].shape),
                     wanted=str(shape),
-                )
+                ),
+                _MEND,
             )

@@ -126,7 +126,7 @@ class Matching:
             return self._is_rounded_parameter(step)
         if self.steps[step].value is None:
             return self.steps[step].is_unwritten
-        # A weight that `main` takes as an argument may be transposed by a step of its own. What is
+        # A weight that `main` takes as an argument may be transposed by a separate step. What is
         # returned as it was given is no preparation.
         return not (self._is_prepared(step) and self.has_followers(step))
 

@@ -270,7 +270,7 @@ def _largest(x: Tensor, size: int, stride: int, padding: tuple[int, int]) -> Ten
 
 
 _PRODUCTS = frozenset({"convolution", "linear", "matmul"})
-"""Where the first of these is left out, what is left is the input: that has a name of its own."""
+"""Where the first of these is left out, what is left is the input: that has its own name."""
 
 _MANY_ROUNDS = 1024
 _MANY = 64
@@ -283,7 +283,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     compute = layer.operation.compute
     if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
         yield change("layer_left_out", place, same)
-    # A ReLU of a ReLU is the same again, and a bias twice has a name of its own.
+    # A ReLU of a ReLU is the same again, and a bias twice has its own name.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))
     if layer.operation.kind != "bias":

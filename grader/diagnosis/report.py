@@ -57,7 +57,7 @@ class Diagnosed(NamedTuple):
 def diagnose(
     diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool
 ) -> Diagnosis | None:
-    """Return where a candidate departs from PyTorch, None where that cannot be told.
+    """Return where a candidate departs from PyTorch, None where that is unknown.
 
     `outputs` are what it returned for the oracle's inputs, or why it could not be run on them.
     """

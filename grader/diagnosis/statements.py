@@ -29,7 +29,7 @@ _MOST_CALLS = 6
 
 
 class UnknownValueError(ValueError):
-    """What a statement computes cannot be told from its facts."""
+    """Raised when a statement's facts do not show what it computes."""
 
 
 def _divided(x: Values, y: Values) -> Values:
@@ -149,7 +149,7 @@ class Statements:
         match found:
             case [(block, store, False)]:
                 return block, store, None
-            # The first stands in T.init(), or in a block of its own, as after decompose_reduction.
+            # The first stands in T.init(), or in its own block, as after decompose_reduction.
             case [(_, start, _), (block, store, False)]:
                 return block, store, start
         raise UnknownValueError("a buffer that is stored to in several ways")

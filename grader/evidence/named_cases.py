@@ -82,7 +82,7 @@ def make_inputs(
     """Return the samples of all named cases, those of the same shapes together.
 
     The first are those of the shapes that are drawn, whether there are any or not. Each sample has
-    a seed of its own, from `generator`. Raises MistakeError for what `inputs` does wrong.
+    its own seed, from `generator`. Raises MistakeError for what `inputs` does wrong.
     """
     drawn = Made(table.extents)
     if not table.case:

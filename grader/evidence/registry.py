@@ -112,7 +112,7 @@ class CheckKind(msgspec.Struct, frozen=True):
             ) from None
 
     def outcome(self, case: Case, options: Table) -> Outcome:
-        """Decide. Raises MistakeError for a mistake of the course's in a check of its own."""
+        """Decide. Raises MistakeError for a mistake in one of the course's checks."""
         if self.place is None:
             return self.decide(case, options)
         path, line = self.place

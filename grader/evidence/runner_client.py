@@ -1,6 +1,6 @@
 """The trusted end of a runner: starts one in a sandbox, asks it, and ends it.
 
-A runner for modules with Python externs has a companion in a sandbox of its own, the evaluator,
+A runner for modules with Python externs has a companion in its own sandbox, the evaluator,
 which calls them. The two talk to each other; the referee only ever listens to the runner.
 
 Whatever a runner does, `request` returns an answer within the time it was given: one that dies or

@@ -1,7 +1,7 @@
 """A pool of runners for one submission: started ahead of need, each used for one task at most.
 
 Starting a runner means importing TVM. The pool does it in the background while the notebook runs,
-for the tasks that are expected; a task that was not expected waits for a start of its own.
+for the tasks that are expected; a task that was not expected waits for its own start.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class RunnerPool:
             future.result().await_start()
 
     def request(self, kind: Kind, task: ToRunner, seconds: float = math.inf) -> FromRunner:
-        """Do one task in a runner of its own and end that runner; or return what is known already.
+        """Do one task in its own runner and end that runner; or return what is known already.
 
         It may take so many `seconds`, and no more than any task of its kind. A runner that dies or
         takes too long answers with a TaskFailure. Raises SandboxError when no runner can be

@@ -112,7 +112,7 @@ def advice_for(
 
 
 def _advice_on_package(name: str) -> Text:
-    """Return what to do about a module that is not there: a package, or a file of one's own."""
+    """Return what to do about a module that is not there: a package, or one's own file."""
     first = name.partition(".")[0]
     if first in _PACKAGES:
         return say("this-package-not-installed-where-notebooks-graded")

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, whatever loop the caller's thread runs.
+"""An event loop in its own thread, whatever loop the caller's thread runs.
 
 asyncio refuses a second loop in a thread that runs one, and callers do run one: every Jupyter cell,
 every asynchronous handler of a web framework, every test of pytest-asyncio.

@@ -79,7 +79,7 @@ def with_refused(
 def telling_line(message: str) -> str:
     """Return the line of an error's message that tells most, without machine paths.
 
-    TVM prints a whole module before the reason ("Error message: ..."), a condition of its own
+    TVM prints a whole module before the reason ("Error message: ..."), its own condition
     source ("Check failed: ... is false: ..."), advice to switch the check off that has found a
     mistake ("Program is not well-formed. If this is deliberate, ..."), or a traceback. At most
     MESSAGE_LENGTH characters.

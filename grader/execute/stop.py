@@ -1,4 +1,4 @@
-"""Why a notebook was ended before its last cell, and how that is told to the student."""
+"""Why a notebook was ended before its last cell, and what the student reads about it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> Text:
 
 
 _Told = tuple[Text, Text]
-"""What happened and what to do, which are given their values when they are told."""
+"""What happened and what to do; values are filled in when the text is shown."""
 
 _STOPS: Mapping[str, _Told] = {
     "cell_time": (

@@ -1,4 +1,4 @@
-"""The gradebook: what is asked of it and what is written into it, each a transaction of its own."""
+"""The gradebook: what is asked of it and what is written into it, each its own transaction."""
 
 from __future__ import annotations
 

@@ -302,7 +302,7 @@ def _divided(submission: SubmissionFile) -> tuple[Text, ...]:
 
 
 def _watched(submission: SubmissionFile, assignment: Assignment) -> tuple[Text, ...]:
-    """Say where the code has a word that the instructor wants to be told of."""
+    """Say where the code has a word that the instructor watches for."""
     found = [(word, first_cell_with(word, submission.sources)) for word in assignment.watch]
     return tuple(
         say("code-cell-uses-this-costs-no-points", cell=cell, word=word)

@@ -80,7 +80,7 @@ class _Drawing:
             self.edges |= {(source, node): None for source in sources if source is not None}
 
     def source(self, argument: Argument) -> int | None:
-        """Return the node that an argument comes from, None where it cannot be told."""
+        """Return the node that an argument comes from, None where it is unknown."""
         if argument.kind == "constant":
             return self.add(_node("constant", argument.name, argument.tensor))
         return self.place_of(argument)

@@ -94,7 +94,7 @@ def _sources(path: Path) -> Iterator[str]:
 
 _OWN = Path(__file__).resolve().parents[1]
 _TELLING = frozenset({"authoring", "ci", "cli", "gradebook", "lms", "locale", "render"})
-"""Packages of the grader that say how a grade is told, and not what it is."""
+"""Packages of the grader that word and show a grade, and do not decide it."""
 
 
 BasisPart = Literal["grader", "data", "assignment", "files"]

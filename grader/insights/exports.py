@@ -125,7 +125,7 @@ _SECOND = "badger crane falcon finch fox gecko heron ibex lynx marten otter owl 
 
 
 class Standing(Frozen, frozen=True):
-    """A line: nobody is surely faster than rank 1; who cannot be told apart shares a rank."""
+    """A line: nobody is surely faster than rank 1; ties share a rank."""
 
     rank: int
     name: str

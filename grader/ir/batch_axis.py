@@ -1,6 +1,6 @@
 """Where the batch is in a PrimFunc: its axis, followed through loops, iterators and buffers.
 
-It is plain in a function as TE makes it: an iterator of a block is bound to a loop of its own, and
+It is plain in a function as TE makes it: an iterator of a block is bound to its own loop, and
 indexes the buffers. Anything else is refused: a batch that is mixed into an expression, tiled or
 fused, shared between buffers in different places, or that does not reach the output.
 """

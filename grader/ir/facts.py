@@ -159,10 +159,10 @@ class Block(Facts, frozen=True):
     `is_constant_store`: it stores a constant (the initialisation of a reduction).
 
     `reads` and `writes` are what the block declares; `loads` and `stores` are the buffers that its
-    body (without the init) in fact touches; a part of a buffer that has a name of its own goes by
+    body (without the init) in fact touches; a part of a buffer that has its own name goes by
     the whole buffer's. `statements` are its stores one by one, `initial` those of its init.
     `predicated`: it runs under a condition, as after a split that does not divide. `allocations`
-    are the buffers allocated in it, `parts` those of which a part has a name of its own in it, as
+    are the buffers allocated in it, `parts` those of which a part has its own name in it, as
     after tensorize. `parent` is the place of the block around it in `FunctionFacts.blocks`.
     `extents` has each iterator's name and extent, None for one that does not begin at 0 or whose
     extent is no constant.

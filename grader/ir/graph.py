@@ -5,7 +5,7 @@ Fields of a node are numbers in place or indices of other nodes; TVM writes a no
 it refers to. The reader insists on that order, which excludes cycles, and on a bounded depth, since
 TVM's loader recurses.
 
-TVM parses the same text again, with a parser of its own, in another process. So that both read the
+TVM parses the same text again, with its own parser, in another process. So that both read the
 same, a text in which a key occurs twice is refused.
 """
 

@@ -363,7 +363,7 @@ class _Function:
         return None
 
     def _is_own(self, buffer: int, loop: _Loop) -> bool:
-        """Say whether every iteration of a loop has a buffer of its own."""
+        """Say whether every iteration of a loop has its own buffer."""
         if loop in self.inside.get(buffer, ()):
             return True
         accesses = self.of_buffer[buffer]

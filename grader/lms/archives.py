@@ -336,7 +336,7 @@ class _Writer:
     def _make(self, folder: str) -> None:
         """Make a folder and those around it; each counts as a file.
 
-        4,000 files with a path of their own each were 40,000 folders.
+        4,000 files with their own path each were 40,000 folders.
         """
         missing = []
         while folder not in self._made:

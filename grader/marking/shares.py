@@ -1,6 +1,6 @@
 """Who marks which answers, where several divide them: the same each time, whoever asks.
 
-Each answer ranks the markers by a digest of its own, and the first of them marks it. So nothing
+Each answer ranks the markers by its own digest, and the first of them marks it. So nothing
 moves when a student is added, and where a marker is added, only what that one gets.
 """
 

@@ -59,7 +59,7 @@ FailureCode = Literal[
     "TooFewCpus",
     "TooLong",
 ]
-"""Why a task could not be done. "Raised": an error was raised that has a class of its own."""
+"""Why a task could not be done. "Raised": an error was raised that has its own class."""
 
 EXTERN_DIED: Final = "ExternDied"
 """The code of a task whose evaluator's process has ended."""
@@ -216,7 +216,7 @@ class TraceModule(Message, frozen=True):
     that it allocates outside of its blocks, in the order in which they are written, and its
     outputs. A Python function has one step for each of its outputs.
 
-    In each of the `passes` all calls are made, by a process of its own: nothing of one is left for
+    In each of the `passes` all calls are made, by its own process: nothing of one is left for
     the next but the module that was built. With externs, which remember, there is one pass only.
     Its corrections are written over the values of steps, once those are taken down: what comes
     after computes from them. `cleared`: outputs hold zeros before each call, and not NaN. What is

@@ -23,7 +23,7 @@ SCRIPT, MARKDOWN = (".py",), (".md", ".markdown")
 """How the names of such files end."""
 
 PIECES = 2001
-"""Most cells that are told apart: a file with as many is not run."""
+"""Most cells that are distinguished: a file with as many is not run."""
 
 _MARK = re.compile(r"#\s?%%(?P<kind>.*)|# In\s?\[[\d ]{0,6}\]:\s*$")
 """What begins a cell: of an editor, of jupytext, and of a notebook that was saved as a script."""

@@ -150,7 +150,9 @@ def _code_cells(document: dict[str, Any]) -> list[dict[str, Any]]:
     sheets = [document, *(worksheets if isinstance(worksheets, list) else [])]
     lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
     if not any(isinstance(cells, list) for cells in lists):
-        raise SubmissionError(say("file-not-notebook-has-no-cells"))
+        raise SubmissionError(
+            say("file-not-notebook-has-no-cells"), say("name-ipynb-file-itself-as-jupyter-saved")
+        )
     found = [cell for cells in lists if isinstance(cells, list) for cell in cells]
     return [cell for cell in found if isinstance(cell, dict) and cell.get("cell_type") == "code"]
 

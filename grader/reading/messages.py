@@ -157,7 +157,7 @@ class Overwhelmed(ReaderMessage, frozen=True):
 
 
 class Broken(ReaderMessage, frozen=True):
-    """The reading process has a fault of its own: the traceback."""
+    """The reading process itself failed: the traceback."""
 
     traceback: str
 

@@ -81,7 +81,7 @@ class ReadingError(Exception):
 
 
 class SubmissionReader:
-    """Reads files that were handed in, each in a process of its own. May be used by any thread.
+    """Reads files that were handed in, each in its own process. May be used by any thread.
 
     The process that they are forked from is started at once and ends with `close`. It is stopped
     while somebody measures in the `quiet` of these gradings, and nobody waits for it.
@@ -188,7 +188,7 @@ class SubmissionReader:
 
         To fork takes ten times as long as to unpack what most students hand in. So a process that
         has met nothing but small and sound archives unpacks the next one, too; any other is ended.
-        A class's archive has a process of its own. Raises GraderError when nothing can be read.
+        A class's archive has its own process. Raises GraderError when nothing can be read.
         """
         unpacker = self._unpacker(UnpackRequest(limits, bounds, stays=not limits.shared), file)
         patience = self._patience + _SLOW * bounds.seconds

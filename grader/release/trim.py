@@ -210,7 +210,7 @@ def _defined(statement: ast.stmt) -> set[str]:
 def _used(node: ast.AST) -> set[str]:
     """Return the names of the file that a piece of it refers to: those that it does not bind.
 
-    `tile` in a function may be a variable of its own, and not the function of that name.
+    `tile` in a function may be a local variable, and not the function of that name.
     """
     table = symtable.symtable(ast.unparse(node), "<course>", "exec")
     found = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}

@@ -29,7 +29,7 @@ def share_of(value: float, bars: Bars) -> float:
 
 
 def limit_row(bars: Bars) -> Bar | None:
-    """Return the limit of bars as a bar of its own, None where there is none to be told."""
+    """Return the limit of bars as a separate bar, None where there is none."""
     if bars.limit is None or not bars.limit_text:
         return None
     return Bar(bars.limit_text, bars.limit, bars.limit_text)

@@ -20,7 +20,7 @@ class DecisionItem(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a person decided of a part at one time: items of a rubric, or a reason of their own."""
+    """What a person decided of a part at one time: items of a rubric, or their own reason."""
 
     items: tuple[DecisionItem, ...]
     comment: Text = NOTHING

@@ -147,7 +147,7 @@ def line_in_file(report: Report, cell: int, line: int | None = None) -> int | No
 
 def _last_line(cells: tuple[Cell, ...], place: int, begin: int) -> int:
     """Return the last line that a cell's text can have."""
-    if begin == 1:  # not even the bracket before the cells has a line of its own
+    if begin == 1:  # not even the bracket before the cells has its own line
         return 1
     if place + 1 < len(cells):
         return (cells[place + 1].line or begin + 1) - 1
@@ -257,7 +257,7 @@ def _duration(report: Report) -> str:
     return tell("total-stages", total=total, stages=stages) if stages else total
 
 
-# What to mend first: the causes of lost points that a student is told of before all others.
+# What to mend first: the causes of lost points that a student reads before all others.
 
 
 _FAILED: Final[frozenset[CheckCode]] = frozenset({"unfinished_cell"})

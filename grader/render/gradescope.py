@@ -30,7 +30,7 @@ from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report, Visibility
 
 MOST_PROBLEMS = 20
-"""Cells that ended in an error that are told; a notebook may have thousands."""
+"""Most failed cells that are listed; a notebook may have thousands."""
 
 ERROR_LINES = 12
 ERROR_CHARACTERS = 800

@@ -120,7 +120,7 @@ def _longest_run(content: str) -> int:
 
 
 MOST_PROBLEMS = 20
-"""Cells that ended in an error that are told; a notebook may have thousands."""
+"""Most failed cells that are listed; a notebook may have thousands."""
 
 ERROR_LINES = 12
 ERROR_CHARACTERS = 800

@@ -22,7 +22,7 @@ MOST_BYTES = 10**6
 """PrairieLearn refuses results of more than 1 MB."""
 
 MOST_PROBLEMS = 20
-"""Cells that ended in an error that are told; a notebook may have thousands."""
+"""Most failed cells that are listed; a notebook may have thousands."""
 
 _CUTS = (wording.LONGEST_TEXT, 400, 40)
 """How many characters of a text are shown: the first of these with which all fits."""

@@ -2,7 +2,7 @@
 
 A user gets a user namespace. Root must not: bubblewrap started by root keeps all capabilities, user
 namespace or not, and files below /proc/sys are the host's. So root's boxes have none, and whoever
-steps into them takes on a user id of its own and gives up every capability.
+steps into them takes on its own user id and gives up every capability.
 
 In each box waits one small process, which holds the namespaces until a program has stepped in. It
 is the first of its process namespace and can do less than what steps in: sandbox/holder.py.

@@ -4,7 +4,7 @@ For machines on which bubblewrap is not there, or may not make namespaces and a 
 may. There is no image and no daemon: the runtime is given a folder of empty mount points and a
 description, and starts the holder (sandbox/holder.py) in the foreground. Programs step into its
 namespaces as into bubblewrap's. A user's containers have a user namespace in which the user is
-number 0, without capabilities; root's have none, and every program a user id of its own.
+number 0, without capabilities; root's have none, and every program its own user id.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class ContainerBoxes:
 
 
 class ContainerBox(HeldBox):
-    """A box with a folder of its own, in which its runtime keeps what it knows of it."""
+    """A box with its own folder, in which its runtime keeps what it knows of it."""
 
     def __init__(self, popen: subprocess.Popen[bytes], pidfd: int, user: int, bundle: Path) -> None:
         super().__init__(popen, pidfd, user)
@@ -228,7 +228,7 @@ def list_mounts(scratch_bytes: int, covered: Iterable[Path]) -> list[dict[str, A
         {"destination": "/proc", "type": "proc", "source": "proc"},
         # a device works where it is: none can be made by who has no capability
         _tmpfs("/dev", page * 16, 0o755, "ro"),
-        # `!command` runs in a terminal of its own: one of these, which are the container's alone
+        # `!command` runs in its own terminal: one of these, which are the container's alone
         {"destination": "/dev/pts", "type": "devpts", "source": "devpts", "options": _TERMINALS},
         _tmpfs("/dev/shm", SHARED_MEMORY_BYTES, 0o1777, "nodev"),  # noqa: S108
         _tmpfs("/tmp", TEMPORARY_BYTES, 0o1777, "nodev"),  # noqa: S108

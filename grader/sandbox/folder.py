@@ -35,7 +35,7 @@ _WRITABLE = ("scratch", "tmp")
 
 
 class FolderBoxes:
-    """Makes boxes of one of the three lowest levels; root gives each a user id of its own.
+    """Makes boxes of one of the three lowest levels; root gives each its own user id.
 
     At the level "basic" none of the files and folders `protected` can be read, wherever they lie.
     Raises SandboxError when that cannot be.
@@ -83,7 +83,7 @@ class FolderBoxes:
 
 
 class FolderBox:
-    """A folder of its own below the one for temporary files."""
+    """A separate folder below the one for temporary files."""
 
     pidfd: int | None = None
 

@@ -21,7 +21,7 @@ LEVELS: tuple[Level, ...] = ("strong", "container", "basic", "minimal", "none")
 """Levels of isolation, strongest first."""
 
 WITH_NAMESPACES: tuple[Level, ...] = ("strong", "container")
-"""Those whose boxes have mounts, processes and a network of their own."""
+"""Those whose boxes have their own mounts, processes and network."""
 
 
 _MAPPING_BYTES = 4 * 2**30

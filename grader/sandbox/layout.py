@@ -25,7 +25,7 @@ SCRATCH = PurePosixPath("/scratch")
 """The working folder and home of everything that runs in a sandbox."""
 
 WRITABLE = (str(SCRATCH), "/tmp", "/dev/shm")  # noqa: S108
-"""The folders that can be written to, each a file system of its own."""
+"""The folders that can be written to, each its own file system."""
 
 TEMPORARY_BYTES = 256 * 2**20
 SHARED_MEMORY_BYTES = 64 * 2**20

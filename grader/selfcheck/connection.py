@@ -36,7 +36,7 @@ class CheckError(GraderError):
 class CheckerClient:
     """A process that answers requests one after the other; started when it is first asked.
 
-    It is a process of its own, so that nothing of the grading changes the kernel: no import, no
+    It is a separate process, so that nothing of the grading changes the kernel: no import, no
     random state, no number of threads. It keeps data, answers and sandbox for the next check, and
     ends with the kernel, whose end of the connection it sees closed.
     """

@@ -29,7 +29,7 @@ from grader.selfcheck.messages import AssignmentCard, Checked, PartCard
 
 # What a self-check says, for a notebook that shows HTML: the page's own sections, its own style.
 #
-# A host puts it into a page of its own. So the style is for what is inside alone, there is no
+# A host puts it into its own page. So the style is for what is inside alone, there is no
 # script, and no two answers have the same id. A host that does not trust a notebook takes the style
 # and the drawings away: what is left says the same.
 

@@ -174,3 +174,18 @@ def commands_below(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
             yield from commands_below(command, f"{above}{name} ")
         else:
             yield f"{above}{name}", command
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "x.ipynb", "--seed", "abc"), "'--seed': it must be a whole number"),
+        (("run", "x.ipynb", "--seed", "-1"), "'--seed': it must be greater than or equal to 0"),
+        (("run", "x.ipynb", "--fail-under", "many"), "'--fail-under': it must be a number"),
+    ],
+)
+def test_a_wrong_value_is_named_in_plain_words(words: tuple[str, ...], told: str) -> None:
+    """The library says: Input should be a valid integer, unable to parse string as an integer."""
+    code, _, errors = call(*words)
+    assert 2 == code
+    assert told in errors

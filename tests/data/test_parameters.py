@@ -83,8 +83,9 @@ def test_wrong_arrays_are_refused(change: dict[str, Any], phrase: str) -> None:
     """Shape, dtype, finiteness and presence are checked; objects are never loaded."""
     arrays = {**mlp_arrays(), **change}
     content = npz({key: value for key, value in arrays.items() if value is not None})
-    with pytest.raises(DataError, match=phrase):
+    with pytest.raises(DataError, match=phrase) as caught:
         decode_parameters(content, "fasionmnist_mlp_params.npz", MLP)
+    assert caught.value.hint.english
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:

@@ -38,14 +38,14 @@ class TestSentences:
         own = like_the_reference(products=54, vector_bits=32)
         assert [
             "The hot loop multiplies one number per instruction, without vectors; the hot loop "
-            "of the reference multiplies 16, in vectors of 512 bits."
+            "of the reference schedule multiplies 16, in vectors of 512 bits."
         ] == told(own)
 
     def test_more_loads_and_stores(self) -> None:
         own = like_the_reference(loads=162, stores=18)
         assert [
             "The hot loop executes 3.00 loads and 0.33 stores for each multiply-add; the hot loop "
-            "of the reference executes 0.50 and 0.11."
+            "of the reference schedule executes 0.50 and 0.11."
         ] == told(own)
 
     def test_too_few_registers(self) -> None:

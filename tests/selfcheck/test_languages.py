@@ -35,7 +35,7 @@ def test_a_refusal_is_in_the_language_of_the_notebook(tmp_path: Path) -> None:
 def test_every_answer_is_in_the_language_that_was_chosen(tmp_path: Path) -> None:
     cells = {
         "%grader chek": "명령이 없습니다.\n할 일: %grader help를 보세요.",
-        "%grader check layer": "trio에는 'layer'(이)라는 파트가 없습니다.",
+        "%grader check layer": "trio에는 파트 'layer'이(가) 없습니다.",
         "%grader check model": "아직 풀지 않았습니다.",
         "%grader help": "과제의 파트를 검사합니다.",
         "%grader parts": "채점되는 이름",

@@ -28,7 +28,7 @@ NODE_LIMIT = 100_000
 each. A function of `TEXT_LIMIT` characters has a quarter of that."""
 
 SIGHTINGS = 3
-"""How many operations on whole arrays are told at most."""
+"""Most operations on whole arrays that are listed."""
 
 QUOTED_LIMIT = 16
 """How many are quoted at most to find so many different ones."""

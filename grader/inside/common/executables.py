@@ -41,7 +41,7 @@ def tell_of_missing_compiler() -> None:
     """Have TVM say what it lacks where it is to link a library and finds no compiler.
 
     TVM says "Target triple should not be empty", or "expected str, bytes or os.PathLike object, not
-    NoneType". A compiler is looked for when it is needed: a sandbox has a PATH of its own.
+    NoneType". A compiler is looked for when it is needed: a sandbox has its own PATH.
     """
     from tvm.support import cc
 
@@ -63,7 +63,7 @@ def tell_of_missing_compiler() -> None:
 def leave_empty_sources_out() -> None:
     """Have `Executable.jit` compile no empty source: TVM runs such an executable as it is.
 
-    Whoever asks for a compiler of their own, or for other files to be linked, gets what they ask
+    Whoever asks for their own compiler, or for other files to be linked, gets what they ask
     for.
     """
     from tvm.runtime import Executable

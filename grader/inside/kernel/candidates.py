@@ -355,7 +355,7 @@ def _given(signature: inspect.Signature) -> tuple[str, ...]:
 
 
 def _trace(spec: ModelSpec) -> Any:
-    """Run the course's code in a namespace of its own, and trace the model.
+    """Run the course's code in its own namespace, and trace the model.
 
     What the notebook has set as PyTorch's defaults does not hold here.
     """

@@ -387,7 +387,7 @@ class Watcher:
 
 
 def _working_folder() -> tuple[str, ...]:
-    """Return the working folder, or nothing where its files cannot be told from the system's."""
+    """Return the working folder, or nothing if its files look like the system's."""
     try:
         folder = str(Path.cwd())
     except OSError:  # it was removed

@@ -248,7 +248,7 @@ _MARK = "grader_loop_variable"
 """Where an error that this module has raised says which variable it is about."""
 
 LIMIT = 3
-"""Most blocks that are told of."""
+"""Most blocks that are reported."""
 
 
 def explain_loop_variables(accept: Tell | None) -> None:
@@ -293,7 +293,7 @@ def refused_variable(error: BaseException | None) -> LoopVariable | None:
 
 
 def _together(found: list[LoopVariable]) -> LoopVariable | None:
-    """Return the first of several with the others beside it; None where none can be told."""
+    """Return the first of several with the others beside it; None where none can be reported."""
     first, *others = map(_bounded, found) if found else [None]
     if first is None:
         return None
@@ -301,7 +301,7 @@ def _together(found: list[LoopVariable]) -> LoopVariable | None:
 
 
 def _bounded(found: LoopVariable) -> LoopVariable | None:
-    """Return it where it can be told: its names were chosen by a student."""
+    """Return it where it can be reported: its names were chosen by a student."""
     try:
         return msgspec.convert(msgspec.to_builtins(found), prepared(LoopVariable))
     except msgspec.ValidationError:
@@ -367,7 +367,7 @@ def _of_block(realize: Any, loops: dict[Any, Any], function: str) -> Iterator[Lo
     for variable in used:
         if variable in inside:
             continue
-        # TVM's strings are a class of their own, which is not encoded
+        # TVM's strings have their own class, which is not encoded
         place = (str(block.name_hint), str(function), str(variable.name))
         if variable in axes:
             yield LoopVariable(*place, axis=str(axes[variable]))

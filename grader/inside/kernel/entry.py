@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
     app.session.key = config.key.encode()
     app.initialize([])
     if not _can_make_sockets():
-        app.shell.system = app.shell.system_raw  # the usual way needs a terminal of its own
+        app.shell.system = app.shell.system_raw  # the usual way needs its own terminal
     if config.compatibility:
         compatibility.install()
         install_behaviour()
@@ -194,7 +194,7 @@ class _InheritedHeartbeat(Heartbeat):  # type: ignore[misc]
 def _can_make_sockets() -> bool:
     try:
         socket.socket(socket.AF_INET).close()
-    except PermissionError:  # the filter of a sandbox without a network of its own
+    except PermissionError:  # the filter of a sandbox without its own network
         return False
     return True
 

@@ -123,7 +123,7 @@ class NotebookSupply:
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """Return the signature of a callable, an empty one where it cannot be told."""
+    """Return the signature of a callable, an empty one where it is unknown."""
     try:
         return inspect.signature(function)
     except Exception:  # noqa: BLE001 - a student's object may lie about its signature

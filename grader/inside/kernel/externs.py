@@ -120,7 +120,7 @@ def _current(name: object) -> Any:
 
 
 def _is_library_function(function: object) -> bool:
-    """Say whether TVM registered a function of its own, as modules do that are imported late."""
+    """Say whether TVM registered its own function, as modules do that are imported late."""
     if type(function) is not FunctionType:
         return False
     return str(function.__globals__.get("__name__")).split(".")[0] in _LIBRARIES

@@ -106,7 +106,7 @@ class Cells:
 
 
 _LINE_LENGTH = 120
-"""Characters of a line that are told with a step."""
+"""Most characters of a line that are reported with a step."""
 
 
 class _Text:
@@ -200,7 +200,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 def describe_error(error: BaseException) -> str:
     """Return the line of an error's message that tells most, without stacks and machine paths.
 
-    TVM puts a whole module before the reason ("Error message: ..."), or a condition of its own
+    TVM puts a whole module before the reason ("Error message: ..."), or its own condition
     source ("Check failed: ... is false: ..."). It writes numbers as T.int64(4), and an operator
     with all that it has (ir.Op(...)) where its name would do. The result has at most MESSAGE_LENGTH
     characters.

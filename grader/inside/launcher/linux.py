@@ -73,7 +73,7 @@ _libc.syscall.restype = ctypes.c_long
 
 
 _LARGE = 2**20
-"""Bytes of an array that is worth a place of its own."""
+"""Bytes of an array that is worth its own place."""
 
 
 def give_memory_back() -> None:

@@ -123,7 +123,7 @@ def field(text: bytes, name: bytes) -> int:
 
 # How much memory sockets hold: their buffers are counted by no limit of a process.
 #
-# The kernel tells it over a socket of its own (sock_diag(7)). It tells of all sockets of the
+# The kernel tells it over its own socket (sock_diag(7)). It tells of all sockets of the
 # network namespace that the asking process is in, also of those that nobody has open: that wait in
 # another socket's queue, or to be accepted.
 

@@ -356,7 +356,7 @@ class _Watch:
         return "files" if files > bounds.files else "disk" if disk > bounds.disk else ""
 
     def _sockets_beside(self, living: Sequence[int]) -> int:
-        """Return how many sockets there are, where it has a network namespace of its own."""
+        """Return how many sockets there are, where it has its own network namespace."""
         if self._entrance is None:
             return 0
         return max(map(usage.sockets_beside, living[:1]), default=0)

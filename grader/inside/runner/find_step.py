@@ -165,7 +165,7 @@ def find_step(task: FindStep, clock: Clock = time.monotonic) -> FoundStep:
 
 
 def _search(trial: _Trial, steps: Sequence[int]) -> int:
-    """Return how many steps it takes until the outputs are others, 0 where that cannot be told.
+    """Return how many steps it takes until the outputs are others, 0 where that is unknown.
 
     With one step less they are the same. What cannot be run halfway is passed over: a program
     between two steps need not be one that TVM can build.

@@ -3,7 +3,7 @@
 The functions in between are made here, of a base and a trace that the referee has read, and are
 treated as a submission's function is: called once with every access checked, and then timed on
 fenced arrays, in short blocks, with what their calls leave written down for the referee. It is a
-measurement of its own, in a process of its own, when points are decided: it explains, and nothing
+measurement of its own, in its own process, when points are decided: it explains, and nothing
 hangs on it.
 """
 

@@ -6,7 +6,7 @@ later, a failure or a call that works in place, cannot take it back, and calls a
 what is seen between them must exist.
 
 The child is a copy of the runner, in the same sandbox. It builds the module, which takes nearly all
-of the time, and has a child of its own for each pass. All of them end with the runner.
+of the time, and has its own child for each pass. All of them end with the runner.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Ended(Message, frozen=True):
 def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> TraceResult:
     """Do the task. Raises TaskError where it is not even known which steps there are.
 
-    The module is built and run in a process of its own, so that its crash takes nothing with it.
+    The module is built and run in its own process, so that its crash takes nothing with it.
     With an evaluator there is one pass at most: it remembers what it is given.
     """
     run = task.run
@@ -305,7 +305,7 @@ class _Watcher:
         self._poisoned: set[int] = set()
 
     def start(self, send: Send, corrections: Mapping[int, Values]) -> None:
-        """Start a pass, in a process of its own; `corrections` are for all of its calls."""
+        """Start a pass, in its own process; `corrections` are for all of its calls."""
         self._send, self._corrections = send, corrections
 
     def begin(self) -> None:

@@ -15,7 +15,7 @@ from grader.report import Diagnosis, Graph, Node, NodeKind, StepStatus
 
 MOST_NODES = 64
 MOST_EDGES = 200
-"""What is drawn at most. A graph with more edges is told as a list."""
+"""Most that is drawn. A graph with more edges is shown as a list."""
 
 WIDTH = 244.0
 _PADDING = 10.0
@@ -185,7 +185,7 @@ class _Shown:
         return node.variable or _constant(node)
 
     def description(self) -> str:
-        """Return what somebody is told who does not see the drawing."""
+        """Return the text for readers who do not see the drawing."""
         calls = sum(1 for node in self.nodes if node.callee)
         return tell("calls-from-input-above-what-main-returns", calls=calls)
 

@@ -40,7 +40,7 @@ _LABELS = {
 _WORST_FIRST = ("failed", "partial", "not_graded", "passed")
 _FOLDED = say("cell-handout"), say("cells-handout")
 _OUTLINED, _HEADING_LENGTH = 3, 60
-"""Headings of folded cells that are told, and how much of each, in characters."""
+"""Most headings of folded cells that are listed, and how much of each, in characters."""
 
 _LINES = say("count-line"), say("lines")
 

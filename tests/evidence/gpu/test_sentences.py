@@ -64,7 +64,7 @@ def test_blocks_are_never_ordered_by_a_barrier() -> None:
     ("scope", "advice"),
     [
         ("shared", "cover"),
-        ("local", "of its own"),
+        ("local", "its own local memory"),
         ("own", "set_scope"),
         ("global", "Store into"),
     ],
