@@ -346,6 +346,8 @@ class _Search:
             for place, layer in enumerate(self.program.layers)
             if place not in done and layer.name and not layer.is_partial
         ]
+        # Another step has done the first of two products that stand beside each other.
+        ahead = [each for each in ahead if each not in self.matched[:wrong]] or ahead
         value = self.steps[wrong].value
         shape = () if value is None else value.shape
         alike = [e for e in ahead if value is not None and self.known[e].shape == shape]

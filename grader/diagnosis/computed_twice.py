@@ -15,7 +15,7 @@ def computed_twice(
 ) -> tuple[int, LikelyMistake] | None:
     """Return the step that should have another layer's value, where the wrong step takes it.
 
-    `mistake` says that the wrong step is right but for the layer that it takes.
+    `mistake` says that the wrong step is right but for what it, or a layer before it, takes.
     """
     if mistake is None or mistake.kind != "other_operand" or mistake.place is None:
         return None
@@ -24,9 +24,14 @@ def computed_twice(
         place, first = matching.matched[step], _first_with(matching, step)
         if place is None or first is None:
             continue
-        if program.layers[place].name != mistake.facts.get("taken"):
+        if program.layers[place].name == mistake.facts.get("taken"):
+            wants = program.takes[mistake.place]
+        elif mistake.facts.get("taken") == "":
+            # Where one step does all that follows, the product itself takes another argument.
+            wants = (mistake.place,)
+        else:
             continue
-        for wanted in program.takes[mistake.place]:
+        for wanted in wants:
             is_alike = matching.known[wanted].shape == matching.known[place].shape
             if is_alike and wanted not in matching.matched and matching.steps[first].variable:
                 name = program.layers[whole_of(wanted, program)].name

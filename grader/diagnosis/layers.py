@@ -35,7 +35,10 @@ def tolerance_of(dtype: str) -> float:
 
 
 class KnownValue(NamedTuple):
-    """A value of PyTorch, ready to be compared with: its numbers in a row, and the largest."""
+    """A value of PyTorch, ready to be compared with: its numbers in a row, and how large they are.
+
+    `scale` is the largest, but for the number that a mask fills in.
+    """
 
     shape: tuple[int, ...]
     numbers: Doubles
@@ -52,19 +55,33 @@ def known(value: npt.NDArray[Any]) -> KnownValue:
         numbers = np.asarray(value, np.float64).reshape(-1)
     if not np.isfinite(numbers).all():
         return KnownValue(value.shape, numbers, float("nan"), False)
-    scale = float(np.abs(numbers).max(initial=0.0))
+    scale = _scale(numbers)
     # Zeros behind a ReLU that cuts everything are like anybody's zeros: they prove nothing of the
     # step, and nothing of what it is computed from.
     spread = float(np.ptp(numbers)) if numbers.size else 0.0
     return KnownValue(value.shape, numbers, scale, spread <= TOLERANCE * scale)
 
 
+_FILLED = 1e6
+"""What a mask fills in is below 0 by more than this, and by this factor larger than all else."""
+
+
+def _scale(numbers: Doubles) -> float:
+    """Return the largest size of some numbers. Beside -1e9, scores of any size were the same."""
+    sizes = np.abs(numbers)
+    largest = float(sizes.max(initial=0.0))
+    others = sizes[numbers > -largest]
+    rest = float(others.max(initial=0.0))
+    return rest if largest > _FILLED * max(rest, 1.0) and rest else largest
+
+
 def is_equal(found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE) -> bool:
     """Say whether numbers in a row are those of a value. Numbers that are not finite never are."""
     if found.size != wanted.numbers.size or np.isnan(wanted.scale):
         return False
-    difference = float(np.abs(found - wanted.numbers).max(initial=0.0))
-    return difference <= tolerance * wanted.scale  # False where either is NaN
+    sizes = np.maximum(wanted.scale, np.abs(wanted.numbers))
+    # False where either is NaN
+    return bool((np.abs(found - wanted.numbers) <= tolerance * sizes).all())
 
 
 def is_rearranged(

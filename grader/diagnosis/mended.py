@@ -96,7 +96,7 @@ def _named(
     if function is None or not buffer or step.value is None or not step.value.size:
         return None
     places = _places(alignment, layers, step.value)
-    for given in islice(_given(function, facts, traced, wrong, layers), 1):
+    for given in islice(_given(function, facts, traced, wrong, layers), 0 if facts.has_main else 1):
         places = _meant(places, function, buffer, given, step.value, layers, tolerance)
     for place in places[:_MOST_LAYERS]:
         wanted = known(layers[place].value)
@@ -185,13 +185,14 @@ def _meant(
 ) -> list[int]:
     """Return the layers with which in a buffer the rest of its function is right; all, if none is.
 
-    A sum that is divided later is no sum, whatever edit gives it a sum's numbers.
+    A sum that is divided later is no sum, whatever edit gives it a sum's numbers. What the function
+    returns is an output.
     """
     last = function.parameters[-1].name
-    outputs = [known(each.value) for each in layers if each.output is not None]
+    outputs = [at for at, each in enumerate(layers) if each.output is not None]
     if buffer == last or not outputs:
-        return places
-    goal = outputs[-1]
+        return [each for each in places if each in outputs] or places
+    goal = known(layers[outputs[-1]].value)
     few = np.unique(np.linspace(0, goal.numbers.size - 1, _MORE_PLACES).astype(int))
     found = []
     for place in places:

@@ -139,7 +139,7 @@ def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE
         wanted = known(program.layers[other].value)
         if wanted.numbers.size != flat.size or wanted.is_trivial:
             continue
-        if np.abs(flat).max() > _GARBAGE * wanted.scale:
+        if known(found.value).scale > _GARBAGE * wanted.scale:
             return Sight("sum_not_initialised", other)
         largest = int(np.abs(wanted.numbers).argmax())
         factor = float(flat[largest] / wanted.numbers[largest])

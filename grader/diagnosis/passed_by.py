@@ -49,14 +49,15 @@ def taken_instead(matching: Matching, wrong: int) -> LikelyMistake | None:
     """Return which right step the wrong one should take, where it does the next layer on another.
 
     So several layers are passed by at once, or a sum: `lv3 = linear(lv0)` where PyTorch's linear
-    takes `lv2 = lv0 + lv1`. It is the layer itself, done on one value, that gives the numbers.
+    takes `lv2 = lv0 + lv1`; or it is the other one of two products: `silu(up)` for `silu(gate)`. It
+    is the layer itself, done on one value, that gives the numbers.
     """
     value = matching.steps[wrong].value
     if value is None or known(value).is_trivial:
         return None
     for taken in matching.steps[wrong].takes:
         for wanted in range(wrong):
-            if _is_ahead(matching, wanted, taken, wrong):
+            if any(is_meant(matching, wanted, taken, wrong) for is_meant in (_is_ahead, _is_apart)):
                 for after in _takers(matching, wanted):
                     if _does(matching, wrong, after, taken):
                         return _mistake(matching, taken, wanted, after)
@@ -138,6 +139,23 @@ def _is_ahead(matching: Matching, wanted: int, taken: int, wrong: int) -> bool:
         and place != other
         and _fits(matching, wanted, taken, wrong, place)
         and matching.known[place].shape == matching.known[other].shape
+    )
+
+
+def _is_apart(matching: Matching, wanted: int, taken: int, wrong: int) -> bool:
+    """Say whether neither of two right steps of one shape is computed from the other: of two
+    products beside each other, the wrong one is taken.
+    """
+    places = {matching.matched[wanted], matching.matched[taken]}
+    values = [matching.known[each] for each in places if each is not None]
+    return (
+        len(values) == 2
+        and values[0].shape == values[1].shape
+        and not any(each.is_trivial for each in values)
+        and wanted not in matching.ancestors[wrong]
+        and wanted not in matching.ancestors[taken]
+        and taken not in matching.ancestors[wanted]
+        and all(_lies_as_its_layer(matching, each) for each in (wanted, taken))
     )
 
 

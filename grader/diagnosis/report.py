@@ -16,6 +16,7 @@ from grader.assignment import Assignment, PartTable
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.extents import with_other_extent
 from grader.diagnosis.fixed import standing_indices
+from grader.diagnosis.layers import known as as_known
 from grader.diagnosis.layers import tolerance_of
 from grader.diagnosis.mended import with_mended_statement
 from grader.diagnosis.multiplied import with_multiplied_sum
@@ -381,7 +382,7 @@ def _compared(
 ) -> tuple[float | None, float]:
     """Return the largest difference over the largest number, and the share of right elements."""
     found = np.asarray(value, np.float64)
-    scale = float(np.abs(wanted).max(initial=0.0))
+    scale = as_known(wanted).scale
     with np.errstate(invalid="ignore"):
         differences = np.abs(found - wanted)
         right = float((differences <= _NEAR * scale).mean()) if differences.size else 0.0

@@ -320,7 +320,9 @@ def _again(done: _Call, part: int | None) -> Callable[..., Tensor]:
 
 def _filled(structure: Any, values: Iterator[Tensor]) -> Any:
     if isinstance(structure, torch.Tensor):
-        return next(values).clone()  # a function may write to what it is given
+        value = next(values).clone()  # a function may write to what it is given
+        # A mask, or indices, are kept as floats and taken as what they were.
+        return value if structure.is_floating_point() else value.to(structure.dtype)
     if isinstance(structure, (tuple, list)):
         return type(structure)(_filled(each, values) for each in structure)
     if isinstance(structure, dict):

@@ -50,3 +50,16 @@ def test_the_step_that_repeats_another_one_is_named_with_it() -> None:
 
 def test_without_a_repetition_nothing_departs() -> None:
     assert alignment(UP).wrong is None
+
+
+def test_it_is_named_also_where_one_step_does_all_that_follows() -> None:
+    """Silu is no step of its own here, and the product seemed to take another argument."""
+    silu = functional.silu(torch.tensor(X @ GATE)).numpy()
+    steps = [
+        Observed("g", "swiglu", X @ GATE, (), takes_input=True),
+        Observed("u", "swiglu", X @ GATE, (), takes_input=True),
+        Observed("y", "swiglu", silu * (X @ GATE), (0, 1)),
+    ]
+    found = align(steps, record(lambda: gated(X, GATE, UP), [X, GATE, UP]))
+    assert found.mistake is not None
+    assert (1, {"repeats": "g"}) == (found.wrong, found.mistake.facts)

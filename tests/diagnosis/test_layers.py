@@ -57,3 +57,13 @@ def test_memory_that_nobody_wrote_is_read_without_a_warning() -> None:
         warnings.simplefilter("error")
         assert np.isnan(numbers(stale)).all()
         assert np.isnan(known(stale).scale)
+
+
+def test_what_a_mask_fills_in_hides_no_other_number() -> None:
+    scores = np.random.default_rng(3).standard_normal((6, 6))
+    future = np.triu(np.ones((6, 6), bool), 1)
+    right, turned = np.where(future, -1e9, scores), np.where(future, -1e9, scores.T)
+    assert is_equal(right.astype(np.float32).reshape(-1), known(right))
+    assert not is_equal(turned.reshape(-1), known(right))
+    assert not is_rearranged(np.where(future.T, -1e9, scores), known(right))
+    assert 4 > known(right).scale

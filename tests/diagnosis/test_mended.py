@@ -545,6 +545,23 @@ def test_a_buffer_is_held_against_the_layer_with_which_the_rest_is_right(
     assert wanted == mistake.facts["wanted"]
 
 
+def test_what_a_function_returns_is_held_against_an_output() -> None:
+    """Without its last factor it would have the numbers of the layer before."""
+    module = from_source(
+        SHIFT.replace("QUOTIENT", "A[vi, vj] * V[vj]").replace(
+            "T.max(T.min(Y[vi, vj], T.float32(1)), T.float32(-1))", "T.exp(Y[vi, vj]) * B[vj]"
+        ),
+        extra_vars={"I": I, "T": T},
+    )
+    mistake = told_of(
+        module,
+        (A, B[:, 0], B[:, 1]),
+        lambda a, b, v: torch.tanh(torch.exp(a * v)),
+        None,
+    )
+    assert mistake is None
+
+
 SYMBOLIC = MATMUL.replace('A: T.Buffer((5, 6), "float32")', "a: T.handle").replace(
     "        for i, j, k",
     """        n = T.int32()

@@ -330,3 +330,23 @@ def _residual() -> torch.Tensor:
 
 
 RESIDUAL = record(_residual, [START])
+
+
+def test_of_two_products_beside_each_other_the_right_one_is_named() -> None:
+    x, gate, up = noise(3, 8), noise(8, 5), noise(8, 5) + 1
+    silu = torch.nn.functional.silu
+    steps = [
+        Observed("g", "matmul", x @ gate, (), takes_input=True),
+        Observed("u", "matmul", x @ up, (), takes_input=True),
+        Observed("s", "silu", silu(torch.tensor(x @ up)).numpy(), (1,)),
+    ]
+    arguments = [x, gate, up]
+    tensors = [double(each) for each in arguments]
+    layers = record(
+        lambda: (silu(tensors[0] @ tensors[1]) * (tensors[0] @ tensors[2])).numpy(), arguments
+    )
+    found = align(steps, layers)
+    assert (2, "silu") == (found.wrong, layers[found.expected or 0].name)
+    assert found.mistake is not None
+    facts = found.mistake.facts
+    assert ("u", "g") == (facts["taken_step"], facts["wanted_step"])

@@ -149,6 +149,23 @@ def test_functions_that_are_not_known_are_layers_under_their_own_name_and_can_be
     assert np.allclose(np.sin(2 * x.astype(float)).clip(min=0.25), again[-1].value)
 
 
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x.masked_fill(torch.ones(2, 4, dtype=torch.bool).triu(1), -1e9),
+        lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
+        lambda x: x[:, torch.tensor([3, 1])],
+        lambda x: torch.gather(x, 1, torch.tensor([[0, 2], [1, 3]])),
+    ],
+)
+def test_masks_and_indices_keep_their_types(compute: Any) -> None:
+    """Nothing at all was said of attention with a mask: its recording failed."""
+    x = noise(2, 4)
+    layers = record(lambda: compute(double(x)), [x])
+    again = replay(layers, [x + 1])
+    assert np.array_equal(compute(double(x + 1)).numpy(), again[-1].value)
+
+
 def test_an_output_is_marked_and_several_in_their_order() -> None:
     x = noise(2, 3)
 
