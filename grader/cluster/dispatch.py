@@ -14,8 +14,6 @@ into it. A submission during which a worker died is graded again, at its end; th
 have died of a neighbour, so the third attempt has all workers alone.
 """
 
-from __future__ import annotations
-
 import queue
 import secrets
 import time

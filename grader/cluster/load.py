@@ -5,8 +5,6 @@ waits for the network: one, or as many as it grades in a moment. Those are few e
 lost with a worker that dies, and that no other worker is idle for long.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from distributed import Future

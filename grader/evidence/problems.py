@@ -1,7 +1,5 @@
 """Why there is no evidence, and what is wrong with outputs that differ, in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How the process of a runner came to its end, in words."""
 
-from __future__ import annotations
-
 import signal
 
 from grader.language import NOTHING, Text, join, say

@@ -1,7 +1,5 @@
 """What a student can do about an error that comes from a limit of the sandbox."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import msgspec

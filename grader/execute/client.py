@@ -1,7 +1,5 @@
 """nbclient's notebook client, made fit for kernels that nobody trusts."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -4,8 +4,6 @@
 student's process, and may be anything within its bounds.
 """
 
-from __future__ import annotations
-
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
 from grader.messages.kernel import LoopVariable

@@ -3,8 +3,6 @@
 Both come from jupyter_client; what is added bounds what a hostile kernel can make them do.
 """
 
-from __future__ import annotations
-
 import logging
 import socket
 import sys

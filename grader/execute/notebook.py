@@ -1,7 +1,5 @@
 """Running all cells of a notebook in a sandboxed kernel."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import itertools

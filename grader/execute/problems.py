@@ -3,8 +3,6 @@
 Everything here comes from a student's process and may be anything.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 The kernel manager (`grader.execute.manager`) says what to start.
 """
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What to do about errors of Python, NumPy, PyTorch and TVMScript that have one usual cause."""
 
-from __future__ import annotations
-
 from grader.execute.known_errors import KnownError
 from grader.language import NOTHING, Text, say
 

@@ -3,8 +3,6 @@
 `known_errors.py` reads the words of TVM's error; this is what is said about each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.execute.known_errors import ErrorKind, KnownError

@@ -1,7 +1,5 @@
 """Why a notebook was ended before its last cell, and how that is told to the student."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Mapping
 from typing import Literal

@@ -1,7 +1,5 @@
 """Saying why a part has nothing that could be graded."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The steps in the lines behind it stand in the notebook. To be told to write them is no help.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

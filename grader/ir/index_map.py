@@ -5,8 +5,6 @@ each node must be one of the few that index maps are made of, refer to earlier n
 the kind of children that its place asks for; what is passed on is written anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -10,8 +10,6 @@ A buffer whose accesses all lie in one loop is that loop's own: TVM allocates it
 where the loop is an axis of a sum in one of the blocks.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What processors can do at most, as far as the measurements of this process know it."""
 
-from __future__ import annotations
-
 import threading
 
 from grader.messages.timing import MachineLimits

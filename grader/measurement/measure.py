@@ -1,7 +1,5 @@
 """Measuring: a task for a runner, and what its answer says."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence

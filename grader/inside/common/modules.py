@@ -1,7 +1,5 @@
 """Modules as TVM has them, of documents that the referee has read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import tvm

@@ -1,7 +1,5 @@
 """The course's own `workload.py`, executed before a module of a submission is loaded."""
 
-from __future__ import annotations
-
 import functools
 from types import ModuleType
 

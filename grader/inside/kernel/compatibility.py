@@ -12,8 +12,6 @@ refuses it with the name of a variable. Notebooks in an earlier spelling are let
 wrong on stderr.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

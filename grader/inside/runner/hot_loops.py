@@ -4,8 +4,6 @@ The assembly is made anew from what was compiled, which costs as much as its mac
 tenth of a second for each function. So it is read only where a difference is to be explained.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

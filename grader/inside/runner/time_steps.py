@@ -7,8 +7,6 @@ measurement of its own, in a process of its own, when points are decided: it exp
 hangs on it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -5,8 +5,6 @@ ever was a student's Python: modules are loaded after the course's workload was 
 functions get their arrays and nothing else. How it is measured is in `grader.timing`.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator, Sequence

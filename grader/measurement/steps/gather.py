@@ -1,7 +1,5 @@
 """Having the beginnings of a schedule measured: the task, and what its answer must be like."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec

@@ -4,8 +4,6 @@ A beginning whose outputs are not PyTorch's has no time: what it brought, and wh
 did, are then told together.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate

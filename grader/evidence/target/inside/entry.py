@@ -5,8 +5,6 @@ TVM's own, the one that `assert_structural_equal` would give in a notebook, with
 a schedule left out: names, the functions' attributes, and what blocks declare to read and write.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import tvm
