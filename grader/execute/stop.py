@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
-from grader.execute.loop_variables import advice_on_loop_variable
+from grader.execute.advice import advice_on_loop_variable
 from grader.inside.launcher.protocol import Cause
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import LoopVariable, NoteKind

@@ -319,7 +319,7 @@ def find_loop_variables(module: Any) -> Iterator[LoopVariable]:
     """Yield each variable of a loop that a block uses in place of its own.
 
     The referee says what belongs there in the student's language
-    (`grader/execute/loop_variables.py`).
+    (`grader/execute/advice.py`).
     """
     for variable, function in module.functions.items():
         if isinstance(function, tvm.tirx.PrimFunc):

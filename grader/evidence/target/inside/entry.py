@@ -12,8 +12,7 @@ import tvm_ffi
 
 from grader.evidence.target.messages import Answer, TargetResult, Task
 from grader.inside.common.failure import TaskError, shorten, stage
-from grader.inside.common.modules import load_module, take_function
-from grader.inside.common.workload import load_workload
+from grader.inside.common.modules import load_module, load_workload, take_function
 
 
 def perform(task: Task) -> Answer:
