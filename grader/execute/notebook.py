@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 from grader.assignment import Limits
 from grader.execute.advice import Given
 from grader.execute.captures import Taken
+from grader.execute.client import LOG, ChannelLimitError
 from grader.execute.kernel import KernelOrder
 from grader.execute.loop_thread import HandOver, run_in_loop_thread
-from grader.execute.manager import LOG, ChannelLimitError
 from grader.execute.problems import cell_problem, with_refused
 from grader.execute.result import Execution
 from grader.execute.session import KernelSession
@@ -46,7 +46,6 @@ class CellClient(NotebookClient):  # type: ignore[misc]
     def __init__(self, notebook: NotebookNode, session: KernelSession) -> None:
         super().__init__(
             notebook,
-            km=session.manager,
             log=LOG,
             allow_errors=True,
             timeout=None,
