@@ -4,8 +4,6 @@ What a worker ends with that finds it out by itself stands amid tracebacks of Da
 of its processes.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Whoever reaches a scheduler without TLS can run any program on it and on its wor
 hidden inputs. On the machine itself that is its users; on a network it is everybody.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import logging
 from pathlib import Path

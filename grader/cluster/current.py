@@ -2,8 +2,6 @@
 worker that begins has to wait for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

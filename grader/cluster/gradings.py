@@ -4,8 +4,6 @@ A report that comes back is believed as far as a worker is. What can be known he
 is of this file, of this seed, and of an assignment of this course.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing

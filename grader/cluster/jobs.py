@@ -4,8 +4,6 @@ Dask pickles the name of a function and these bytes. Neither end unpickles anyth
 what a student wrote, and a report, are never more than bytes in a field.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping

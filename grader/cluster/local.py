@@ -4,8 +4,6 @@ Its workers are processes of one machine, and each grades one submission at a ti
 counts, one worker with several threads times better: the others of its process are quiet then.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

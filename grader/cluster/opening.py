@@ -3,8 +3,6 @@
 What is decided here once for all jobs: who may grade, the seed, and the course as it is sent.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections import Counter

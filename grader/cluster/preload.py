@@ -4,8 +4,6 @@ A worker that cannot grade does not join. What it says of itself stands in the s
 it, and among its events; by that a batch chooses whom it sends what.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

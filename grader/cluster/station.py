@@ -4,8 +4,6 @@ It is opened before the worker joins the cluster, and closed when it leaves. A g
 waits for any more is ended: its command was interrupted or has died, or the scheduler has.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -8,8 +8,6 @@ The built-in set needs no network and no files but the package's own. `tools/tra
 its parameters.
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 import struct

@@ -5,8 +5,6 @@ shading and noise. They stand in for the real images where there is no network. 
 the same bytes on every machine (see below).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple

@@ -6,8 +6,6 @@ such a file be made to do harm all the same, the unpickler knows the two things 
 array, and nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import pickle  # loads only what has a known SHA-256, see above

@@ -1,7 +1,5 @@
 """Which data a run uses: a folder, the cache, a download that is checked, or the built-in set."""
 
-from __future__ import annotations
-
 import hashlib
 import queue
 import threading

@@ -1,7 +1,5 @@
 """Calls of TVM's Python functions whose arguments have changed, and TVMScript, which TVM reads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

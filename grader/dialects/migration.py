@@ -1,7 +1,5 @@
 """From a notebook's cells in any dialect to the same cells in today's."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Which names of a notebook stand for what of TVM, and which of them are nowhere."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator

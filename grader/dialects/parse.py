@@ -6,8 +6,6 @@ small and flat enough, and that has a word of the table, LibCST then makes the t
 and spaces.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Iterator

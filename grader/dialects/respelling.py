@@ -4,8 +4,6 @@ The trees that it takes to find them are made elsewhere (`migration.py`), and ne
 by who only wants to know.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The migration table: one row for each name or pattern that today's TVM spells otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Going through a statement's tree, imports first, and applying the table's rows that fit."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import libcst

@@ -4,8 +4,6 @@ No TVM and no Python of a student is in the referee: captures are read as data, 
 runners.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re

@@ -4,8 +4,6 @@ What `scale * randn` never has is where functions go wrong: numbers with a large
 permutations, denormals. `assignment.toml` names such cases, and reports tell each by its name.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ A layer with a bias is two operations: the product, and the addition of the bias
 one operation changed, left out or repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Why there is no evidence, and what is wrong with outputs that differ, in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,8 +8,8 @@ import numpy.typing as npt
 from grader.assignment import Comparison, Computation
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Outputs, Problem
+from grader.execute.advice import advice_on_python
 from grader.execute.known_errors import recognise
-from grader.execute.python_errors import advice_on_python
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.messages.kernel import Capture

@@ -4,8 +4,6 @@ A check is one decorated function of a `Case` and its options. The first sentenc
 is the title that the student reads.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

@@ -6,8 +6,6 @@ result is the module that was handed in. The same trace is applied to the base w
 so that the schedule can be timed on more than one shape.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from grader.errors import IRError, ProtocolError, Told

@@ -3,8 +3,6 @@
 They are read off the resulting function, as those of `steps.py` are: a trace gives none.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

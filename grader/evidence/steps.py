@@ -4,8 +4,6 @@ Nothing is believed of a trace or of names: what counts are the loops that the s
 convolution depend on, in which order, of which kind, and where they store.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Literal

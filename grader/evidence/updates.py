@@ -3,8 +3,6 @@
 What a block declares to read counts for nothing, nor does a loop that its stores do not depend on.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,6 +1,4 @@
-"""What a student can do about an error that comes from a limit of the sandbox."""
-
-from __future__ import annotations
+"""What to do about errors: of limits, of Python and TVM, of steps of schedules, of blocks."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,9 +7,9 @@ import msgspec
 from grader.assignment import Limits
 from grader.environment import missing_import
 from grader.execute.known_errors import ErrorKind, KnownError
-from grader.execute.python_errors import advice_on_python
-from grader.execute.schedule_errors import advice_on_step
-from grader.language import NOTHING, Text, in_a_row, say
+from grader.ir.vocabulary import shown
+from grader.language import NOTHING, Text, in_a_row, join, say
+from grader.messages.kernel import LoopVariable
 from grader.report import CellCode
 
 _LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
@@ -122,3 +120,152 @@ def _advice_on_package(name: str) -> Text:
 def advice_on_import(known: KnownError, preamble: str) -> Text:
     """Return what to do about a name that the preamble would have bound; empty for other errors."""
     return missing_import(preamble, known.names[0]) if known.kind == "undefined_name" else NOTHING
+
+
+_OF_NONE = say("what-stands-before-dot-none-there")
+_NOT_WELL_FORMED = say("tvm-found-fault-in-module-and-does")
+
+
+def advice_on_python(known: KnownError) -> Text:
+    """Return what to do about such an error; empty for other ones."""
+    if known.kind == "product_shapes":
+        return _advice_on_product(known.numbers)
+    if known.kind == "index_beyond":
+        axis, size = known.numbers
+        return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
+    if known.kind == "of_none":
+        return _OF_NONE
+    return _NOT_WELL_FORMED if known.kind == "not_well_formed" else NOTHING
+
+
+def _advice_on_product(shapes: tuple[int, ...]) -> Text:
+    columns, other_rows, other_columns = shapes
+    if columns == other_columns:
+        return say("transpose-second-matrix-first-has-columns", columns=columns)
+    return say("first-matrix-has-columns-and-second-rows", columns=columns, rows=other_rows)
+
+
+_EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
+    "step_on_reduction": (
+        ("block",),
+        say("loop-belongs-reduction-axis-block"),
+        say("only-loop-spatial-axes-can-vectorized-bound"),
+    ),
+    "step_without_block": (
+        ("block",),
+        say("function-has-no-block"),
+        say("print-names-blocks-with-sch-show"),
+    ),
+    "step_inlines_sum": (
+        ("block",),
+        say("block-reduction-and-reductions-cannot-inlined"),
+        say("inline-only-blocks-that-compute-each-element"),
+    ),
+    "step_names_loop_twice": (
+        ("loop",),
+        say("loop-named-twice"),
+        say("name-each-loop-once"),
+    ),
+    "step_factors_too_small": (
+        ("loop",),
+        say("product-factors-less-than-extent-loop"),
+        say("write-none-for-one-factors-tvm-computes"),
+    ),
+    "step_loops_apart": (
+        ("outer", "inner"),
+        say("loop-does-not-stand-directly-inside-loop"),
+        say("only-neighbouring-loops-can-fused-reorder-them"),
+    ),
+    "step_not_a_sum": (
+        ("block",),
+        say("block-has-no-t-init-no-reduction"),
+        say("call-decompose-reduction-once-for-block-sum"),
+    ),
+    "step_on_half_a_sum": (
+        ("block",),
+        say("block-neither-complete-block-nor-reduction-block"),
+        say("if-decompose-reduction-stands-above-this-line"),
+    ),
+    "step_on_one_of_two_writers": (
+        ("block",),
+        say("block-shares-its-output-buffer"),
+        say("let-one-block-write-each-buffer"),
+    ),
+    "step_moves_output": (
+        ("block",),
+        say("block-writes-output-function"),
+        say("inline-or-move-another-block-compute-inline"),
+    ),
+    "step_decomposes_inside": (
+        ("loop", "block"),
+        say("reduction-loop-block-stands-outside-loop"),
+        say("give-decompose-reduction-outermost-reduction-loops"),
+    ),
+    "step_loops_not_nested": (
+        (),
+        say("loops-do-not-stand-inside-one-another"),
+        say("reorder-only-loops-one-block-get-them"),
+    ),
+    "step_on_gone": (
+        ("what",),
+        say("this-variable-refers-that-earlier-step-has"),
+        say("use-loops-that-split-fuse-or-loop"),
+    ),
+    "step_blocks_outside": (
+        ("block",),
+        say("block-which-uses-same-buffer-does"),
+        say("choose-loop-that-block-stands"),
+    ),
+}
+"""Names of what the error names, why TVM refuses, what to do."""
+
+
+_THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
+
+
+def explain_step(known: KnownError) -> tuple[Text, Text]:
+    """Return why TVM refuses a step of a schedule and what to do; nothing for other errors."""
+    if known.kind not in _EXPLANATIONS:
+        return NOTHING, NOTHING
+    names, why, remedy = _EXPLANATIONS[known.kind]
+    if known.kind == "step_on_gone":
+        return say(why, what=_THINGS[known.names[0]]), remedy
+    values = {name: shown(value) for name, value in zip(names, known.names, strict=True)}
+    return say(why, **values), remedy
+
+
+def advice_on_step(known: KnownError) -> Text:
+    """Return both in a row, for an error on its own; nothing for other errors."""
+    return join(*explain_step(known))
+
+
+def advice_on_loop_variable(found: LoopVariable | None) -> Text:
+    """Return what belongs in place of a loop's variable, and of others that were found with it.
+
+    Nothing where it is not known.
+    """
+    if found is None:
+        return NOTHING
+    return join(*map(_advice, (found, *found.others)))
+
+
+def _advice(found: LoopVariable) -> Text:
+    block, function, name = map(shown, (found.block, found.function, found.name))
+    if found.axis:
+        return say(
+            "in-block-write-in-place-loops-variable",
+            block=block,
+            function=function,
+            name=name,
+            axis=shown(found.axis),
+        )
+    axis = f"v{found.name}"
+    declared = f"{axis} = T.axis.{found.kind}({found.extent}, {found.name})"
+    return say(
+        "in-block-loops-variable-and-block-has",
+        block=block,
+        function=function,
+        name=name,
+        axis=shown(axis),
+        declared=shown(declared),
+    )

@@ -1,7 +1,5 @@
 """Receiving captures: a thread reads what the kernel writes, and believes none of it."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable

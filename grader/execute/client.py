@@ -1,63 +1,75 @@
-"""nbclient's notebook client, made fit for kernels that nobody trusts."""
+"""The client of one sandboxed kernel.
 
-from __future__ import annotations
+It comes from jupyter_client; what is added bounds what a hostile kernel can make it do.
+"""
 
-import asyncio
+import logging
+import sys
 from typing import Any
 
-from nbclient import NotebookClient
-from nbformat import NotebookNode
+from jupyter_client.asynchronous import AsyncKernelClient
+from jupyter_client.channels import AsyncZMQSocketChannel
+from zmq.asyncio import Context
+from zmq.constants import SocketOption
 
-from grader.execute.manager import LOG
-from grader.execute.session import KernelSession
+from grader.execute.kernel import CHANNELS, StartedKernel
 
-OUTPUT_SECONDS = 30
-"""How long what a cell has put out is waited for when the cell has ended. With nbclient's four
-seconds a busy machine kept 2,000 of 3,000 lines."""
+LOG = logging.getLogger("grader.execute")
+LOG.addHandler(logging.NullHandler())
+
+_QUEUED_MESSAGES = 20
+"""Messages that wait on our side; the others wait in the kernel's memory."""
 
 
-class CellClient(NotebookClient):  # type: ignore[misc]
-    """Runs single cells of a notebook in a session's kernel.
+class ChannelLimitError(Exception):
+    """Raised when a kernel has sent more over a channel than it may."""
 
-    It never ends a cell by itself: errors are results, and time is the caller's matter. `failure`
-    gets the exception that receiving a cell's output came to; `reply` is the last reply's content.
+
+class MeteredChannel(AsyncZMQSocketChannel):  # type: ignore[misc]
+    """A channel that receives at most `limit` bytes in all. `received` counts them."""
+
+    received = 0
+    limit = sys.maxsize
+
+    async def _recv(self, **options: Any) -> dict[str, Any]:
+        message = await self.socket.recv_multipart(**options)
+        self.received += sum(len(part) for part in message)
+        if self.received > self.limit:
+            raise ChannelLimitError(f"more than {self.limit} bytes")
+        _, parts = self.session.feed_identities(message)
+        return self.session.deserialize(parts)  # type: ignore[no-any-return]
+
+
+class SandboxKernelClient(AsyncKernelClient):  # type: ignore[misc]
+    """A client with metered channels, for a kernel that was started with a key.
+
+    `message_limit` is the size in bytes of the largest part of a message that is received.
     """
 
-    def __init__(self, notebook: NotebookNode, session: KernelSession) -> None:
-        super().__init__(
-            notebook,
-            km=session.manager,
-            log=LOG,
-            allow_errors=True,
-            timeout=None,
-            iopub_timeout=OUTPUT_SECONDS,
-            record_timing=False,
-            store_widget_state=False,
-            coalesce_streams=False,  # nbclient's takes quadratic time on a long line
-            skip_cells_with_tag="\0",  # no cell is skipped
-            on_cell_executed=self._keep_reply,
+    def __init__(self, kernel: StartedKernel, key: str, message_limit: int) -> None:
+        super().__init__(log=LOG)
+        self._process = kernel.process
+        self._message_limit = message_limit
+        self.shell_channel_class = MeteredChannel
+        self.iopub_channel_class = MeteredChannel
+        ports = {f"{name}_port": number for number, name in enumerate(CHANNELS, start=1)}
+        self.load_connection_info(
+            {
+                **ports,
+                "transport": "ipc",
+                "ip": kernel.place,
+                "key": key,
+                "signature_scheme": "hmac-sha256",
+            }
         )
-        self.kc = session.client
-        self.widget_registry: dict[str, Any] = {}
-        self.comm_open_handlers: dict[str, Any] = {}  # an output widget redirects outputs
-        self.failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
-        self.reply: dict[str, Any] = {}
 
-    def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
-        """Take a message into the cell's outputs, but none that would change another cell's."""
-        if msg["msg_type"] == "update_display_data" or msg["msg_type"].startswith("comm"):
-            return None
-        msg["content"].pop("transient", None)
-        return super().process_message(msg, cell, cell_index)
+    async def is_alive(self) -> bool:
+        """Say whether the sandbox still runs: the kernel itself is not asked."""
+        return self._process.poll() is None
 
-    async def _async_poll_output_msg(
-        self, parent_msg_id: str, cell: NotebookNode, cell_index: int
-    ) -> None:
-        try:
-            await super()._async_poll_output_msg(parent_msg_id, cell, cell_index)
-        except Exception as error:  # noqa: BLE001  nobody awaits this before the cell has ended
-            if not self.failure.done():
-                self.failure.set_result(error)
-
-    def _keep_reply(self, execute_reply: dict[str, Any], **_: Any) -> None:
-        self.reply = execute_reply["content"]
+    def _context_default(self) -> Any:
+        self._created_context = True
+        context = Context()
+        context.setsockopt(SocketOption.MAXMSGSIZE, self._message_limit)
+        context.setsockopt(SocketOption.RCVHWM, _QUEUED_MESSAGES)
+        return context

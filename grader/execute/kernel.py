@@ -4,8 +4,6 @@ Five unix sockets are bound in a private folder outside and passed in as descrip
 configuration. Whoever has connected to them can remove the folder.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack

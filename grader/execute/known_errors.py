@@ -9,8 +9,6 @@ advice, never about points.
 which of these words an upgrade has changed.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -4,8 +4,6 @@ asyncio refuses a second loop in a thread that runs one, and callers do run one:
 every asynchronous handler of a web framework, every test of pytest-asyncio.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor

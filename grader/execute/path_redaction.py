@@ -4,8 +4,6 @@ Which folders the grader is installed in, who runs it and where is nobody's busi
 own paths stay: what is taken out is known by where this process runs, and by how notebooks run.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import sysconfig

@@ -3,8 +3,6 @@
 Everything here comes from a student's process and may be anything.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Mapping
@@ -13,9 +11,8 @@ from typing import Any
 import msgspec
 
 from grader.assignment import Limits
-from grader.execute.advice import NOTHING_GIVEN, Given, advice_for
+from grader.execute.advice import NOTHING_GIVEN, Given, advice_for, advice_on_loop_variable
 from grader.execute.known_errors import recognise
-from grader.execute.loop_variables import advice_on_loop_variable
 from grader.execute.path_redaction import PathRedaction
 from grader.language import NOTHING, Text, say
 from grader.messages.kernel import LoopVariable, NoteKind

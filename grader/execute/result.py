@@ -1,7 +1,5 @@
 """What came out of running a notebook."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

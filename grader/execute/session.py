@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from queue import Empty
 from typing import Any
 
@@ -10,8 +11,8 @@ from zmq.constants import Event, SocketOption
 
 from grader.errors import SandboxError
 from grader.execute.captures import CaptureReader, Taken
-from grader.execute.kernel import KernelOrder
-from grader.execute.manager import MeteredChannel, SandboxKernelManager
+from grader.execute.client import MeteredChannel, SandboxKernelClient
+from grader.execute.kernel import KernelOrder, StartedKernel, start_kernel
 from grader.language import say
 from grader.sandbox.interface import Process
 from grader.sandbox.room import refuse_displaced
@@ -39,24 +40,19 @@ class KernelSession:
     """
 
     def __init__(self, order: KernelOrder, taken: Taken | None = None) -> None:
+        self._order = order
         self._taken = taken
-        output_limit = int(order.limits.output_mb * 2**20)
-        self._manager = SandboxKernelManager(order, output_limit + _MESSAGE_EXCESS)
+        self._kernel: StartedKernel | None = None
         self._breaks: list[asyncio.Future[Any]] = []
         self._control: Any = None
         self.client: Any = None
         self.captures: CaptureReader
 
     @property
-    def manager(self) -> SandboxKernelManager:
-        """The kernel's manager, as nbclient wants it."""
-        return self._manager
-
-    @property
     def process(self) -> Process:
         """The sandbox that the kernel runs in."""
-        process: Process = self._manager.provisioner.process
-        return process
+        assert self._kernel is not None, "a session that was not entered has no process"
+        return self._kernel.process
 
     @property
     def channels(self) -> tuple[MeteredChannel, MeteredChannel]:
@@ -80,8 +76,11 @@ class KernelSession:
     async def __aenter__(self) -> KernelSession:
         """Start the kernel and wait until it answers. Raises SandboxError."""
         try:
-            await self._start()
-            self.client = self._manager.client()
+            key = secrets.token_hex(32)
+            self._kernel = start_kernel(self._order, key)
+            self.captures = CaptureReader(self._kernel.captures, taken=self._taken)
+            limit = int(self._order.limits.output_mb * 2**20) + _MESSAGE_EXCESS
+            self.client = SandboxKernelClient(self._kernel, key, limit)
             self.client.start_channels(stdin=False, hb=False, control=False)
             self.client.allow_stdin = False
             await asyncio.wait_for(self._answer(), _START_SECONDS)
@@ -100,13 +99,6 @@ class KernelSession:
     async def __aexit__(self, *_: object) -> None:
         """End the kernel, whatever it is doing."""
         await self._close()
-
-    async def _start(self) -> None:
-        try:
-            await self._manager.start_kernel()
-        finally:
-            if self._manager.captures is not None:
-                self.captures = CaptureReader(self._manager.captures, taken=self._taken)
 
     def _watch(self, channel: Any) -> asyncio.Future[Any]:
         monitor = channel.socket.get_monitor_socket(Event.DISCONNECTED)
@@ -132,8 +124,8 @@ class KernelSession:
         return True
 
     async def _close(self) -> None:
-        if self._manager.provisioner is not None:
-            await self._manager.provisioner.kill()
+        if self._kernel is not None:
+            self._kernel.process.kill()
         for future in self._breaks:
             future.cancel()
         if self.client is not None:
@@ -142,6 +134,6 @@ class KernelSession:
             if self._control is not None:
                 self._control.close(linger=0)
             self.client.stop_channels()
-        await self._manager.cleanup_resources()
-        if self._manager.captures is not None:
+        if self._kernel is not None:
+            self._kernel.folder.remove()
             self.captures.close()

@@ -1,7 +1,5 @@
 """Why a notebook was ended before its last cell, and what the student reads about it."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Mapping
 from typing import Literal
@@ -9,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from grader.assignment import Limits
-from grader.execute.loop_variables import advice_on_loop_variable
+from grader.execute.advice import advice_on_loop_variable
 from grader.inside.launcher.protocol import Cause
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import LoopVariable, NoteKind

@@ -1,7 +1,5 @@
 """Saying why a part has nothing that could be graded."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator
@@ -10,10 +8,8 @@ from fnmatch import fnmatchcase
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
 from grader.evidence.case import Problem
-from grader.execute.advice import advice_on_import
+from grader.execute.advice import advice_on_import, advice_on_loop_variable, advice_on_python
 from grader.execute.known_errors import KnownError, recognise
-from grader.execute.loop_variables import advice_on_loop_variable
-from grader.execute.python_errors import advice_on_python
 from grader.execute.result import LostCell
 from grader.language import Text, in_a_row, say
 from grader.messages.kernel import CaptureFailure

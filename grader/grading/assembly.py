@@ -1,7 +1,5 @@
 """What a grading is put together of: runners, a referee, and what the kernel looks for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager

@@ -3,8 +3,6 @@
 The steps in the lines behind it stand in the notebook. To be told to write them is no help.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,9 +11,9 @@ from msgspec.structs import replace
 from grader.assignment import CheckTable, PartTable
 from grader.evidence.case import Problem, Stop
 from grader.evidence.registry import Outcome, find_check, not_graded
+from grader.execute.advice import explain_step
 from grader.execute.known_errors import recognise
 from grader.execute.result import LostCell
-from grader.execute.schedule_errors import explain_step
 from grader.ir.vocabulary import shown
 from grader.language import Text, join, say
 from grader.messages.kernel import Capture

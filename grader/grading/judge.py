@@ -6,8 +6,6 @@ where it computes the part and nothing with the name does; but what has the name
 its author's answer to that one. What the assignment gives counts never.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

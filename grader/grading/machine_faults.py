@@ -1,7 +1,5 @@
 """Refusing a grading that lost points by the machine's fault."""
 
-from __future__ import annotations
-
 import shutil
 
 from grader.errors import MachineError

@@ -1,7 +1,5 @@
 """What the checks of a part ask for: which evidence, of what, and how it is measured."""
 
-from __future__ import annotations
-
 from grader.assignment import Assignment, PartTable
 from grader.checks import kinds as registered
 from grader.checks.kinds.schedule import StepOptions

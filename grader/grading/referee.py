@@ -5,8 +5,6 @@ each other; then `time`, with nothing else running, measures the best candidates
 score speed, for which `compile_timed` makes ready; then `judge` judges these by what was measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context

@@ -5,8 +5,6 @@ What decides how a submission does (`decided`) is one thing, what that is worth 
 earlier one: nothing is run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing of a notebook in today's spelling is touched.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """Instructions of AArch64, with NEON and SVE: the destination is the first operand."""
 
-from __future__ import annotations
-
 import re
 
 from grader.hotloop.instructions import NO_EFFECT, Branch, Effect, Instruction

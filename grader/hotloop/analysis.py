@@ -1,7 +1,5 @@
 """Which loop of a compiled function is hot, and what a round of it does."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

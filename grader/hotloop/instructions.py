@@ -1,7 +1,5 @@
 """An instruction as both architectures' readers give it, and the text that they are read from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol

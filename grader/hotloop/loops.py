@@ -5,8 +5,6 @@ searched in turn: so loops are found wherever the compiler has put their blocks.
 alone is none: LLVM puts the block that returns first, and jumps back to it.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple

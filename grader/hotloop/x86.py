@@ -1,7 +1,5 @@
 """Instructions of x86-64 in AT&T's syntax: the destination is the last operand."""
 
-from __future__ import annotations
-
 import re
 
 from grader.hotloop.instructions import NO_EFFECT, Branch, Effect, Instruction

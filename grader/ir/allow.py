@@ -5,8 +5,6 @@ asked to write, and some of it would run foreign code in the process that runs t
 module is never run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 

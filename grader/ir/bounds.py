@@ -10,8 +10,6 @@ Block iterators stand for their binding values, so that two iterators of one loo
 related.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Every rule here stands for a crash or an abort of TVM that was seen with a node 
 fields of the right types: a loop of kind 99, an extent of -1, a name with a NUL in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from grader.errors import IRError

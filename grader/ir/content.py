@@ -24,8 +24,6 @@ they are the function's inputs, or copies; and one maximum or minimum may be tak
 products needs no more. Everything else that is done with them is found.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

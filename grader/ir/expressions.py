@@ -3,8 +3,6 @@
 Every reading of a module is within a budget of steps.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache

@@ -7,8 +7,6 @@ known in any spelling and under any name, and also when somebody made its parall
 one.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from typing import NamedTuple

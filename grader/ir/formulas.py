@@ -4,8 +4,6 @@ It is for checks to look at; nothing that protects the referee stands on it. So 
 too large to be shown is cut off, and no module is refused for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final
 

@@ -9,8 +9,6 @@ TVM parses the same text again, with its own parser, in another process. So that
 same, a text in which a key occurs twice is refused.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

@@ -5,9 +5,6 @@ each node must be one of the few that index maps are made of, refer to earlier n
 the kind of children that its place asks for; what is passed on is written anew.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -25,7 +22,6 @@ NUMBERS = range(-(2**31), 2**31)
 """What an integer in a trace may be."""
 
 _OPERATORS = frozenset({"prim.Add", "prim.Sub", "prim.Mul", "prim.FloorDiv", "prim.FloorMod"})
-_EXPRESSIONS = _OPERATORS | {"ir.Var", "ir.IntImm"}
 
 
 class _Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,74 +59,40 @@ def rewrite_index_map(text: str) -> str | None:
     return msgspec.json.encode({"root_index": graph.root_index, "nodes": written}).decode()
 
 
+_EXPRESSION = tuple(_OPERATORS | {"ir.Var", "ir.IntImm"})
+_OPERATION = {"a": _EXPRESSION, "b": _EXPRESSION, "ty": ("ir.PrimType",), "span": ("None",)}
+_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "ir.PrimType": {"span": ("None",), "dtype": ()},
+    "ir.Var": {"span": ("None",), "ty": ("ir.PrimType",), "name": ("ffi.String",)},
+    "ir.IntImm": {"span": ("None",), "ty": ("ir.PrimType",), "value": ("int",)},
+    "tirx.IndexMap": {
+        "initial_indices": ("ffi.Array",),
+        "final_indices": ("ffi.Array",),
+        "inverse_index_map": ("None",),
+    },
+    **dict.fromkeys(_OPERATORS, _OPERATION),
+}
+"""The fields of nodes that have some, and the types of the nodes that each may refer to."""
+
+
 def _is_good(node: _Node, earlier: list[_Node]) -> bool:
     """Say whether a node is written as it should be; `earlier` are those that it may refer to."""
+    data = node.data
 
-    def has(index: Any, *types: str) -> bool:
+    def has(index: Any, types: tuple[str, ...]) -> bool:
         return type(index) is int and 0 <= index < len(earlier) and earlier[index].type in types
 
-    check = _CHECKS.get(node.type, _is_operation if node.type in _OPERATORS else None)
-    return check is not None and check(node.data, has)
-
-
-_Has = Callable[..., bool]
-
-
-def _fields(data: Any, *names: str) -> bool:
-    return type(data) is dict and set(data) == set(names)
-
-
-def _is_nothing(data: Any, _: _Has) -> bool:
-    return data is None
-
-
-def _is_string(data: Any, _: _Has) -> bool:
-    return type(data) is str and is_name(data)
-
-
-def _is_index_number(data: Any, _: _Has) -> bool:
-    return type(data) is int and data in NUMBERS
-
-
-def _is_type(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "dtype") and has(data["span"], "None")
-    return good and data["dtype"] in ("int32", "int64")
-
-
-def _is_variable(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "ty", "name") and has(data["span"], "None")
-    return good and has(data["ty"], "ir.PrimType") and has(data["name"], "ffi.String")
-
-
-def _is_constant(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "ty", "value") and has(data["span"], "None")
-    return good and has(data["ty"], "ir.PrimType") and has(data["value"], "int")
-
-
-def _is_operation(data: Any, has: _Has) -> bool:
-    good = _fields(data, "span", "ty", "a", "b") and has(data["span"], "None")
-    sides = good and has(data["a"], *_EXPRESSIONS) and has(data["b"], *_EXPRESSIONS)
-    return sides and has(data["ty"], "ir.PrimType")
-
-
-def _is_list(data: Any, has: _Has) -> bool:
-    return type(data) is list and all(has(each, *_EXPRESSIONS) for each in data)
-
-
-def _is_map(data: Any, has: _Has) -> bool:
-    if not _fields(data, "initial_indices", "final_indices", "inverse_index_map"):
+    if node.type == "None":
+        return data is None
+    if node.type == "ffi.String":
+        return type(data) is str and is_name(data)
+    if node.type == "int":
+        return type(data) is int and data in NUMBERS
+    if node.type == "ffi.Array":
+        return type(data) is list and all(has(each, _EXPRESSION) for each in data)
+    fields = _FIELDS.get(node.type)
+    if fields is None or type(data) is not dict or data.keys() != fields.keys():
         return False
-    lists = (data["initial_indices"], data["final_indices"])
-    return has(data["inverse_index_map"], "None") and all(has(each, "ffi.Array") for each in lists)
-
-
-_CHECKS: dict[str, Callable[[Any, _Has], bool]] = {
-    "None": _is_nothing,
-    "ffi.String": _is_string,
-    "int": _is_index_number,
-    "ir.PrimType": _is_type,
-    "ir.Var": _is_variable,
-    "ir.IntImm": _is_constant,
-    "ffi.Array": _is_list,
-    "tirx.IndexMap": _is_map,
-}
+    # A data type is written in place.
+    is_typed = node.type != "ir.PrimType" or data["dtype"] in ("int32", "int64")
+    return is_typed and all(has(data[name], types) for name, types in fields.items() if types)

@@ -5,8 +5,6 @@ LLVM takes signed overflow for impossible and may do anything where it happens. 
 the way to an index, an extent or a condition must be shown to fit, and what is not is a doubt.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 

@@ -9,8 +9,6 @@ inequality that it is the latest in. That ends, as all that comes in is earlier.
 Whatever is given up gives a bound that is too wide, never one that is too narrow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager

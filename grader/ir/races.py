@@ -10,8 +10,6 @@ A buffer whose accesses all lie in one loop is that loop's own: TVM allocates it
 where the loop is an axis of a sum in one of the blocks.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -100,6 +98,23 @@ class _Condition(NamedTuple):
     equal: int | None = None
 
 
+class _Around(NamedTuple):
+    """Where a statement stands: the loops around it and what holds there, from the outside.
+
+    `sums` are the values of the blocks' iterators that are not spatial, `block` is the name of the
+    innermost of these.
+    """
+
+    loops: tuple[_Loop, ...] = ()
+    conditions: tuple[_Condition, ...] = ()
+    sums: tuple[int, ...] = ()
+    block: str = ""
+
+    def where(self, *conditions: _Condition) -> "_Around":
+        """Return the same place, under more conditions."""
+        return self._replace(conditions=(*self.conditions, *conditions))
+
+
 class _Access(NamedTuple):
     """A load or store: of `buffer`, in the loops and blocks around it, from the outside.
 
@@ -159,12 +174,10 @@ class _Function:
     def read(self, function: int) -> Iterator[Finding]:
         """Return the first race. Raises IRError where the budget is spent."""
         graph = self.graph
-        kinds = (
-            graph.field(each, "kind") for each in range(len(graph.types)) if self._is_for(each)
-        )
-        if not any(kind in KINDS for kind in kinds):
+        loops = (node for node, kind in enumerate(graph.types) if kind == "tirx.For")
+        if not any(graph.field(node, "kind") in KINDS for node in loops):
             return
-        self._statement(graph.field(function, "body"), (), (), (), "", 0)
+        self._statement(graph.field(function, "body"), _Around(), 0)
         looked: set[_Loop] = set()
         for access in self.accesses:
             for loop in access.loops:
@@ -175,19 +188,10 @@ class _Function:
                         yield finding
                         return
 
-    def _is_for(self, index: int) -> bool:
-        return self.graph.types[index] == "tirx.For"
-
     # --- accesses ---------------------------------------------------------------------------------
 
     def _statement(  # noqa: C901 - one branch for each kind
-        self,
-        index: int,
-        loops: tuple[_Loop, ...],
-        conditions: tuple[_Condition, ...],
-        sums: tuple[int, ...],
-        block: str,
-        depth: int,
+        self, index: int, around: _Around, depth: int
     ) -> None:
         """Take down all accesses of a statement."""
         graph = self.graph
@@ -196,11 +200,8 @@ class _Function:
             return
         kind = graph.type_of(index)
 
-        def take(expressions: list[int]) -> None:
-            self._loads(expressions, loops, conditions, sums, block)
-
         def go(statement: int, *more: _Condition) -> None:
-            self._statement(statement, loops, (*conditions, *more), sums, block, depth + 1)
+            self._statement(statement, around.where(*more), depth + 1)
 
         if kind == "tirx.For":
             loop = _Loop(
@@ -212,50 +213,39 @@ class _Function:
                 KINDS.get(graph.field(index, "kind"), ""),
             )
             self.loops.setdefault(loop.variable, []).append(loop)
-            body = graph.field(index, "body")
-            self._statement(body, (*loops, loop), conditions, sums, block, depth + 1)
+            inner = around._replace(loops=(*around.loops, loop))
+            self._statement(graph.field(index, "body"), inner, depth + 1)
         elif kind == "tirx.SeqStmt":
             for each in graph.list(index, "seq"):
                 go(each)
         elif kind == "tirx.IfThenElse":
             condition = graph.field(index, "condition")
-            take([condition])
+            self._loads([condition], around)
             go(graph.field(index, "then_case"), _Condition(condition, True))
             otherwise = graph.optional(index, "else_case")
             if otherwise is not None:
                 go(otherwise, _Condition(condition, False))
         elif kind == "tirx.BufferStore":
             indices = graph.list(index, "indices")
-            take([graph.field(index, "value"), *indices])
-            self._access(
-                graph.field(index, "buffer"), indices, True, loops, conditions, sums, block
-            )
+            self._loads([graph.field(index, "value"), *indices], around)
+            self._access(graph.field(index, "buffer"), indices, True, around)
         elif kind == "tirx.Bind":
             self._name(graph.field(index, "var"), graph.field(index, "value"))
-            take([graph.field(index, "value")])
+            self._loads([graph.field(index, "value")], around)
         elif kind == "tirx.Evaluate":
-            take([graph.field(index, "value")])
+            self._loads([graph.field(index, "value")], around)
         elif kind == "tirx.AssertStmt":
-            take([graph.field(index, "condition")])
+            self._loads([graph.field(index, "condition")], around)
         elif kind == "tirx.AllocBuffer":
-            self.inside[graph.field(index, "buffer")] = loops
+            self.inside[graph.field(index, "buffer")] = around.loops
         elif kind in ("tirx.AttrStmt", "tirx.While"):
             go(graph.field(index, "body"))
         elif kind == "s_tir.SBlockRealize":
-            self._block(index, loops, conditions, sums, depth)
+            self._block(index, around, depth)
 
-    def _block(
-        self,
-        index: int,
-        loops: tuple[_Loop, ...],
-        conditions: tuple[_Condition, ...],
-        sums: tuple[int, ...],
-        depth: int,
-    ) -> None:
+    def _block(self, index: int, around: _Around, depth: int) -> None:
         graph, block = self.graph, self.graph.field(index, "block")
-        name = graph.name(block, "name_hint")
-        conditions = (*conditions, _Condition(graph.field(index, "predicate"), True))
-        first = []
+        first, sums = [], around.sums
         values = graph.list(index, "iter_values")
         for iterator, value in zip(graph.list(block, "iter_vars"), values, strict=True):
             variable, domain = graph.field(iterator, "var"), graph.optional(iterator, "dom")
@@ -266,30 +256,23 @@ class _Function:
                     first.append(_Condition(variable, True, graph.field(domain, "min")))
         for buffer in graph.list(block, "alloc_buffers"):
             self.movable.add(buffer)
-            self.inside[buffer] = loops
+            self.inside[buffer] = around.loops
         for match in graph.list(block, "match_buffers"):
             region = graph.field(match, "source")
             starts = [graph.field(each, "min") for each in graph.list(region, "region")]
-            self.parts[graph.field(match, "buffer")] = (
-                graph.field(region, "source"),
-                tuple(starts),
-            )
+            self.parts[graph.field(match, "buffer")] = graph.field(region, "source"), tuple(starts)
+        predicate = _Condition(graph.field(index, "predicate"), True)
+        name = graph.name(block, "name_hint")
+        within = around.where(predicate)._replace(sums=sums, block=name)
         init = graph.optional(block, "init")
         if init is not None:
-            self._statement(init, loops, (*conditions, *first), sums, name, depth + 1)
-        self._statement(graph.field(block, "body"), loops, conditions, sums, name, depth + 1)
+            self._statement(init, within.where(*first), depth + 1)
+        self._statement(graph.field(block, "body"), within, depth + 1)
 
-    def _loads(
-        self,
-        expressions: list[int],
-        loops: tuple[_Loop, ...],
-        conditions: tuple[_Condition, ...],
-        sums: tuple[int, ...],
-        block: str,
-    ) -> None:
+    def _loads(self, expressions: list[int], around: _Around) -> None:
         """Take down the loads of expressions, of a choice those of a side where it is taken."""
         graph = self.graph
-        pending = [(each, conditions) for each in expressions]
+        pending = [(each, around) for each in expressions]
         seen: set[int] = set()
         while pending:
             index, known = pending.pop()
@@ -299,40 +282,30 @@ class _Function:
             self.budget.spend()
             if graph.type_of(index) == "ir.TensorLoad":
                 indices = graph.list(index, "indices")
-                source = graph.field(index, "source")
-                self._access(source, indices, False, loops, known, sums, block)
+                self._access(graph.field(index, "source"), indices, False, known)
                 pending.extend((each, known) for each in indices)
                 continue
-            children = [each for each in graph.children[index] if graph.is_scalar_or_array(each)]
-            if graph.type_of(index) == "ir.Call":
-                children = [
-                    each for each in graph.list(index, "args") if graph.is_scalar_or_array(each)
-                ]
+            is_call = graph.type_of(index) == "ir.Call"
+            among = graph.list(index, "args") if is_call else graph.children[index]
+            children = [each for each in among if graph.is_scalar_or_array(each)]
+            if is_call:
                 operator = graph.field(index, "op")
                 is_choice = graph.type_of(operator) == "ir.Op" and len(children) == 3
                 if is_choice and graph.text(operator) == "prim.if_then_else":
                     condition, *sides = children
                     children = [condition]
                     for side, truth in zip(sides, (True, False), strict=True):
-                        pending.append((side, (*known, _Condition(condition, truth))))
+                        pending.append((side, known.where(_Condition(condition, truth))))
             if graph.type_of(index) == "prim.Let":
                 self._name(graph.field(index, "var"), graph.field(index, "value"))
             pending.extend((each, known) for each in children)
 
-    def _access(
-        self,
-        buffer: int,
-        indices: list[int],
-        stores: bool,
-        loops: tuple[_Loop, ...],
-        conditions: tuple[_Condition, ...],
-        sums: tuple[int, ...],
-        block: str,
-    ) -> None:
+    def _access(self, buffer: int, indices: list[int], stores: bool, around: _Around) -> None:
         starts: list[tuple[int, ...]] = []
         while buffer in self.parts and len(starts) <= len(self.parts):  # a part of itself: no end
             buffer, start = self.parts[buffer]
             starts.append(start)
+        loops, conditions, sums, block = around
         statement = block or self.graph.name(buffer)
         access = _Access(
             buffer, tuple(indices), tuple(starts), stores, loops, conditions, sums, statement

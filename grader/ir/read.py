@@ -6,8 +6,6 @@ Everything here is pure Python on bounded data. The text of a module without fin
 to a runner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 

@@ -4,8 +4,6 @@ Nothing of a student's text is passed on with a hole in it: what is written are 
 read.
 """
 
-from __future__ import annotations
-
 import json
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ Not proven is no fault: a guard looks at such a function while it runs (`unprove
 would not see is another matter (`unguarded`): that is never timed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import takewhile

@@ -7,8 +7,6 @@ earlier instruction gave, attributes are names, and what is passed on is written
 understood.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple

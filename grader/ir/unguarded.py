@@ -1,7 +1,5 @@
 """What no guard sees: layouts and sizes, addresses, expressions that are not what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from grader.ir.expressions import (

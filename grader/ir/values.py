@@ -1,7 +1,5 @@
 """Values and conditions: what is computed to be stored, and what is learnt from a choice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

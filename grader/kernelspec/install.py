@@ -1,7 +1,5 @@
 """Where Jupyter finds the kernel: a folder with a `kernel.json`, put there and taken away."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

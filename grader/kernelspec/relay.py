@@ -5,8 +5,6 @@ down ends the sandbox, whatever the kernel would make of it. Nothing that the ke
 decoded, and what of it waits here has a bound: the rest waits in the kernel's own memory.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """One kernel for Jupyter, from its connection file to its end, however this process ends."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """What the shell that started the grader allows it: files, processes, memory, time, stacks."""
 
-from __future__ import annotations
-
 import contextlib
 import resource
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The system's package manager: the command that installs what is missing on this machine."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a machine is, and was while a schedule was timed on it, as one of its users sees it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Mapping
 

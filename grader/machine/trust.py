@@ -5,8 +5,6 @@ more often than they are not. The others are worth knowing: baseline, submission
 measured in turn within milliseconds, so what changes slowly changes all of them alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Why a schedule is slow, in numbers of its hot loop's machine code beside another one's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.language import Text, say

@@ -3,8 +3,6 @@
 It concerns no points, and nothing of a submission is near it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
 from threading import Lock

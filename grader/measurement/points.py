@@ -4,8 +4,6 @@ The anchors are the assignment's, their times are measured live: the unscheduled
 nothing, the reference schedule everything, and what is faster still a bonus.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

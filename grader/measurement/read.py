@@ -4,8 +4,6 @@ Nothing a runner says is taken as a verdict: it reports times, and here they are
 held against what the machine can do.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Timing a candidate's function against the unscheduled one and the reference."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Arrays of a megabyte go back and forth in every call of an external function. Ou
 they are copied by the kernel alone: out of the array they are in, and into the one they are to be.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterable
 from typing import Annotated, Literal

@@ -3,8 +3,6 @@
 Decoding is strict: unknown fields, wrong types and lengths over the cap raise; nothing is executed.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable

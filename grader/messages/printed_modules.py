@@ -1,7 +1,5 @@
 """Names of blocks and loops in errors of TVM's schedules, which number them."""
 
-from __future__ import annotations
-
 import re
 
 _LOOKED_AT = 200_000

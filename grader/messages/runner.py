@@ -1,7 +1,5 @@
 """What the referee and a runner say to each other: all that is asked of runners and their like."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 import msgspec

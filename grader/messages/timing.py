@@ -1,7 +1,5 @@
 """What is timed in a sandbox, and what was measured: schedules, their steps, PyTorch's function."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

@@ -4,8 +4,6 @@ Scripts and Markdown are divided into cells, and not parsed: a script may not be
 of that takes linear time.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -3,8 +3,6 @@
 Python's reader builds every value: 60 MB of `[],` in some metadata became 3.2 GB of lists.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -4,8 +4,6 @@ A download that was a page of a sign-in, a pointer of Git LFS and an archive are
 no student knows what to do about that.
 """
 
-from __future__ import annotations
-
 import re
 
 from grader.errors import SubmissionError

@@ -6,8 +6,6 @@ it used: UTF-8 on a Mac, and on Windows the code page of the country. That is on
 archive, so it is found from all names together.
 """
 
-from __future__ import annotations
-
 import codecs
 import struct
 import zipfile

@@ -3,8 +3,6 @@
 A request is trusted. An answer is decoded strictly, with caps: its writer has met a submission.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Annotated, Literal
 

@@ -4,8 +4,6 @@ The folders that lie beside one another in an archive are its students'. Those w
 members come first, so a flood of files costs only the student who made it.
 """
 
-from __future__ import annotations
-
 _USUAL = 10
 """A student with more than a tenth of all files is counted to the end before more is unpacked."""
 

@@ -5,8 +5,6 @@ have links of their own above what was handed in, as where homes lie on another 
 two parts: down to a trusted folder links are followed, below it they are not.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

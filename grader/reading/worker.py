@@ -5,8 +5,6 @@ meets the first byte. Neither holds an answer or a secret, and nothing of a subm
 there; but parsers in native code have holes as others have.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import hashlib

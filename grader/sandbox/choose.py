@@ -5,8 +5,6 @@ without a process namespace shows other people's processes or none; there the pr
 tried, which are the grader's own.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

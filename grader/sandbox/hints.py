@@ -4,8 +4,6 @@ A command is one that can be typed here as it stands: of this system's package m
 sudo only where the grader does not run as root.
 """
 
-from __future__ import annotations
-
 import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping

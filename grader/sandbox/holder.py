@@ -9,8 +9,6 @@ trial of a sandbox looks).
 The filters are made by `tools/make_seccomp_filters.py`, which says what they deny and why.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -5,8 +5,6 @@ of bounded size that is the working folder, and nothing left alive once `kill` h
 well each of these is kept is what the levels differ in (docs/security.md).
 """
 
-from __future__ import annotations
-
 import resource
 from typing import Literal, Protocol
 

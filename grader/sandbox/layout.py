@@ -8,8 +8,6 @@ one of them: somewhere in `/usr/local/share`, say, or beside the libraries, wher
 assignments are when it is installed. There they are covered, or nothing is graded.
 """
 
-from __future__ import annotations
-
 import os
 import site
 import sys

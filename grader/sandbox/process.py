@@ -1,7 +1,5 @@
 """A program in its box: its place and user, its end, and what it said last."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

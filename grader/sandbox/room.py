@@ -12,8 +12,6 @@ limits all the time, and somebody else the one that took the rest. Then it has t
 alone, before anything is said of it.
 """
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """Slices of rounds: a short block of each function in turn, at one place of arrays and stack."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

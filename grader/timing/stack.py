@@ -6,8 +6,6 @@ from an array waits for a store to the stack whose address ends in the same twel
 decided when a process starts, so without this every run would favour other functions.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import itertools

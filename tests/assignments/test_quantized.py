@@ -13,7 +13,7 @@ import tvm
 
 from grader.computation import ArgumentTable
 from grader.course_code import import_file
-from grader.inside.common.workload import load_workload
+from grader.inside.common.modules import load_workload
 from tests.our_course import our_course
 from tests.seeded import seeded
 

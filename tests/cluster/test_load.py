@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.cluster.load import AHEAD_SECONDS, LONGEST_ROW, Load
+from grader.cluster.dispatch import AHEAD_SECONDS, LONGEST_ROW, Load
 
 THREADS = 2
 SLOW, QUICK = 4 * AHEAD_SECONDS, AHEAD_SECONDS / 1000

@@ -21,10 +21,9 @@ from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 from tvm.te.tag import TagScope
 
+from grader.execute.advice import advice_on_python, advice_on_step, explain_step
 from grader.execute.known_errors import UNKNOWN, ErrorKind, KnownError, recognise
 from grader.execute.problems import telling_line
-from grader.execute.python_errors import advice_on_python
-from grader.execute.schedule_errors import advice_on_step, explain_step
 from grader.inside.kernel.faults import describe_error, error_name
 
 

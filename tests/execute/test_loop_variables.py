@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from grader.execute.loop_variables import advice_on_loop_variable
+from grader.execute.advice import advice_on_loop_variable
 from grader.language import LANGUAGES, NOTHING
 from grader.messages.kernel import KernelNote, LoopVariable
 

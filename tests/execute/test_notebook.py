@@ -9,8 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from grader.assignment import Limits
-from grader.execute.client import CellClient
-from grader.execute.notebook import execute_notebook
+from grader.execute.notebook import CellClient, execute_notebook
 from grader.execute.result import Execution
 from grader.language import NOTHING, Text
 from grader.messages.kernel import Capture

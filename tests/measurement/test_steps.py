@@ -14,15 +14,16 @@ from grader.evidence.replay import NO_SCHEDULE
 from grader.ir.trace import Trace, read_trace
 from grader.language import NOTHING, say
 from grader.measurement.points import SpeedOptions
-from grader.measurement.steps import advice, choose_prefixes
+from grader.measurement.steps import advice
 from grader.measurement.steps.gather import (
     MeasuredSteps,
+    Prefix,
     StepsTask,
+    choose_prefixes,
     gather_steps,
     steps_task,
     unproven,
 )
-from grader.measurement.steps.prefixes import Prefix
 from grader.measurement.steps.read import read_steps, without_times
 from grader.messages.frames import pack_array
 from grader.messages.kernel import StepLine

@@ -1,7 +1,5 @@
 """The check of how much memory a module holds."""
 
-from __future__ import annotations
-
 from grader.evidence.case import Case, Problem
 from grader.evidence.peak.found import PEAK, PeakOptions
 from grader.evidence.registry import Outcome, check, failed, not_graded, passed

@@ -1,7 +1,5 @@
 """The memory that a module uses at its peak, and the limit that an assignment sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from grader.assignment import PositiveInt, Table

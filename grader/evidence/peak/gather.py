@@ -1,7 +1,5 @@
 """Gathering a module's peak: it is measured in a box, and added up here."""
 
-from __future__ import annotations
-
 from grader.evidence.case import Problem
 from grader.evidence.peak.found import PEAK, FoundPeak, PeakOptions
 from grader.evidence.peak.messages import Holder, MeasurePeak, Peak

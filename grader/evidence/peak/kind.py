@@ -1,7 +1,5 @@
 """The kind of evidence `peak`: how it is gathered, and how it is shown."""
 
-from __future__ import annotations
-
 from grader.evidence.peak.found import PEAK
 from grader.evidence.peak.gather import gather_peak
 from grader.evidence.peak.view import show_peak

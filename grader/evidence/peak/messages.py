@@ -1,7 +1,5 @@
 """What a box is asked of a module's memory, and what it answers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

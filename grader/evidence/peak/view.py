@@ -1,7 +1,5 @@
 """What a report shows of a module's peak: a bar for each thing that holds memory, and the limit."""
 
-from __future__ import annotations
-
 from grader.evidence.peak.found import FoundPeak
 from grader.evidence.peak.messages import Holder
 from grader.ir.vocabulary import shown

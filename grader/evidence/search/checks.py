@@ -1,7 +1,5 @@
 """The check of what a space of schedules has."""
 
-from __future__ import annotations
-
 from grader.evidence.case import Case, Problem
 from grader.evidence.registry import NOT_RUN, Outcome, check, failed, not_graded, partial
 from grader.evidence.search.found import SEARCH, SpaceOptions

@@ -1,7 +1,5 @@
 """What is found in a space of schedules, and what is asked of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -5,8 +5,6 @@ anything is drawn from it anew, so what is searched is what was handed in. The b
 candidate's place: from then on it is a schedule like any other, with its trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The kind of evidence `search`: the best schedule of a space takes the place of the space."""
 
-from __future__ import annotations
-
 from grader.evidence.plug import EvidenceKind
 from grader.evidence.search.found import SEARCH
 from grader.evidence.search.gather import search_space

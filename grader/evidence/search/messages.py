@@ -1,7 +1,5 @@
 """What a box is asked of a space of schedules, and what it answers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

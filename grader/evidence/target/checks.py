@@ -1,7 +1,5 @@
 """The check of whether a schedule arrives at the target."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

@@ -5,8 +5,6 @@ or it does anything else. A loop around several blocks is one object in all of t
 told from another one that looks like it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from typing import Literal, NamedTuple

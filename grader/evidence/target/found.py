@@ -1,7 +1,5 @@
 """What is found of a schedule beside the target."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from grader.evidence.plug import Gathered

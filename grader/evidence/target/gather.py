@@ -1,7 +1,5 @@
 """Comparing a schedule with the target: TVM says if they are equal, and facts say where not."""
 
-from __future__ import annotations
-
 from grader.errors import IRError
 from grader.evidence.case import Problem
 from grader.evidence.plug import Question, request

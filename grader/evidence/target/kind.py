@@ -1,7 +1,5 @@
 """The kind of evidence `target`: how it is gathered."""
 
-from __future__ import annotations
-
 from grader.evidence.plug import EvidenceKind
 from grader.evidence.target.found import TARGET
 from grader.evidence.target.gather import gather_target

@@ -1,7 +1,5 @@
 """What a box is asked of a target, and what it answers."""
 
-from __future__ import annotations
-
 from grader.messages.frames import Message
 
 

@@ -7,8 +7,6 @@ schedule that vectorizes by 13 destroyed its own memory. LLVM rounds a vector up
 of two, which is less than twice its size, so that twice the room is enough.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

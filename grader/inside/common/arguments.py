@@ -4,8 +4,6 @@ A TIR function or a Python function gets a `main`. So everything that is run is 
 machine, which fills outputs with poison, counts calls and names what was never written.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ no more: it can be stored, and nothing else. A sum of 64-bit integers that was n
 began with whatever was there, and was told that its indices were wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple

@@ -7,8 +7,6 @@ and linked by `g++`, `gcc` or `clang`. On machines without a compiler (`python:*
 Debian) it raises "AssertionError: Target triple should not be empty".
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -7,8 +7,6 @@ is checked only where that branch is taken. Both operands of And and Or are eval
 values of a Select: that is what TVM's code generator does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """An error of a task, and its way into the message that the referee gets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -13,8 +13,6 @@ time (`grader.inside.common.ranges`), which is most of what there is in any hone
 What goes wrong first is written down where the runner finds it, and the function ends.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The machine that a runner works on: its environment, threads, processors and compile targets."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Modules as TVM has them, of documents that the referee has read."""
+"""Modules: those of TVM, of documents that the referee has read, and the workload of a course."""
 
-from __future__ import annotations
-
+import functools
+from types import ModuleType
 from typing import Any
 
 import tvm
@@ -30,3 +30,15 @@ def take_function(module: tvm.IRModule, name: str) -> Any:
     if not isinstance(function, tvm.tirx.PrimFunc):
         raise TaskError("signature", "NoFunction", f"The module has no TIR function {name}.")
     return function
+
+
+@functools.lru_cache(maxsize=1)
+def load_workload(text: str) -> ModuleType:
+    """Execute the course's own workload; it defines VARIANTS, `baseline` and `reference`.
+
+    Once in a process: an intrinsic that it makes known to TVM is refused the second time, and what
+    was compiled ahead could not be timed.
+    """
+    workload = ModuleType("workload")
+    exec(compile(text, "workload.py", "exec"), workload.__dict__)  # noqa: S102 - course code
+    return workload

@@ -20,8 +20,6 @@ Memory that a function allocates for itself no instrument sees: there the build 
 held zeros.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

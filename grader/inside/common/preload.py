@@ -11,8 +11,6 @@ for good where it can open no file at its first error, and its children do not t
 error then says what it said before: its message, where it was raised, and the frames of Python.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A function as it is timed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import tvm_ffi

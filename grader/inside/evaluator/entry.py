@@ -9,8 +9,6 @@ tensors are made for the call, so that nothing that a function does to them, the
 the model.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import pickle

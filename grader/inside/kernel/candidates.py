@@ -4,8 +4,6 @@ An importer is given a traced model and its shapes: the model comes from the cou
 which is run apart from the notebook.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools

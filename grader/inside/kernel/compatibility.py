@@ -12,8 +12,6 @@ refuses it with the name of a variable. Notebooks in an earlier spelling are let
 wrong on stderr.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys
@@ -321,7 +319,7 @@ def find_loop_variables(module: Any) -> Iterator[LoopVariable]:
     """Yield each variable of a loop that a block uses in place of its own.
 
     The referee says what belongs there in the student's language
-    (`grader/execute/loop_variables.py`).
+    (`grader/execute/advice.py`).
     """
     for variable, function in module.functions.items():
         if isinstance(function, tvm.tirx.PrimFunc):

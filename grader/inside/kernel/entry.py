@@ -4,8 +4,6 @@ The sockets are already listening when the process starts, so no folder is share
 and no connection file is written.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Entry points, functions of the notebook that are called at the end of a cell, and with what."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Python functions that a notebook registers, and pickling them to work elsewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

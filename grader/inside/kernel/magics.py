@@ -8,8 +8,6 @@ A command gets a terminal of IPython's, in which `!read x` waits for a key until
 over. Nobody is there to press one.
 """
 
-from __future__ import annotations
-
 import builtins
 import functools
 import sys

@@ -9,8 +9,6 @@ The course's texts of 2023 call a TensorIR function of the module by its name,
 among the module's functions first, so that is the same as `R.call_tir(cls.linear0, ...)`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

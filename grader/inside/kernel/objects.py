@@ -7,8 +7,6 @@ Two equal fingerprints of a function mean that nothing which it refers to by a g
 anew.
 """
 
-from __future__ import annotations
-
 import dis
 import functools
 import sys

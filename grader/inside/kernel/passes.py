@@ -5,8 +5,6 @@ class of such, a rewriter of patterns, or a function from one IRModule to anothe
 student's Python, so it runs here; what comes out is sent like any other module.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -3,8 +3,6 @@
 It runs in the launcher, before anything is known of a submission, and starts no thread.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """What leaves the kernel: each different candidate once, with the externs that it calls."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 from collections import Counter, deque

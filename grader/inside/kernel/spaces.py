@@ -5,8 +5,6 @@ A space is a function of a Schedule, as `tune_tir(..., space=...)` takes it, or 
 it made: a trace says what was done and what was drawn, and whoever has the trace can draw anew.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ change of user, because they are counted by user; capabilities after it, because
 filter comes last, because it denies what the steps before it do.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

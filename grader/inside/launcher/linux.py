@@ -8,8 +8,6 @@ abstract sockets (linux/landlock.h). The seccomp filter of the same sandbox deni
 altogether.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

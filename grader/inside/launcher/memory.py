@@ -5,8 +5,6 @@ less than a quarter of what it holds. So the largest goes first, long before the
 before the kernel has to choose, and nobody has to compare.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

@@ -4,8 +4,6 @@ Both travel over unix sockets that keep message boundaries, so there are no fram
 trusted; an ending is too: its writer, the warden, never runs anything of a submission.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """The launcher's process: it imports, then forks a warden for every request."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

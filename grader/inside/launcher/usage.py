@@ -1,7 +1,5 @@
 """What a sandbox uses: its processes, their memory, its files."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -4,8 +4,6 @@ It stands in the sandbox's mounts but outside of its process namespace: nothing 
 send it a signal. It never runs anything of a submission.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -5,8 +5,6 @@ the launcher that it was forked from. The time is that of a call as a student wo
 what Python and PyTorch add to it.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import os

@@ -4,8 +4,6 @@ A mutant whose outputs are those of the module itself has no mistake: a bias of 
 dropped, two layers that may be done in either order. It is not returned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 

@@ -1,7 +1,5 @@
 """Mutations of a Relax `main`: other constants, other order, another result."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Mutations of a TensorIR function, scheduled or not. Each function yields one change at a time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -13,8 +13,6 @@ has another input than the call before it, so nobody finds the answer in the out
 Such a call costs two loads and three stores more, for all functions alike.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import mmap

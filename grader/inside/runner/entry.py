@@ -4,8 +4,6 @@ No student Python is ever loaded here. All imports were made by the launcher tha
 forked from (`grader.inside.common.preload`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

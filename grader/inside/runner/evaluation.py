@@ -5,8 +5,6 @@ call that was asked for. Whoever has taken over the evaluator can state those, a
 and no more. What is anything else than the expected answer ends the task.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

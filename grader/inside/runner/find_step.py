@@ -4,8 +4,6 @@ The modules in between are made here, of a base and a trace that the referee has
 guards. What comes of it explains, and decides about no points.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence

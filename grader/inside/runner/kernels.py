@@ -9,8 +9,6 @@ its work leaves a wrong output, which the referee sees. `grader.inside.runner.ar
 call.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import time

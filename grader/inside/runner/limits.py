@@ -16,8 +16,6 @@ use the same instructions. A runner that is asked for it never gets a submission
 made up would count for all who are measured after it.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

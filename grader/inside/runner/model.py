@@ -1,7 +1,5 @@
 """RunModule: build a module, with a `main` around what has none, and call it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

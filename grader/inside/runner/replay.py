@@ -4,8 +4,6 @@ The trace and the modules were read by the referee, against its allow-lists; the
 still, and this process has nothing that they could want.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The arrays of timed functions, and how a function takes them: told apart by shape and dtype."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, get_args

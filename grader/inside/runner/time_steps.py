@@ -7,8 +7,6 @@ measurement of its own, in its own process, when points are decided: it explains
 hangs on it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

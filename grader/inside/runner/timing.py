@@ -5,8 +5,6 @@ ever was a student's Python: modules are loaded after the course's workload was 
 functions get their arrays and nothing else. How it is measured is in `grader.timing`.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator, Sequence
@@ -14,16 +12,26 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
+from grader.hotloop import find_hot_loop
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
-from grader.inside.common.workload import load_workload
-from grader.inside.runner.hot_loops import read_hot_loops
+from grader.inside.common.modules import load_workload
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
 from grader.messages.frames import pack_array
-from grader.messages.timing import Slice, TimeSchedule, TimingResult, TimingRules
+from grader.messages.timing import HotLoop, HotLoops, Slice, TimeSchedule, TimingResult, TimingRules
 from grader.timing.estimate import Stopping, TimedSlice, Times
-from grader.timing.slices import Plan, Spending, choose_plan, choose_rounds, take_slice
+from grader.timing.slices import (
+    BASELINE,
+    REFERENCE,
+    SUBMISSION,
+    Plan,
+    Spending,
+    choose_plan,
+    choose_rounds,
+    take_slice,
+)
 from grader.timing.stack import PLACES, call_at
 
 
@@ -116,3 +124,28 @@ def without_collector() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def read_hot_loops(shape: Subjects, lows: npt.NDArray[np.float64]) -> HotLoops:
+    """Return the hot loops of a shape's functions, by how long their calls take (`Times.lows`).
+
+    None are read where the submission is not slower than the reference, and the baseline's only
+    where it is slower than that as well.
+    """
+    if lows[SUBMISSION] <= lows[REFERENCE]:
+        return HotLoops()
+    is_slower = lows[SUBMISSION] > lows[BASELINE]
+    return HotLoops(
+        unscheduled=_hot_loop(shape, BASELINE) if is_slower else None,
+        submission=_hot_loop(shape, SUBMISSION),
+        reference=_hot_loop(shape, REFERENCE),
+    )
+
+
+def _hot_loop(shape: Subjects, function: int) -> HotLoop | None:
+    """Return a function's hot loop; None where LLVM prints no text, or there is none in it."""
+    try:
+        return find_hot_loop(shape.assembly(function))
+    except (RuntimeError, ValueError):
+        # a measurement that says something is not lost for want of its explanation
+        return None

@@ -1,7 +1,5 @@
 """Advice beside what was measured: nothing is advised that is known to cost time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from grader.language import NOTHING, Text, say

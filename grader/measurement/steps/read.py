@@ -4,8 +4,6 @@ A beginning whose outputs are not PyTorch's has no time: what it brought, and wh
 did, are then told together.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -18,8 +16,7 @@ import numpy as np
 from grader.evidence.oracle import Workload
 from grader.language import NOTHING, Text
 from grader.measurement.speed import is_right
-from grader.measurement.steps.gather import NOT_MEASURED, MeasuredSteps
-from grader.measurement.steps.prefixes import Prefix
+from grader.measurement.steps.gather import NOT_MEASURED, MeasuredSteps, Prefix
 from grader.report import StepChange, StepLine, StepSpeed, StepSpeeds
 from grader.timing.estimate import CONFIDENCE, Times
 from grader.timing.slices import FloatArray

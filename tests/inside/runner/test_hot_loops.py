@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from grader.inside.runner import kernels, timing
-from grader.inside.runner.hot_loops import read_hot_loops
 from grader.inside.runner.subjects import Subjects
+from grader.inside.runner.timing import read_hot_loops
 from grader.messages.timing import HotLoops
 from tests.inside.runner import modules
 from tests.inside.runner.timed import function, prepared, timing_task

@@ -14,8 +14,8 @@ from tvm import te, topi
 
 from grader.inside.common.failure import TaskError
 from grader.inside.common.machine import find_target
+from grader.inside.common.modules import load_workload
 from grader.inside.common.timed import as_timed
-from grader.inside.common.workload import load_workload
 from grader.inside.runner import arena as arenas
 from grader.inside.runner import subjects
 from grader.inside.runner.arena import ArenaSlots

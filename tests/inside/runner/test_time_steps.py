@@ -17,7 +17,7 @@ from tvm import te, topi
 from grader.inside.common.failure import TaskError
 from grader.inside.runner.time_steps import Bench, build_steps_ahead, round_seconds, time_steps
 from grader.ir.trace import read_trace
-from grader.measurement.steps import choose_prefixes
+from grader.measurement.steps.gather import choose_prefixes
 from grader.messages.frames import pack_array, unpack_array, view_array
 from grader.messages.timing import StepTimes, TimeSteps
 from grader.timing.slices import Plan

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from grader.inside.common.failure import TaskError
-from grader.inside.common.workload import load_workload
+from grader.inside.common.modules import load_workload
 from grader.inside.runner import kernels
 from grader.inside.runner.timing import compile_ahead, time_schedule
 from grader.messages.frames import unpack_array

@@ -10,7 +10,7 @@ import tvm
 from tvm import te, topi
 
 from grader.inside.common.machine import find_target
-from grader.inside.common.workload import load_workload
+from grader.inside.common.modules import load_workload
 from grader.inside.runner.subjects import Subjects, prepare_shape
 from grader.messages.frames import pack_array
 from grader.messages.timing import TimedFunction, TimeSchedule, TimingRules

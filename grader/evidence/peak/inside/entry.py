@@ -4,8 +4,6 @@ A function's text does not say what it allocates: `compute_at` shrinks a buffer,
 passes find out how far. So the module is lowered in a box, and the referee reads a few numbers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import tvm

@@ -10,8 +10,6 @@ it is a choice among modules of one submission, and the one that is chosen is re
 timed by others, as if it had been handed in alone.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

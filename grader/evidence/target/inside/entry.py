@@ -5,8 +5,6 @@ TVM's own, the one that `assert_structural_equal` would give in a notebook, with
 a schedule left out: names, the functions' attributes, and what blocks declare to read and write.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import tvm
@@ -14,8 +12,7 @@ import tvm_ffi
 
 from grader.evidence.target.messages import Answer, TargetResult, Task
 from grader.inside.common.failure import TaskError, shorten, stage
-from grader.inside.common.modules import load_module, take_function
-from grader.inside.common.workload import load_workload
+from grader.inside.common.modules import load_module, load_workload, take_function
 
 
 def perform(task: Task) -> Answer:

@@ -10,12 +10,8 @@ import zmq.asyncio
 from jupyter_client.session import Session
 
 from grader.assignment import Limits
-from grader.execute.kernel import KernelOrder
-from grader.execute.manager import (
-    ChannelLimitError,
-    MeteredChannel,
-    SandboxKernelManager,
-)
+from grader.execute.client import ChannelLimitError, MeteredChannel, SandboxKernelClient
+from grader.execute.kernel import KernelOrder, start_kernel
 from grader.sandbox.interface import Sandbox
 
 MESSAGES = 400
@@ -67,8 +63,14 @@ class TestMeteredChannel:
 def test_the_client_refuses_long_messages_and_long_queues(sandbox: Sandbox) -> None:
     async def options() -> tuple[int, int]:
         order = KernelOrder(sandbox=sandbox, entries=(), files={}, limits=Limits())
-        client = SandboxKernelManager(order, message_limit=12345).client()
-        with client.context as context, context.socket(zmq.SUB) as channel:
-            return channel.maxmsgsize, channel.rcvhwm
+        kernel = start_kernel(order, "key")
+        try:
+            client = SandboxKernelClient(kernel, "key", message_limit=12345)
+            with client.context as context, context.socket(zmq.SUB) as channel:
+                return channel.maxmsgsize, channel.rcvhwm
+        finally:
+            kernel.process.kill()
+            kernel.captures.close()
+            kernel.folder.remove()
 
     assert asyncio.run(options()) == (12345, 20)
