@@ -11,8 +11,8 @@ from tvm.script import tirx as T  # noqa: N812 - TVM's own name for it
 from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import KernelsRun, NotExecuted, RunKernels
 from grader.messages import pack_array, unpack_array
-from tests.evidence.gpu.running import arrays_of
 from tests.evidence.gpu.more_schedules import factored_by_two_kernels as by_two_sizes
+from tests.evidence.gpu.running import arrays_of
 from tests.evidence.gpu.schedules import product, two_kernels
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-
 _CHILDREN = ("body", "block", "init", "then_case", "else_case")
 
 
