@@ -25,6 +25,7 @@ from grader.environment import (
 from grader.inside.launcher.linux import hidden_features
 from grader.inside.launcher.memory import can_count
 from grader.language import NOTHING, Text, counted, foreign, in_a_row, join, say
+from grader.machine.gpus import Gpu, find_gpu
 from grader.sandbox.choose import LevelFinding, survey
 from grader.sandbox.groups import Groups, find_groups
 from grader.sandbox.interface import LEVELS, Level
@@ -41,6 +42,7 @@ def examine(console: Console) -> bool:
         tell_beside(console, "", f"{name} {version}")
     tvm = environment.packages.get("apache-tvm", "")
     tell_beside(console, "TVM", say("version-what", version=tvm, what=describe_api(tvm)))
+    tell_beside(console, say("gpu"), describe_gpu(find_gpu()))
     tell_beside(console, say("memory"), describe_counting(find_groups(), sockets=can_count()))
     missing = _print_notebooks(console)
     findings = survey()
@@ -106,6 +108,13 @@ def describe_counting(groups: Groups | None, *, sockets: bool) -> Text:
         looked_at = say("watch-submissions-looked-at-ten-times-second")
     mended = say("with-systemd-start-grader-with-systemd-run")
     return join(looked_at, mended)
+
+
+def describe_gpu(gpu: Gpu | None) -> Text:
+    """Return what a GPU is used for here; none is needed."""
+    if gpu is None:
+        return say("no-gpu-that-tvm-can-use")
+    return say("gpu-that-tvm-can-use", name=gpu.name, arch=gpu.arch)
 
 
 def _print_finding(finding: LevelFinding, console: Console) -> None:

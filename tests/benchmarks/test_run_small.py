@@ -27,6 +27,7 @@ SMALL = {
     ),
     "compiled_proofs.py": (["--count", "5"], {"programs", "divisions"}),
     "decoders.py": (["--examples", "1"], {"module"}),
+    "gpu_alarms.py": (["--each", "1"], {"right", "alarm", "faults"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),
     "stages.py": (
         ["--rounds", "1", "--load", "1", "--deep", str(MLP)],

@@ -24,6 +24,9 @@ COURSES = tuple(ROOT / "tests" / "courses" / name for name in ("small", "kinds")
 OWN_CELLS = "@"
 """Stands for all of the cheat's own cells; "@1" is the first of them alone."""
 
+BY_A_MODEL = frozenset({"gpu"})
+"""Assignments of ours without a clock."""
+
 Level = Literal["none", "minimal", "basic", "container", "strong"]
 LEVELS: tuple[Level, ...] = ("none", "minimal", "basic", "container", "strong")
 """Levels of isolation, weakest first."""
@@ -83,7 +86,8 @@ class Cheat:
         """Whether its points depend on the clock, so that nothing may run beside it: not those of a
         schedule that is refused before it is timed."""
         speeds = [each.check.get("speed") for each in self.description.expect.part.values()]
-        return self.is_of_the_course and "not_graded" not in speeds
+        by_a_clock = self.description.assignment not in BY_A_MODEL
+        return self.is_of_the_course and by_a_clock and "not_graded" not in speeds
 
     @property
     def expectation(self) -> Expectation:

@@ -24,6 +24,7 @@ from grader.cli.doctor import (
     Faults,
     ImportFault,
     describe_counting,
+    describe_gpu,
     find_faults,
     try_imports,
 )
@@ -31,6 +32,7 @@ from grader.cli.doctor_timing import SelfTestResult, asked_threads, examine_timi
 from grader.course import load_course
 from grader.environment import FOR_GRADING, only_self_check
 from grader.language import foreign
+from grader.machine.gpus import Gpu
 from grader.machine.quiet import TimingLock
 from grader.machine.state import MachineFacts
 from grader.sandbox.groups import Groups
@@ -53,6 +55,18 @@ class TestCounting:
         assert text.startswith("watch: ")
         assert words in text
         assert "systemd-run" in text
+
+
+class TestGpu:
+    """`grader doctor` says whether there is a GPU that TVM can use."""
+
+    def test_none_is_needed(self) -> None:
+        assert "without one" in describe_gpu(None).english
+
+    def test_one_is_named_and_what_it_is_for(self) -> None:
+        told = describe_gpu(Gpu("cuda", "NVIDIA A100", "8.0")).english
+        assert "NVIDIA A100 (sm_80)" in told
+        assert "benchmarks/gpu_calibration.py" in told
 
 
 ROOT = Path(__file__).resolve().parents[2]

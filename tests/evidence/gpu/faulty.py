@@ -54,6 +54,10 @@ KINDS = {
 """What is done to barriers, and how many kernels have it."""
 
 
+Text = tuple[list[str], dict[str, tuple[int, ...]]]
+"""The lines of a kernel, and the shapes of its buffers."""
+
+
 class Faulty(NamedTuple):
     """A kernel with a fault: the kernel that it was, what was done, and its lines before."""
 
@@ -64,31 +68,34 @@ class Faulty(NamedTuple):
     shapes: dict[str, tuple[int, ...]]
 
 
-def faulty() -> Iterator[Faulty]:
-    """Yield all of them: of each kind one of each kernel, then the next one of each."""
-    texts = {name: lines_of({**RIGHT, **MORE}[name]()) for name in SOURCES}
-    for kind, (make, count) in KINDS.items():
-        yield from islice(_in_turn(kind, make, texts), count)
+def faulty(each: int = 1000) -> Iterator[Faulty]:
+    """Yield all, or so many of `each` kind: one of each kernel, then the next one of each."""
+    texts: dict[str, Text] = {}
+    for kind, (_, count) in KINDS.items():
+        yield from islice(_in_turn(kind, texts), min(each, count))
 
 
-def _in_turn(kind: str, make, texts) -> Iterator[Faulty]:  # type: ignore[no-untyped-def]
-    made = {
-        name: list(_harmful(name, kind, make(lines), lines)) for name, (lines, _) in texts.items()
-    }
-    for turn in range(max(map(len, made.values()))):
-        for name, mutants in made.items():
-            if turn < len(mutants):
-                yield Faulty(name, kind, mutants[turn], *texts[name])
+def _in_turn(kind: str, texts: dict[str, Text]) -> Iterator[Faulty]:
+    pending = {name: _harmful(name, kind, texts) for name in SOURCES}
+    while pending:
+        for name in tuple(pending):
+            mutant = next(pending[name], None)
+            if mutant is None:
+                del pending[name]
+            else:
+                yield Faulty(name, kind, mutant, *texts[name])
 
 
-def _harmful(name: str, kind: str, mutants: Iterator[Mutant], lines: list[str]) -> Iterator[Mutant]:
+def _harmful(name: str, kind: str, texts: dict[str, Text]) -> Iterator[Mutant]:
     """Leave out what changes nothing: a barrier that is moved past an allocation alone, and one
     that nobody needs."""
-    for number, each in enumerate(mutants):
-        above = lines[each.line - 1]
-        same = each.label == "earlier" and "alloc" in above
-        needed = kind in ("doubled", "divergent", "aliased") or number < NEEDED.get(name, 99)
-        if needed and not same:
+    if name not in texts:
+        texts[name] = lines_of({**RIGHT, **MORE}[name]())
+    lines, _ = texts[name]
+    for number, each in enumerate(KINDS[kind][0](lines)):
+        same = each.label == "earlier" and "alloc" in lines[each.line - 1]
+        removes = kind in ("removed", "moved")
+        if not same and not (removes and number >= NEEDED.get(name, number + 1)):
             yield each
 
 

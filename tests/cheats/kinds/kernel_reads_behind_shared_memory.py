@@ -1,0 +1,32 @@
+# /// cheat
+# about = "What lies behind shared memory is taken for the result."
+# assignment = "gpu"
+# cells = ["@"]
+#
+# [expect]
+# problems = []
+#
+# [expect.part.sums]
+# score = 0
+# check.threads = "failed"
+# ///
+# %%
+import tvm
+from tvm import te
+from tvm.script import ir as I
+from tvm.script import tirx as T
+
+
+# %%
+@I.ir_module
+class MySums:
+    @T.prim_func
+    def sums(A: T.Buffer((64, 256), "float32"), B: T.Buffer((64,), "float32")):
+        T.func_attr({"global_symbol": "sums"})
+        for bx in T.thread_binding(64, thread="blockIdx.x"):
+            for tx in T.thread_binding(256, thread="threadIdx.x"):
+                S = T.alloc_buffer((256,), "float32", scope="shared")
+                S[tx] = A[bx, tx]
+                T.tvm_storage_sync("shared")
+                if tx == 0:
+                    B[bx] = S[256]
