@@ -94,8 +94,8 @@ def measure(example: Example, target: Any, device: Any) -> float:
 
 def rank_correlation(one: list[float], other: list[float]) -> float:
     """Return Spearman's rank correlation; equal values are ranked as they come."""
-    ranks = [np.argsort(np.argsort(each, kind="stable")) for each in (one, other)]
-    return round(float(np.corrcoef(*ranks)[0, 1]), 3)
+    first, second = (np.argsort(np.argsort(each, kind="stable")) for each in (one, other))
+    return round(float(np.corrcoef(first, second)[0, 1]), 3)
 
 
 def nearest(gpu: Gpu | None) -> Device:
