@@ -42,7 +42,8 @@ def test_blocks_are_never_ordered_by_a_barrier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "advice"), [("shared", "cover"), ("local", "its own local memory"), ("global", "Store into")]
+    ("scope", "advice"),
+    [("shared", "cover"), ("local", "its own local memory"), ("global", "Store into")],
 )
 def test_what_nobody_stored_is_explained_by_its_memory(scope: str, advice: str) -> None:
     finding = Finding("unwritten", 0, "S", scope, (64,), (LOAD,))
