@@ -218,8 +218,9 @@ class TestSums:
         given = [noise(4, 6), noise(6, 5), noise(6, 5) + 1]
 
         def compute() -> Any:
-            one, _, other = map(double, given)
-            return torch.relu(one @ other) + double(given[1]).sum()
+            one, first, other = map(double, given)
+            total = first.sum()
+            return torch.relu(one @ other) + total
 
         found = recognise(WrongValue(given[0] @ given[1]), record(compute, given))
         assert found is not None
