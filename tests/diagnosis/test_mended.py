@@ -481,6 +481,18 @@ def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
 
 
+def test_axes_of_a_scheduled_function_are_not_told() -> None:
+    """The copy that `cache_write` makes is right, and its loops are none of the student's."""
+    source = SQUARE.replace("[i, j, k]", "[i, j, j]")
+    wrong = from_source(source, extra_vars={"I": I, "T": T})
+    schedule = tvm.s_tir.Schedule(wrong)
+    schedule.cache_write(schedule.get_sblock("C", func_name="f"), 0, "global")
+    given = A[:, :5], B[:5], V
+    for unscheduled, kind in ((None, "axis_binding"), (wrong, None)):
+        found = told_of(schedule.mod, given, lambda a, b, v: a @ b, None, unscheduled)
+        assert kind == (None if found is None else found.kind)
+
+
 def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
     """The letters are wrong: whoever rebinds the loops makes it worse."""
     letters = told('remap("SSR"', 'remap("RSS"', source=SQUARE, compute=lambda a, b, v: a @ b)
