@@ -70,7 +70,7 @@ def _scale(numbers: Doubles) -> float:
     """Return the largest size of some numbers. Beside -1e9, scores of any size were the same."""
     sizes = np.abs(numbers)
     largest = float(sizes.max(initial=0.0))
-    others = sizes[numbers > -largest]
+    others = sizes[numbers > -largest / 2]  # less a row's largest, they differ from row to row
     rest = float(others.max(initial=0.0))
     return rest if largest > _FILLED * max(rest, 1.0) and rest else largest
 

@@ -70,7 +70,9 @@ def with_mended_statement(
         if each is not None:
             is_own = each is facts
             found = _named(alignment, each, traced, layers, tolerance, is_own=is_own)
-            if found is not None:
+            kind = found.mistake.kind if found is not None and found.mistake is not None else ""
+            # The loops of what was scheduled are the schedule's, and a copy's are nobody's.
+            if found is not None and not (is_own and unscheduled is not None and kind in _AXES):
                 return found
     return alignment
 

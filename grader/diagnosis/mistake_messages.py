@@ -293,6 +293,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("takes-another-value-than-should"), say("compare-what-takes-with-what-pytorchs-takes")
     ),
     "other_operand:layers": MistakeMessage(say("takes-result-should-take"), say("give-result")),
+    "other_operand:arguments": MistakeMessage(
+        say("takes-argument-should-take-argument"), say("give-that-argument")
+    ),
     "other_operand:steps": MistakeMessage(
         say("takes-should-take"), say("give-which-as-in-pytorch")
     ),

@@ -211,7 +211,8 @@ def _is_vague(one: Change) -> bool:
     A step or a factor that is left out says more, where it gives the same.
     """
     names = {one.facts.get("taken"), one.facts.get("wanted")}
-    return one.kind == "other_operand" and len(names - {""}) < 2
+    is_told = len(names - {""}) > 1 or "wanted_argument" in one.facts
+    return one.kind == "other_operand" and not is_told
 
 
 def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: float) -> bool:

@@ -490,7 +490,7 @@ def _other_operands(program: Program, place: int) -> Iterator[Change]:
     for index, operand in enumerate(layer.operation.operands):
         if not operand.is_running:
             continue
-        for name, value in _values_before(program.layers, place):
+        for name, value, argument in _values_before(program.layers, place):
             if value.shape == operand.value.shape and value is not operand.value:
                 yield change(
                     "other_operand",
@@ -498,17 +498,25 @@ def _other_operands(program: Program, place: int) -> Iterator[Change]:
                     _with(layer.operation.compute, index, value),
                     taken=name,
                     wanted="" if operand.layer is None else program.layers[operand.layer].name,
+                    **_two_arguments(argument, operand.argument),
                 )
 
 
-def _values_before(layers: Sequence[Layer], place: int) -> Iterator[tuple[str, Tensor]]:
+def _two_arguments(taken: int | None, wanted: int | None) -> dict[str, int]:
+    """Return which argument is taken for which other one, counted from 1; nothing for layers."""
+    if taken is None or wanted is None:
+        return {}
+    return {"taken_argument": taken + 1, "wanted_argument": wanted + 1}
+
+
+def _values_before(layers: Sequence[Layer], place: int) -> Iterator[tuple[str, Tensor, int | None]]:
     for layer in layers[:place]:
         if layer.name and not layer.is_partial:
-            yield layer.name, torch.from_numpy(layer.value)
+            yield layer.name, torch.from_numpy(layer.value), None
     for layer in layers[: place + 1]:
         for each in layer.operation.operands:
             if each.argument is not None:
-                yield "", each.value
+                yield "", each.value, each.argument
 
 
 def _with(compute: Compute, index: int, value: Tensor) -> Compute:

@@ -298,7 +298,7 @@ def _indices(_function: FunctionFacts, block: Block, store: Store) -> Iterator[M
     """Read a buffer at another iterator, or with two indices exchanged."""
     for spot in _loads(store):
         given = spot.one.arguments
-        for index in (*_renamed(given, block), *_exchanged(given)):
+        for index in (*_renamed(given, block), *_exchanged(given), *_turned(given)):
             yield Made("wrong_index", spot, replace(spot.one, arguments=index))
 
 
@@ -334,6 +334,21 @@ def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]
                 new = list(index)
                 new[one], new[other] = new[other], new[one]
                 yield tuple(new)
+
+
+def _turned(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:
+    """Yield an index with two iterators of one part exchanged: `x[vj % 2 * 2 + vi % 2]`."""
+    for at, each in enumerate(index):
+        names = dict.fromkeys(part.name for part in each.walk() if part.kind == "variable")
+        for one, other in combinations(names, 2):
+            turned = _renamed_variables(each, {one: other, other: one})
+            yield (*index[:at], turned, *index[at + 1 :])
+
+
+def _renamed_variables(value: Expression, names: Mapping[str, str]) -> Expression:
+    arguments = tuple(_renamed_variables(each, names) for each in value.arguments)
+    name = names.get(value.name, value.name) if value.kind == "variable" else value.name
+    return replace(value, name=name, arguments=arguments)
 
 
 def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:

@@ -231,6 +231,8 @@ def _key(kind: str, facts: Facts) -> str:
     names = {facts.get("taken", ""), facts.get("wanted", "")}
     if kind == "other_operand" and len(names - {""}) > 1:
         variant = "layers"
+    if "wanted_argument" in facts:
+        variant = "arguments"
     if "wanted_step" in facts:
         variant = "steps"
     if "repeats" in facts:

@@ -50,6 +50,9 @@ SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch", "quantized", "graph-pa
 VAGUE = frozenset({"", "partly_right", "other_operand"})
 """Mistakes that say where to look, and not what is wrong."""
 
+_WHICH = {"wanted_step", "wanted", "wanted_argument"}
+"""Facts that name what should be taken."""
+
 _AT_ONCE = 4
 """Edits of each part in one run of the notebook."""
 
@@ -232,7 +235,7 @@ def _judged(
         said.append("the shape is right")
     if wrong is not None and told.wrong > wrong and "Up to" in message:
         said.append("what comes before is not right")
-    names = set() if mistake is None else {"wanted_step", "wanted"} & {*mistake.facts}
+    names = set() if mistake is None else _WHICH & {*mistake.facts}
     says_which = mistake is not None and any(mistake.facts[each] for each in names)
     return Said(fresh, told, first, advice, tuple(said), says_which)
 

@@ -66,4 +66,6 @@ def test_what_a_mask_fills_in_hides_no_other_number() -> None:
     assert is_equal(right.astype(np.float32).reshape(-1), known(right))
     assert not is_equal(turned.reshape(-1), known(right))
     assert not is_rearranged(np.where(future.T, -1e9, scores), known(right))
+    shifted = right - right.max(1, keepdims=True)
     assert 4 > known(right).scale
+    assert not is_equal(turned.reshape(-1), known(shifted))

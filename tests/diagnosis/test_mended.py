@@ -227,6 +227,29 @@ def test_an_index_with_a_summand_too_few_or_too_many_is_named(
     )
 
 
+SHUFFLE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 3, 3), "float32"), C: T.Buffer((6, 6), "float32")):
+        for i, j in T.grid(6, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vj % 2 * 2 + vi % 2, vi // 2, vj // 2]
+"""
+
+
+def test_two_iterators_of_one_index_that_are_exchanged_are_named() -> None:
+    given = (np.random.default_rng(7).standard_normal((4, 3, 3)).astype(np.float32),)
+    module = from_source(SHUFFLE, extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, lambda a: torch.pixel_shuffle(a, 2)[0], None)
+    assert mistake is not None
+    assert ("wrong_index", "A[vi % 2 * 2 + vj % 2, vi // 2, vj // 2]") == (
+        mistake.kind,
+        mistake.facts["wanted"],
+    )
+
+
 def test_a_buffer_that_is_read_before_it_is_written_is_named_with_another() -> None:
     mistake = told("A[vi, vj])", "T.float32(0))", source=TWO, compute=lambda a, *_: (2 * a).relu())
     assert mistake is not None
@@ -479,6 +502,18 @@ def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)
     assert mistake is not None
     assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
+
+
+def test_axes_of_a_scheduled_function_are_not_told() -> None:
+    """The copy that `cache_write` makes is right, and its loops are none of the student's."""
+    source = SQUARE.replace("[i, j, k]", "[i, j, j]")
+    wrong = from_source(source, extra_vars={"I": I, "T": T})
+    schedule = tvm.s_tir.Schedule(wrong)
+    schedule.cache_write(schedule.get_sblock("C", func_name="f"), 0, "global")
+    given = A[:, :5], B[:5], V
+    for unscheduled, kind in ((None, "axis_binding"), (wrong, None)):
+        found = told_of(schedule.mod, given, lambda a, b, v: a @ b, None, unscheduled)
+        assert kind == (None if found is None else found.kind)
 
 
 def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:

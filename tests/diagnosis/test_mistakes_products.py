@@ -13,6 +13,7 @@ from torch import nn
 from grader.diagnosis.align import Observed, align
 from grader.diagnosis.mistakes import LikelyMistake, recognise
 from grader.diagnosis.mistakes_numbers import WrongValue
+from grader.diagnosis.words import tell_change
 from grader.evidence.recorder import record
 from tests.diagnosis.network import (
     double,
@@ -212,6 +213,21 @@ class TestSums:
         )
         assert found is not None
         assert ("other_operand", {"taken": "sin", "wanted": "exp"}) == (found.kind, found.facts)
+
+    def test_another_argument_than_the_right_one(self) -> None:
+        given = [noise(4, 6), noise(6, 5), noise(6, 5) + 1]
+
+        def compute() -> Any:
+            one, first, other = map(double, given)
+            total = first.sum()
+            return torch.relu(one @ other) + total
+
+        found = recognise(WrongValue(given[0] @ given[1]), record(compute, given))
+        assert found is not None
+        assert "other_operand" == found.kind
+        assert (2, 3) == (found.facts["taken_argument"], found.facts["wanted_argument"])
+        told = tell_change(found.kind, {**found.facts, "layer": found.layer})
+        assert "it uses argument 2 of the function; it should use argument 3" == told[0].english
 
     def test_the_parameter_of_another_layer(self) -> None:
         one, other = noise(6, 6), noise(6, 6)
