@@ -12,7 +12,7 @@ from grader.evidence.gpu.sentences import extents, quoted, tell
 from grader.language import Text, foreign, join, say
 from grader.report import Bar, Bars, Grid, Paragraph, Section
 
-SHOWN_STATEMENT, SHOWN_ACCESS = 60, 60
+SHOWN_STATEMENT, SHOWN_ACCESS = 60, 90
 """Longest statement and element in a table, in characters."""
 
 MOST_ROWS = 24
@@ -98,7 +98,7 @@ def _without_indices(statement: str) -> str:
         if each == "[":
             kept += "…" if depth == 0 else ""
             depth += 1
-    return kept
+    return kept + "]" * bool(depth)
 
 
 def _figures(
