@@ -26,10 +26,12 @@ class CostOptions(KernelOptions, frozen=True, kw_only=True):
     """Cycles at which the points begin, and at which all of them are earned.
 
     They are those of the unscheduled function with its loops bound, and of the course's schedule.
+    `dlight` are those of TVM's default rules, for comparison.
     """
 
     naive: PositiveInt
     reference: PositiveInt
+    dlight: PositiveInt | None = None
 
 
 @check("gpu_equivalence", options=KernelOptions, needs=("gpu",))
@@ -103,6 +105,8 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
         return failed(say("gpu-cost-of-too-large"), say("gpu-fit-first"))
     cycles = cycles_of(found.device, found.kernels)
     reason = say("gpu-cycles", cycles=cycles, naive=options.naive, reference=options.reference)
+    if options.dlight is not None:
+        reason = join(reason, say("gpu-cycles-of-dlight", dlight=options.dlight))
     return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
 
 

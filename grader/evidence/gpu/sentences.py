@@ -57,6 +57,16 @@ def _element(finding: Finding) -> Text:
 
 def _race(finding: Finding) -> Told:
     first, second = finding.accesses
+    if _is_one_statement(finding) and finding.loop:
+        reason = say(
+            "gpu-race-in-two-rounds",
+            element=_element(finding),
+            first=_who(first),
+            second=_who(second),
+            statement=quoted(first.text),
+            loop=shown(finding.loop),
+        )
+        return Told(reason, say("gpu-barrier-in-loop", loop=shown(finding.loop)))
     if _is_one_statement(finding):
         reason = say(
             "gpu-race-in-one-statement",

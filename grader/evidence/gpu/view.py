@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.evidence.gpu.cost import cost_of, intensity
-from grader.evidence.gpu.devices import Device
+from grader.evidence.gpu.devices import Device, find_excesses
 from grader.evidence.gpu.found import FoundKernels
-from grader.evidence.gpu.messages import KernelCounts, Traffic
-from grader.evidence.gpu.sentences import extents, quoted
-from grader.language import Text, foreign, say
+from grader.evidence.gpu.messages import Finding, KernelCounts, Traffic
+from grader.evidence.gpu.sentences import extents, quoted, tell
+from grader.language import Text, foreign, join, say
 from grader.report import Bar, Bars, Grid, Paragraph, Section
 
-SHOWN_STATEMENT, SHOWN_ACCESS = 60, 60
+SHOWN_STATEMENT, SHOWN_ACCESS = 60, 90
 """Longest statement and element in a table, in characters."""
 
 MOST_ROWS = 24
@@ -33,26 +33,32 @@ def show_kernels(found: FoundKernels) -> Section | None:
     blocks: list[Paragraph | Bars | Grid] = []
     figures: dict[str, int | float | str] = {"device": found.device.name}
     for number, kernel in enumerate(found.kernels, start=1):
-        blocks.extend(_blocks(number, kernel, found.device))
+        blocks.extend(_blocks(number, kernel, found.device, found.findings))
         figures.update(_figures(number, kernel, found.device))
     title = say("gpu-section", device=found.device.name, card=found.device.card)
     return Section(title=title, blocks=tuple(blocks), figures=figures)
 
 
-def _blocks(number: int, kernel: KernelCounts, device: Device) -> Iterator[Paragraph | Bars | Grid]:
+def _blocks(
+    number: int, kernel: KernelCounts, device: Device, findings: tuple[Finding, ...]
+) -> Iterator[Paragraph | Bars | Grid]:
     cost = cost_of(device, kernel)
-    yield Paragraph(
-        say(
-            "gpu-launch",
-            number=number,
-            grid=extents(kernel.grid),
-            block=extents(kernel.block),
-            shared=kernel.shared_bytes + kernel.dynamic_bytes,
-            registers=kernel.registers,
-            resident=cost.resident,
-            occupancy=cost.occupancy,
-        )
+    launch = say(
+        "gpu-launch",
+        number=number,
+        grid=extents(kernel.grid),
+        block=extents(kernel.block),
+        shared=kernel.shared_bytes + kernel.dynamic_bytes,
+        registers=kernel.registers,
     )
+    if find_excesses(device, kernel):
+        yield Paragraph(join(launch, say("gpu-too-large-to-run")))
+        return
+    resident = say("gpu-resident", resident=cost.resident, occupancy=cost.occupancy)
+    yield Paragraph(join(launch, resident))
+    for finding in findings:
+        if finding.kind == "needless_barrier" and finding.kernel == number - 1:
+            yield Paragraph(join(*tell(finding)))
     cycles = cost.causes
     yield Bars(
         tuple(
@@ -75,12 +81,24 @@ def _row(traffic: Traffic) -> tuple[Text, ...]:
     kinds = {"load": say("gpu-load-of"), "store": say("gpu-store-of")}
     units = {"global": say("gpu-sectors"), "shared": say("gpu-passes")}[traffic.scope]
     return (
-        quoted(traffic.text, SHOWN_STATEMENT),
+        quoted(_without_indices(traffic.text), SHOWN_STATEMENT),
         say(kinds[traffic.kind], element=quoted(traffic.access, SHOWN_ACCESS)),
         foreign(f"{traffic.requests:,}"),
         say(units, count=traffic.units),
         foreign(f"{traffic.least:,}"),
     )
+
+
+def _without_indices(statement: str) -> str:
+    """Return a statement with what stands in brackets left out: the access beside it has it."""
+    depth, kept = 0, ""
+    for each in statement:
+        depth -= each == "]"
+        kept += each if depth == 0 else ""
+        if each == "[":
+            kept += "…" if depth == 0 else ""
+            depth += 1
+    return kept + "]" * bool(depth)
 
 
 def _figures(

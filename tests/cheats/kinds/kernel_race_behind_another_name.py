@@ -1,5 +1,5 @@
 # /// cheat
-# about = "Sums are stored into a buffer and loaded by another name of it."
+# about = "Sums are loaded by another name of their buffer, which no module may declare."
 # assignment = "gpu"
 # cells = ["@"]
 #
@@ -8,8 +8,7 @@
 #
 # [expect.part.sums]
 # score = 0
-# check.threads = "failed"
-# reason_contains = ["`S["]
+# check.threads = "not_graded"
 # ///
 # %%
 import tvm

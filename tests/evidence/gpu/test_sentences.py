@@ -35,6 +35,12 @@ def test_a_race_of_one_statement_wants_elements_for_each_thread() -> None:
     assert "elements of its own" in told.hint.english
 
 
+def test_a_race_of_one_statement_in_two_rounds_wants_a_barrier_in_the_loop() -> None:
+    told = tell(_race(STORE, NEXT, loop="i"))
+    assert "two rounds of the loop `i`" in told.reason.english
+    assert "end of the body of the loop `i`" in told.hint.english
+
+
 def test_of_a_schedule_the_buffer_is_to_be_shared_for_tvm_sets_the_barriers() -> None:
     told = tell(_race(STORE, LOAD), scheduled=True)
     assert "set_scope" in told.hint.english

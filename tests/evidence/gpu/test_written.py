@@ -112,6 +112,12 @@ class TestFaults:
         finding = _only(execute(written.memory_without_scope).findings)
         assert ("unwritten", "S", "own") == (finding.kind, finding.buffer, finding.scope)
 
+    def test_rounds_without_a_barrier_are_told_from_threads_of_one_round(self) -> None:
+        (race,) = execute(written.rounds_without_barrier).findings
+        assert ("race", "i") == (race.kind, race.loop)
+        (race,) = execute(written.neighbours_in_place).findings
+        assert ("race", "") == (race.kind, race.loop)
+
     def test_a_barrier_that_half_of_a_block_reaches_is_divergent(self) -> None:
         finding = _only(execute(written.divergent).findings)
         assert "divergent_barrier" == finding.kind

@@ -302,3 +302,31 @@ def memory_without_scope(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "floa
         S[tx] = A[tx]
         T.tvm_storage_sync("shared")
         B[tx] = S[63 - tx]
+
+
+@T.prim_func
+def rounds_without_barrier(A: T.Buffer((64,), "float32"), B: T.Buffer((1,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        S[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        for i in range(6):
+            if tx < T.shift_right(32, i):
+                S[tx] = S[tx] + S[tx + T.shift_right(32, i)]
+        if tx == 0:
+            B[0] = S[0]
+
+
+@T.prim_func
+def neighbours_in_place(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        S[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        for i in range(2):
+            if tx >= i + 1:
+                S[tx] = S[tx] + S[tx - i - 1]
+            T.tvm_storage_sync("shared")
+        B[tx] = S[tx]

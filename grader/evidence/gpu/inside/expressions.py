@@ -68,12 +68,21 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
 ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min"})
 """Of floats each of these counts as one operation, as do the functions below."""
 
+
+def _widened(value: Values) -> np.dtype[Any]:
+    dtype = np.result_type(value)
+    return np.dtype(np.float64) if dtype.kind == "f" else dtype
+
+
 _one = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _keep_type(function: Callable[..., Any]) -> Callable[..., Any]:
     def computed(*values: Any) -> Any:
-        return np.asarray(function(*values)).astype(np.result_type(values[0]), copy=False)
+        # NumPy's functions of float32 have other last bits on another processor; those of float64
+        # have too, and rounding removes them.
+        wide = (np.asarray(each, _widened(each)) for each in values)
+        return np.asarray(function(*wide)).astype(np.result_type(values[0]), copy=False)
 
     return computed
 

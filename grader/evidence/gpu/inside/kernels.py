@@ -266,6 +266,7 @@ class Translator:
         own = sum(each.scope == "local" for each in (*loads, site))
 
         def run(state: State) -> None:
+            state.launch.clock += 1
             result, where = value(state), index(state)
             state.count(operations, loads, own)
             state.memories[slot].store(state, site, where, result)
@@ -355,6 +356,7 @@ class Translator:
         axis_of = self._axis_of
 
         def run(state: State) -> None:
+            state.launch.clock += 1
             taken = state.whole(holds(state))
             if state.mask is not None:
                 _tell_divergent_if_partial(state, statement.number)

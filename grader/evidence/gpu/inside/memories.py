@@ -46,7 +46,7 @@ class Memory:
                 first = int(np.argmax(missing))
                 state.tell("unwritten", self, site, (int(chosen[first]), int(who[first])))
         if self.shadow is not None:
-            meeting = self.shadow.load(chosen, who, epoch, site.number)
+            meeting = self.shadow.load(chosen, who, epoch, state.launch.mark(site))
             if meeting is not None:
                 state.tell_race(meeting, self, site)
             other = self.shadow.stored_by(site.foreign, chosen, who) if site.foreign else None
@@ -78,7 +78,7 @@ class Memory:
         shadow = self.shadow
         assert shadow is not None
         changed = bits(before) != bits(stored)
-        meeting = shadow.store(keys, who, epoch, site.number, changed)
+        meeting = shadow.store(keys, who, epoch, state.launch.mark(site), changed)
         if meeting is not None:
             state.tell_race(meeting, self, site)
         winner = shadow.writer[keys]
@@ -87,7 +87,7 @@ class Memory:
             return
         wrong = lost & (bits(self.data[keys]) != bits(stored))
         if wrong.any():
-            found = shadow._first(wrong, keys, winner, shadow.write_site, who)
+            found = shadow._first(wrong, keys, winner, shadow.write_mark, who)
             assert found is not None
             state.tell_race(found, self, site)
         else:

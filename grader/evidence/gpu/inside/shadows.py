@@ -22,16 +22,19 @@ Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
+SITE_MARKS = 2**20
+"""More accesses than a kernel has: a mark is the time of an access, times this, and its number."""
+
 MOST_TOGETHER = 2**22
 """Most stores of values that several threads have stored that are remembered: 100 MB."""
 
 
 class Meeting(NamedTuple):
-    """Two threads at one element: who was there before, by which access, and who comes now."""
+    """Two threads at one element: who was there before, the mark of that access, and who comes."""
 
     key: int
     before: int
-    site: int
+    mark: int
     now: int
 
 
@@ -42,15 +45,15 @@ class Shadow:
         self.threads = threads
         self.writer = np.full(size, -1, np.int64)
         self.write_epoch = np.zeros(size, np.int64)
-        self.write_site = np.zeros(size, np.int64)
+        self.write_mark = np.zeros(size, np.int64)
         self.by_all = np.zeros(size, np.bool_)
         self.by_several = np.zeros(size, np.bool_)
         self._several: list[tuple[Numbers, Numbers, Numbers]] = []
         self.reader = np.full(size, -1, np.int64)
         self.read_epoch = np.zeros(size, np.int64)
-        self.read_site = np.zeros(size, np.int64)
+        self.read_mark = np.zeros(size, np.int64)
         self.other = np.full(size, -1, np.int64)
-        self.other_site = np.zeros(size, np.int64)
+        self.other_mark = np.zeros(size, np.int64)
 
     def _is_open(self, before: Numbers, epoch: Numbers, now: Numbers, then: Numbers) -> Mask:
         """Say where no barrier lies between an access of `before`, in its `epoch`, and now."""
@@ -58,7 +61,7 @@ class Shadow:
         is_open: Mask = (before >= 0) & (elsewhere | (epoch == then))
         return is_open
 
-    def load(self, keys: Numbers, who: Numbers, epoch: Numbers, site: int) -> Meeting | None:
+    def load(self, keys: Numbers, who: Numbers, epoch: Numbers, mark: int) -> Meeting | None:
         """Take down loads of some threads, all at once; return one that meets a store."""
         writer = self.writer[keys]
         clash = (
@@ -68,22 +71,22 @@ class Shadow:
         )
         if clash.any():
             clash &= ~self._has_stored_too(keys, who, epoch)
-        found = self._first(clash, keys, writer, self.write_site, who)
+        found = self._first(clash, keys, writer, self.write_mark, who)
         reader, other = self.reader[keys], self.other[keys]
         fresh = self.read_epoch[keys] != epoch
         # A barrier has been passed since: what this block's threads loaded before is settled.
         other = np.where(fresh & self._are_neighbours(other, who), -1, other)
         keep = (reader >= 0) & (reader != who) & ~(fresh & self._are_neighbours(reader, who))
-        self.other_site[keys] = np.where(keep, self.read_site[keys], self.other_site[keys])
+        self.other_mark[keys] = np.where(keep, self.read_mark[keys], self.other_mark[keys])
         self.other[keys] = np.where(keep, reader, other)
-        self.reader[keys], self.read_epoch[keys], self.read_site[keys] = who, epoch, site
+        self.reader[keys], self.read_epoch[keys], self.read_mark[keys] = who, epoch, mark
         lost = self.reader[keys] != who
         if lost.any():
-            self.other[keys[lost]], self.other_site[keys[lost]] = who[lost], site
+            self.other[keys[lost]], self.other_mark[keys[lost]] = who[lost], mark
         return found
 
     def store(
-        self, keys: Numbers, who: Numbers, epoch: Numbers, site: int, changed: Mask
+        self, keys: Numbers, who: Numbers, epoch: Numbers, mark: int, changed: Mask
     ) -> Meeting | None:
         """Take down stores of some threads, all at once; return one that meets another access.
 
@@ -94,26 +97,26 @@ class Shadow:
         if changed.any():
             read = self.read_epoch[keys]
             clashes = (
-                (self.write_epoch[keys], writer, self.write_site),
-                (read, reader, self.read_site),
-                (read, other, self.other_site),
+                (self.write_epoch[keys], writer, self.write_mark),
+                (read, reader, self.read_mark),
+                (read, other, self.other_mark),
             )
-            for number, (when, before, sites) in enumerate(clashes):
+            for number, (when, before, marks) in enumerate(clashes):
                 foreign = before != who
                 if number == 0:
                     foreign |= self.by_all[keys] | self.by_several[keys]
                 clash = changed & foreign & self._is_open(before, when, who, epoch)
-                found = found or self._first(clash, keys, before, sites, who)
+                found = found or self._first(clash, keys, before, marks, who)
         self.writer[keys], self.write_epoch[keys] = who, epoch
-        self.write_site[keys] = site
+        self.write_mark[keys] = mark
         self.by_all[keys] = self.by_several[keys] = False
         return found
 
     def stored_by(self, sites: tuple[int, ...], keys: Numbers, who: Numbers) -> Meeting | None:
         """Return a thread at an element that one of these sites was the last to store."""
         writer = self.writer[keys]
-        found = (writer >= 0) & np.isin(self.write_site[keys], sites)
-        return self._first(found, keys, writer, self.write_site, who)
+        found = (writer >= 0) & np.isin(self.write_mark[keys] % SITE_MARKS, sites)
+        return self._first(found, keys, writer, self.write_mark, who)
 
     def share(self, keys: Numbers, who: Numbers, epoch: Numbers) -> int:
         """Take down that one statement stored the same value several times at some of the `keys`;
@@ -144,13 +147,13 @@ class Shadow:
 
     @staticmethod
     def _first(
-        clash: Mask, keys: Numbers, before: Numbers, sites: Numbers, who: Numbers
+        clash: Mask, keys: Numbers, before: Numbers, marks: Numbers, who: Numbers
     ) -> Meeting | None:
         if not clash.any():
             return None
         place = int(np.argmax(clash))
         key = int(keys[place])
-        return Meeting(key, int(before[place]), int(sites[key]), int(who[place]))
+        return Meeting(key, int(before[place]), int(marks[key]), int(who[place]))
 
 
 def _codes(keys: Numbers, who: Numbers, epoch: Numbers) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.evidence.gpu.inside.failure import NotSimulatedError
-from grader.evidence.gpu.inside.shadows import Meeting
+from grader.evidence.gpu.inside.shadows import SITE_MARKS, Meeting
 from grader.evidence.gpu.inside.traffic import WARP, Moved
 from grader.evidence.gpu.messages import FINDING_LIMIT, Access, AccessKind, Finding, FindingKind
 
@@ -109,7 +109,10 @@ class Notes:
 
 @dataclass
 class Launch:
-    """One kernel that is being run: its grid, its sites, and its counters."""
+    """One kernel that is being run: its grid, its sites, and its counters.
+
+    `clock` counts statements that were executed, so that two rounds of one are told apart.
+    """
 
     number: int
     grid: Axes
@@ -123,6 +126,7 @@ class Launch:
     idle: int = 0
     repeated: int = 0
     local: int = 0
+    clock: int = 0
     waits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEMORIES, 0))
 
     @property
@@ -134,6 +138,18 @@ class Launch:
         """Return block and thread of a thread's number."""
         block, thread = divmod(who, self.threads)
         return unravel(block, self.grid), unravel(thread, self.block)
+
+    def mark(self, site: Site) -> int:
+        """Return a number for an access now; `site_of` and `is_now` read it."""
+        return self.clock * SITE_MARKS + site.number
+
+    def site_of(self, mark: int) -> Site:
+        """Return the access that a number is of."""
+        return self.sites[mark % SITE_MARKS]
+
+    def is_now(self, mark: int) -> bool:
+        """Say whether a number is of the statement that is being executed."""
+        return mark // SITE_MARKS == self.clock
 
     def access(self, site: Site, who: int) -> Access:
         """Return who touched an element by which statement."""
@@ -225,7 +241,7 @@ class State:
     def tell_other_name(self, meeting: Meeting, memory: Any, site: Site) -> None:
         """Take down that a thread loads what was stored by another name of the buffer."""
         launch = self.launch
-        before = launch.sites[meeting.site]
+        before = launch.site_of(meeting.mark)
         accesses = (launch.access(before, meeting.before), launch.access(site, meeting.now))
         place = (memory.name, memory.scope, memory.element(meeting.key), accesses)
         finding = Finding("other_name", launch.number, *place)
@@ -234,9 +250,10 @@ class State:
     def tell_race(self, meeting: Meeting, memory: Any, site: Site) -> None:
         """Take down that two threads met."""
         launch = self.launch
-        before = launch.sites[meeting.site]
+        before = launch.site_of(meeting.mark)
         accesses = (launch.access(before, meeting.before), launch.access(site, meeting.now))
         apart = accesses[0].block != accesses[1].block
+        unordered = apart or launch.is_now(meeting.mark)
         kind: FindingKind = "block_race" if apart else "race"
         finding = Finding(
             kind,
@@ -245,14 +262,17 @@ class State:
             memory.scope,
             memory.element(meeting.key),
             accesses,
-            "" if apart else round_between(before.statement, site.statement),
+            "" if unordered else round_between(before.statement, site.statement),
         )
         pair = sorted((before.statement.number, site.statement.number))
         self.notes.add((kind, launch.number, memory.name, *pair), finding)
 
 
 def round_between(before: Statement, now: Statement) -> str:
-    """Return the loop whose next round meets this one, "" where one statement follows the other."""
+    """Return the loop whose next round meets this one, "" where one statement follows the other.
+
+    Of a statement that meets itself it is the innermost loop.
+    """
     if before.number < now.number:
         return ""
     common = [a for a, b in zip(before.loops, now.loops, strict=False) if a == b]
