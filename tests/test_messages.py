@@ -37,6 +37,7 @@ from grader.messages.evaluator import (
 )
 from grader.messages.evidence import Examine, Examined
 from grader.messages.frames import (
+    RUNNER_FRAME_LIMIT,
     Array,
     DType,
     FrameError,
@@ -345,7 +346,7 @@ class TestFrames:
     def test_a_length_over_the_limit_is_refused_before_anything_is_read(self) -> None:
         pipe = Pipe(struct.pack("<Q", 2**63) + b"rest")
         with pytest.raises(FrameError):
-            read_frame(pipe, messages.RUNNER_FRAME_LIMIT)
+            read_frame(pipe, RUNNER_FRAME_LIMIT)
         assert pipe.read() == b"rest"
 
     @pytest.mark.parametrize("length", range(1, 18))

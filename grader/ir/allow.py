@@ -94,18 +94,10 @@ class _FunctionReader:
             text = say("function-defined-as-external-function", name=shown(self.function))
             yield self.finding("extern_function", self.function, text)
             return
-        seen, pending = {root, variable}, [variable, root]
-        while pending:
-            index = pending.pop()
+        for index in self.budget.walk((root, variable), self.next_of):
             reader = self.readers.get(self.graph.type_of(index))
             if reader is not None:
                 yield from reader(index)
-            following = self.next_of(index)
-            self.budget.spend(1 + len(following))
-            for child in reversed(following):
-                if child not in seen:
-                    seen.add(child)
-                    pending.append(child)
 
     def next_of(self, index: int) -> list[int]:
         """Return the nodes to walk to.

@@ -122,14 +122,7 @@ class _Function:
 
     def nodes(self, function: int) -> list[int]:
         """Return all nodes of the function, each after those it refers to."""
-        seen, pending = {function}, [function]
-        while pending:
-            children = self.graph.children[pending.pop()]
-            self.budget.spend(1 + len(children))
-            new = [child for child in children if child not in seen]
-            seen.update(new)
-            pending.extend(dict.fromkeys(new))
-        return sorted(seen)
+        return sorted(self.budget.walk((function,), self.graph.children.__getitem__))
 
     def bindings(self, nodes: list[int]) -> dict[int, list[int]]:
         graph, bound = self.graph, dict[int, list[int]]()

@@ -4,7 +4,7 @@ Every reading of a module is within a budget of steps.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,6 +48,22 @@ class Budget:
         self._left -= steps
         if self._left < 0:
             raise IRError(say("module-has-too-many-parts-read"), say("build-smaller-module"))
+
+    def walk(
+        self, roots: Iterable[int], following: Callable[[int], Sequence[int]]
+    ) -> Iterator[int]:
+        """Yield nodes depth first, in the order of the text: roots, and what follows each, once."""
+        pending = [*roots][::-1]
+        seen = set(pending)
+        while pending:
+            index = pending.pop()
+            yield index
+            children = following(index)
+            self.spend(1 + len(children))
+            for child in reversed(children):
+                if child not in seen:
+                    seen.add(child)
+                    pending.append(child)
 
 
 def constant(graph: Graph, index: int) -> int | None:
@@ -212,30 +228,25 @@ class Names(NamedTuple):
 def find_uses(graph: Graph, values: list[int], names: Names, budget: Budget) -> Uses:
     """Return what expressions use, names followed to what they stand for."""
     result = Uses([], set())
-    seen, pending = set(values), list(reversed(values))
-    while pending:
-        budget.spend()
-        index = pending.pop()
+
+    def following(index: int) -> list[int]:
         kind = graph.type_of(index)
         if kind == "ir.Var":
             # A block's iterator is another name of the loops in its binding: only these are done
             # again.
-            if index not in names.values:
-                result.variables.add(index)
-                continue
-            children = [names.values[index]]
-        elif kind == "ir.TensorLoad":
-            source = graph.field(index, "source")
-            result.loads.append(names.whole(source))
+            return [names.values[index]] if index in names.values else []
+        if kind == "ir.TensorLoad":
             # Where a part of a buffer begins may depend on a loop that no index names.
-            children = [*graph.list(index, "indices"), *names.places.get(source, ())]
-        else:
-            children = [each for each in graph.children[index] if graph.is_scalar_or_array(each)]
-        budget.spend(len(children))
-        for child in reversed(children):
-            if child not in seen:
-                seen.add(child)
-                pending.append(child)
+            source = graph.field(index, "source")
+            return [*graph.list(index, "indices"), *names.places.get(source, ())]
+        return [each for each in graph.children[index] if graph.is_scalar_or_array(each)]
+
+    for index in budget.walk(values, following):
+        kind = graph.type_of(index)
+        if kind == "ir.Var" and index not in names.values:
+            result.variables.add(index)
+        elif kind == "ir.TensorLoad":
+            result.loads.append(names.whole(graph.field(index, "source")))
     return result
 
 

@@ -80,18 +80,12 @@ class _Former:
 
         That order is that of the program, whether equal expressions are one node or several.
         """
-        seen, pending = {root}, [root]
-        while pending:
-            index = pending.pop()
+        nodes = set()
+        for index in self.budget.walk((root,), self.references):
+            nodes.add(index)
             if self.graph.type_of(index) in _VARIABLES:
                 self.numbers[index] = len(self.numbers)
-            following = self.references(index)
-            self.budget.spend(1 + len(following))
-            for child in reversed(following):
-                if child not in seen:
-                    seen.add(child)
-                    pending.append(child)
-        return seen
+        return nodes
 
     def references(self, index: int) -> list[int]:
         """Return the nodes that make the form of a node, in the order of its fields."""

@@ -128,15 +128,8 @@ class _Function:
     def _nodes(self, function: int) -> list[int]:
         """Return all nodes that the function's body and parameters refer to."""
         graph = self.graph
-        seen = {graph.field(function, "body"), *graph.list(function, "params")}
-        pending = list(seen)
-        while pending:
-            children = graph.children[pending.pop()]
-            self.budget.spend(1 + len(children))
-            new = set(children) - seen
-            seen |= new
-            pending.extend(new)
-        return sorted(seen)
+        roots = {graph.field(function, "body"), *graph.list(function, "params")}
+        return sorted(self.budget.walk(roots, graph.children.__getitem__))
 
     def _define_extents(self, parameter: int) -> None:
         """Let the variables of a parameter's shape, or a number, stand for what the caller gives.

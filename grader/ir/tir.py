@@ -250,24 +250,20 @@ class _Reader:
         """Return what an expression loads and whether it depends on variables."""
         graph = self.graph
         result = _Scan([], False)
-        seen, pending = {expression}, [expression]
-        while pending:
-            self.budget.spend()
-            index = pending.pop()
+
+        def following(index: int) -> list[int]:
             kind = graph.type_of(index)
             if kind == "ir.TensorLoad":
+                return graph.list(index, "indices")
+            if kind == "ir.Var":
+                return []
+            return [c for c in graph.children[index] if graph.is_scalar_or_array(c)]
+
+        for index in self.budget.walk((expression,), following):
+            if graph.type_of(index) == "ir.TensorLoad":
                 result.loads.append(graph.field(index, "source"))
-                children = graph.list(index, "indices")
-            elif kind == "ir.Var":
+            elif graph.type_of(index) == "ir.Var":
                 result.variables = True
-                continue
-            else:
-                children = [c for c in graph.children[index] if graph.is_scalar_or_array(c)]
-            self.budget.spend(len(children))
-            for child in reversed(children):
-                if child not in seen:
-                    seen.add(child)
-                    pending.append(child)
         return result
 
     def is_copy(self, value: int) -> bool:

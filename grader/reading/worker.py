@@ -27,8 +27,7 @@ from grader.decoding import prepared
 from grader.dialects.migration import migrate_cells, respell_cells
 from grader.errors import SubmissionError
 from grader.inside.launcher import enter, linux
-from grader.reading.cells import SIZE_LIMIT, read_content, sentence_of
-from grader.reading.file_kinds import ENCODINGS
+from grader.reading.cells import ENCODINGS, SIZE_LIMIT, read_content, sentence_of
 from grader.reading.messages import (
     PID,
     REQUEST_LIMIT,

@@ -119,8 +119,8 @@ def refuse_displaced(process: Process) -> None:
         )
 
 
-class CrowdedSandbox:
-    """Starts commands in `sandbox`, beside others: what the machine did to them is never theirs."""
+class _SandboxOver:
+    """Is as the sandbox below it; a subclass says how commands are started."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -139,13 +139,17 @@ class CrowdedSandbox:
         """Do as the sandbox does."""
         self._sandbox.expect(*programs)
 
-    def start(self, command: Command) -> Process:
-        """Start a command. Raises SandboxError when the machine refuses."""
-        return _CrowdedProcess(self._sandbox.start(command))
-
     def close(self) -> None:
         """Do as the sandbox does."""
         self._sandbox.close()
+
+
+class CrowdedSandbox(_SandboxOver):
+    """Starts commands in `sandbox`, beside others: what the machine did to them is never theirs."""
+
+    def start(self, command: Command) -> Process:
+        """Start a command. Raises SandboxError when the machine refuses."""
+        return _CrowdedProcess(self._sandbox.start(command))
 
 
 _NOT_ITS_OWN: tuple[Cause, ...] = ("machine", "starved")
@@ -180,7 +184,7 @@ class _CrowdedProcess:
         self._process.kill()
 
 
-class RevocableSandbox:
+class RevocableSandbox(_SandboxOver):
     """Starts commands in `sandbox` until `revoke` is called.
 
     Threads that wait for a program cannot be interrupted. They come to an end by themselves when
@@ -188,20 +192,10 @@ class RevocableSandbox:
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
+        super().__init__(sandbox)
         self._lock = threading.Lock()
         self._started: weakref.WeakSet[Process] = weakref.WeakSet()
         self.is_revoked = False
-
-    @property
-    def level(self) -> Level:
-        """As the sandbox says."""
-        return self._sandbox.level
-
-    @property
-    def detail(self) -> Text:
-        """As the sandbox says."""
-        return self._sandbox.detail
 
     def expect(self, *programs: Program) -> None:
         """Do as the sandbox does, until `revoke` is called."""
@@ -220,10 +214,6 @@ class RevocableSandbox:
             process.kill()
             raise
         return process
-
-    def close(self) -> None:
-        """Do as the sandbox does."""
-        self._sandbox.close()
 
     def revoke(self) -> None:
         """End everything that was started, and start nothing any more.
