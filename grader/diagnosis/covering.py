@@ -34,9 +34,13 @@ def _stored(function: FunctionFacts, block: Block) -> Iterator[ShortAxis]:
     buffers = (*function.parameters, *function.allocations)
     shapes = {each.name: each.tensor.shape or () for each in buffers}
     extents = dict(block.extents)
+    spare = Counter(each.extent for each in block.loops) - Counter(extents.values())
     for store in (*block.initial, *block.statements):
         for index, wanted in zip(store.index, shapes.get(store.buffer, ()), strict=False):
             found = extents.get(index.name) if index.kind == "variable" else None
+            # A loop of that length that no axis has: the axis is bound to another one.
+            if wanted in spare:
+                continue
             if found is not None and isinstance(wanted, int) and found < wanted:
                 yield ShortAxis(block.name, index.name, found, wanted)
 

@@ -504,6 +504,13 @@ def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     assert ("axis_binding", "C") == (mistake.kind, mistake.facts["block"])
 
 
+def test_an_axis_that_is_bound_to_another_loop_is_not_too_short() -> None:
+    """Whoever lengthens the loop of 3 that both axes have goes beyond the other one."""
+    mistake = told("[i, j, k]", "[i, i, k]", source=WINDOW, compute=windows)
+    assert mistake is not None
+    assert "axis_binding" == mistake.kind
+
+
 def test_axes_of_a_scheduled_function_are_not_told() -> None:
     """The copy that `cache_write` makes is right, and its loops are none of the student's."""
     source = SQUARE.replace("[i, j, k]", "[i, j, j]")
