@@ -49,7 +49,7 @@ def _begin(program: str, changes: dict[str, str]) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_two_answers_are_the_same_to_the_byte_under_load_and_in_other_surroundings() -> None:
     busy = [_begin(BUSY, {})]
     try:

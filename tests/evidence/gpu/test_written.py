@@ -118,6 +118,10 @@ class TestFaults:
         (race,) = execute(written.neighbours_in_place).findings
         assert ("race", "") == (race.kind, race.loop)
 
+    def test_a_condition_of_the_next_round_is_no_part_of_this_one(self) -> None:
+        race = execute(written.condition_on_a_neighbour).findings[0]
+        assert ("race", "i") == (race.kind, race.loop)
+
     def test_a_barrier_that_half_of_a_block_reaches_is_divergent(self) -> None:
         finding = _only(execute(written.divergent).findings)
         assert "divergent_barrier" == finding.kind

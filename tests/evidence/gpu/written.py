@@ -330,3 +330,16 @@ def neighbours_in_place(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float
                 S[tx] = S[tx] + S[tx - i - 1]
             T.tvm_storage_sync("shared")
         B[tx] = S[tx]
+
+
+@T.prim_func
+def condition_on_a_neighbour(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        S = T.alloc_buffer((64,), "float32", scope="shared")
+        S[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        for i in range(2):
+            if S[(tx + i * 32) % 64] > T.float32(-100):
+                S[tx] = A[tx] + T.Cast("float32", i + 1)
+        B[tx] = S[tx]

@@ -236,6 +236,7 @@ class Translator:
         second = None if node.else_case is None else self.statement(node.else_case, place)
 
         def run(state: State) -> None:
+            state.launch.clock += 1
             holds = np.asarray(condition(state))
             if holds.ndim == 0:
                 if holds:
@@ -282,6 +283,7 @@ class Translator:
         self.bound[slot] = self._loops_of(node.value)
 
         def run(state: State) -> None:
+            state.launch.clock += 1
             state.values[slot] = np.array(value(state))[()]
 
         return run
