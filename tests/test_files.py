@@ -18,6 +18,7 @@ import pytest
 
 from grader.errors import MachineError, UsageError
 from grader.files import (
+    REPORT,
     ROOM,
     OwnFolder,
     rescue,
@@ -314,5 +315,5 @@ def test_a_machine_without_a_temporary_folder_is_told_what_to_do(
 
 def test_a_file_in_place_of_a_folder_is_called_so() -> None:
     """Of `-o FILE` mkdir says "File exists", which sounds as if a folder would not do either."""
-    refusal = unwritable(Path("out"), FileExistsError(errno.EEXIST, "File exists"))
+    refusal = unwritable(Path("out"), FileExistsError(errno.EEXIST, "File exists"), REPORT)
     assert "Cannot write the report to out: Not a directory." == refusal.message.english

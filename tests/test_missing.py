@@ -13,6 +13,7 @@ from tests import missing
 TESTS = Path(__file__).parent
 OF_THE_TEST = {
     "tests/conftest.py",
+    "tests/benchmarks/test_gpu_calibration.py",
     "tests/kernelspec/test_tools.py",
     "tests/levels/test_library.py",
     "tests/levels/test_powers.py",

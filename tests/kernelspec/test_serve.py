@@ -103,7 +103,7 @@ def test_only_a_parent_that_asks_for_it_ends_its_kernels(named: str) -> None:
 def test_a_file_that_is_no_connection_file_is_told(tmp_path: Path) -> None:
     code, said = start(tmp_path / "kernel.json")
     assert 2 == code
-    assert "cannot be read: No such file or directory." in said
+    assert "kernel.json: No such file or directory." in said
 
 
 def test_without_a_sandbox_no_kernel_is_started(tmp_path: Path) -> None:

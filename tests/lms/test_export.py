@@ -125,7 +125,7 @@ def test_another_file_is_refused(tmp_path: Path, form: str, text: str) -> None:
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])
 def test_their_own_file_is_needed(form: str) -> None:
-    with pytest.raises(UsageError, match="that it exported"):
+    with pytest.raises(UsageError, match="that this system exported"):
         export_grades(form, [ADA])  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ def test_there_are_fifty() -> None:
     assert 50 == sum(count for _, count in KINDS.values())
 
 
-@pytest.mark.parametrize("each", faulty(2), ids=lambda each: f"{each.kind}-{each.source}")
+@pytest.mark.parametrize("each", tuple(faulty(2)), ids=lambda each: f"{each.kind}-{each.source}")
 def test_two_of_each_kind_are_named(each: Faulty) -> None:
     assert is_named(each)
 

@@ -15,7 +15,7 @@ import hashlib, msgspec, tvm
 from tvm import IRModule
 from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import RunKernels
-from grader.messages import pack_array
+from grader.messages.frames import pack_array
 from tests.evidence.gpu import written
 from tests.evidence.gpu.more_schedules import softmax_in_one_kernel
 from tests.evidence.gpu.running import arrays_of

@@ -37,7 +37,7 @@ def test_a_race_of_one_statement_wants_elements_for_each_thread() -> None:
 
 def test_a_race_of_one_statement_in_two_rounds_wants_a_barrier_in_the_loop() -> None:
     told = tell(_race(STORE, NEXT, loop="i"))
-    assert "two rounds of the loop `i`" in told.reason.english
+    assert "two iterations of the loop `i`" in told.reason.english
     assert "end of the body of the loop `i`" in told.hint.english
 
 
