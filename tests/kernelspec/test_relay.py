@@ -216,7 +216,11 @@ def test_a_kernel_that_is_not_there_is_told(
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(None, "Cannot read .*: No such file"), ("{", "not a connection file"), ("{}", "not a connection file")],
+    [
+        (None, r"Cannot read .*: No such file"),
+        ("{", "not a connection file"),
+        ("{}", "not a connection file"),
+    ],
 )
 def test_what_is_no_connection_file_is_told(tmp_path: Path, content: str | None, told: str) -> None:
     file = tmp_path / "kernel.json"

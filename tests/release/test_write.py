@@ -302,7 +302,7 @@ class TestWriting:
     @pytest.mark.parametrize("text", ["{", "[]", '{"format": 1, "files": [], "secret": "x"}'])
     def test_a_damaged_manifest_is_an_error(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "release.json").write_text(text)
-        with pytest.raises(CourseError, match="Cannot read .*release.json"):
+        with pytest.raises(CourseError, match=r"Cannot read .*release\.json"):
             read_manifest(tmp_path)
 
     def test_without_masters_the_templates_are_taken_as_they_are(self, tmp_path: Path) -> None:
