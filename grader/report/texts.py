@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, NoReturn
 
 import msgspec
@@ -154,7 +154,7 @@ class _Reading:
         ]
         if sum(map(bool, kinds)) > 1 or (form.values and form.id is None):
             _refuse("a text is made in two ways")
-        if form.id is not None and not _is_gone(form.id):
+        if form.id is not None and not _is_gone(form.id, form.values):
             return self._sentence(form.id, form.values, depth, times)
         for several, kind in (
             (form.sentences, Sentences),
@@ -203,9 +203,16 @@ class _Reading:
             _refuse("a text is too long")
 
 
-def _is_gone(id: str) -> bool:
-    """Say whether an id is of a sentence that no message file has today: its words are left."""
-    return _ID.fullmatch(id) is not None and template(id) == id
+def _is_gone(id: str, values: Collection[str]) -> bool:
+    """Say whether no message file has the sentence of an id today, with these names of values.
+
+    Reports are kept for years, and a sentence that was edited may name other values: then the
+    report's own words are left.
+    """
+    if _ID.fullmatch(id) is None:
+        return False
+    sentence = template(id)
+    return sentence == id or (bool(values) and _formats(sentence).keys() != set(values))
 
 
 def _formats(sentence: str) -> dict[str, list[str]]:
