@@ -156,7 +156,9 @@ class TestBadForms:
         gone = {"text": "So it was.", "id": "so-that-was", "values": {"a": 1}}
         assert "So it was." == decode_report(with_note(gone)).notes[0].in_("ko")
 
-    def test_a_sentence_that_names_other_values_today_leaves_the_words_of_the_document(self) -> None:
+    def test_a_sentence_that_names_other_values_today_leaves_the_words_of_the_document(
+        self,
+    ) -> None:
         edited = {"text": "Cannot read a.", "id": "cannot-read", "values": {"name": "a"}}
         assert "Cannot read a." == decode_report(with_note(edited)).notes[0].in_("ko")
 

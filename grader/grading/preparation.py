@@ -44,7 +44,7 @@ from grader.grading.spelling import Accepted
 from grader.machine.limits import demand_limits
 from grader.machine.quiet import Quiet, TimingLock
 from grader.measurement.library import LibraryTimes
-from grader.measurement.measure import KnownLimits
+from grader.measurement.limits import KnownLimits
 from grader.progress import Progress
 from grader.report import Environment
 from grader.sandbox.choose import choose_sandbox

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from grader.decoding import prepared
+
 _PROGRAM = """
 import json, tvm
 for kind in ("cuda", "rocm"):
@@ -49,6 +51,6 @@ def find_gpu(ask: Callable[[], bytes] = ask_tvm) -> Gpu | None:
     """Return the GPU that TVM can use, None where there is none."""
     lines = ask().strip().splitlines()
     try:
-        return msgspec.json.decode(lines[-1], type=Gpu) if lines else None
+        return msgspec.json.decode(lines[-1], type=prepared(Gpu)) if lines else None
     except msgspec.DecodeError:
         return None

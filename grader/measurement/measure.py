@@ -2,7 +2,6 @@
 
 import math
 import os
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -20,6 +19,7 @@ from grader.evidence.subject import Subject
 from grader.language import NOTHING, Text, say
 from grader.machine.cpus import quiet_cpus
 from grader.measurement.library import LibraryTimer
+from grader.measurement.limits import KnownLimits
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import (
     Setting,
@@ -43,36 +43,6 @@ from grader.report import Timing
 from grader.timing.estimate import TimedSlice, is_plausible
 from grader.timing.slices import FUNCTIONS, FloatArray
 from grader.timing.stack import PLACES
-
-ENOUGH = 2
-"""Measurements of what some processors can do at most, after which it is believed."""
-
-
-class KnownLimits:
-    """The most that processors did in the measurements of this process. For use by many threads.
-
-    A tenth of a grading's measurement went into finding it once more: five functions are compiled
-    for it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._found: dict[tuple[int, ...], tuple[int, MachineLimits]] = {}
-
-    def find(self, cpus: tuple[int, ...]) -> MachineLimits | None:
-        """Return the most that is known of some processors, None while too little is."""
-        with self._lock:
-            times, limits = self._found.get(cpus, (0, None))
-        return limits if times >= ENOUGH else None
-
-    def learn(self, cpus: tuple[int, ...], limits: MachineLimits) -> MachineLimits:
-        """Take a measurement into account and return the most that is known."""
-        with self._lock:
-            times, before = self._found.get(cpus, (0, limits))
-            most = MachineLimits(max(before.flops, limits.flops), max(before.bytes, limits.bytes))
-            self._found[cpus] = (times + 1, most)
-            return most
-
 
 RING = 4
 """Inputs that the calls of one slice take in turn."""

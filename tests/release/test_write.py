@@ -107,7 +107,7 @@ def hidden_words() -> set[str]:
         gone = [part for part in each.assignment.part if part.id not in kept]
         words |= {word for part in gone for word in (part.id, part.title, *part.titles.values())}
     models = ("Deep", "Unbiased", "Branches", "Nested", "Orders", "Lookalikes", "Shared")
-    return words | {f"class {each}" for each in models} | {"_widths("}
+    return words | {f"class {each}(" for each in models} | {"_widths("}
 
 
 def mutant_lines() -> set[str]:
