@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -67,12 +68,25 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
         yield Installed(home, tmp_path_factory.mktemp("installed"))
 
 
-def test_a_recipe_installs_the_wheel_that_was_built_and_grades_with_it(
-    installed: Installed,
-) -> None:
+class FirstJob(NamedTuple):
+    """What an import of the grader said before the recipe's first job, and what came of that."""
+
+    said_before: str
+    outcome: Outcome
+
+
+@pytest.fixture(scope="module")
+def first_job(installed: Installed) -> FirstJob:
+    """The job that installs the wheel, which every test of what is installed needs."""
     before = installed.run(Path("/"), "python", "-c", "import grader")
-    assert "No module named 'grader'" in before.stderr
-    outcome = installed.job()
+    return FirstJob(before.stderr, installed.job())
+
+
+def test_a_recipe_installs_the_wheel_that_was_built_and_grades_with_it(
+    installed: Installed, first_job: FirstJob
+) -> None:
+    assert "No module named 'grader'" in first_job.said_before
+    outcome = first_job.outcome
     assert outcome.succeeded, outcome.log
     assert "**10 of 10 points**" in outcome.summary
     after = installed.run(Path("/"), "python", "-c", "import grader; print(grader.__file__)")
@@ -91,6 +105,7 @@ def test_a_wheel_that_was_changed_is_not_installed(tmp_path: Path, installed: In
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in done.stderr
 
 
+@pytest.mark.usefixtures("first_job")
 def test_it_grades_a_course_in_a_folder_that_is_no_checkout(
     tmp_path: Path, installed: Installed
 ) -> None:
@@ -106,12 +121,14 @@ def test_it_grades_a_course_in_a_folder_that_is_no_checkout(
     assert re.search("[가-힣]", (tmp_path / "page.html").read_text())
 
 
+@pytest.mark.usefixtures("first_job")
 def test_it_migrates_by_its_table(tmp_path: Path, installed: Installed) -> None:
     (tmp_path / "old.py").write_text("import tvm\nx = tvm.tir.IntImm('int32', 1)\n")
     done = installed.run(tmp_path, "grader", "migrate", "old.py", "--diff")
     assert "tirx" in done.stdout, done.stderr
 
 
+@pytest.mark.usefixtures("first_job")
 def test_what_is_installed_writes_recipes_with_its_own_wheel(
     tmp_path: Path, installed: Installed
 ) -> None:
@@ -125,6 +142,7 @@ def test_what_is_installed_writes_recipes_with_its_own_wheel(
     assert build().name == read_wheel(tmp_path / build().name).name
 
 
+@pytest.mark.usefixtures("first_job")
 @pytest.mark.skipif(
     sys.version_info < (3, 11), reason=foreign("constraints.txt leaves it to pip there")
 )
