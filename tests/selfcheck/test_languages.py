@@ -17,7 +17,7 @@ def test_a_refusal_is_in_the_language_that_was_asked_in() -> None:
     with CheckerClient() as checker, pytest.raises(CheckError) as caught:
         checker.ask(unknown, AssignmentCard)
     assert "这门课程里没有名为 'huge' 的作业。" == caught.value.message.in_("zh")
-    assert ("现有的是：small, tight, trio。", "zh") == (
+    assert ("可用的有：small, tight, trio。", "zh") == (
         caught.value.hint.in_("zh"),
         caught.value.language,
     )
@@ -34,7 +34,7 @@ def test_a_refusal_is_in_the_language_of_the_notebook(tmp_path: Path) -> None:
 
 def test_every_answer_is_in_the_language_that_was_chosen(tmp_path: Path) -> None:
     cells = {
-        "%grader chek": "명령이 없습니다.\n할 일: %grader help를 보세요.",
+        "%grader chek": "명령 'chek'이(가) 없습니다.\n할 일: %grader help를 보세요.",
         "%grader check layer": "trio에는 파트 'layer'이(가) 없습니다.",
         "%grader check model": "아직 풀지 않았습니다.",
         "%grader help": "과제의 파트를 검사합니다.",
