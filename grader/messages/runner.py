@@ -366,7 +366,7 @@ class BuildAhead(Message, frozen=True):
 
 
 class Built(Message, frozen=True):
-    """What was to be built ahead is, or cannot be; that took so many seconds."""
+    """The module to build ahead is built, or cannot be; it took so many seconds."""
 
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 

@@ -1,4 +1,4 @@
-"""What is timed in a sandbox, and what was measured: schedules, their steps, PyTorch's function."""
+"""Requests to time schedules, their steps and PyTorch's function in a sandbox, and the answers."""
 
 from typing import Annotated, Literal
 
@@ -97,7 +97,7 @@ class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is the same in all slices of a shape, and outputs of the submission's timed calls.
+    """Facts that all slices of a shape share, and outputs of the submission's timed calls.
 
     A block has `calls` calls. `outputs` has shape (kept, *output shape); `inputs` says for each of
     them which of the task's inputs it was computed from. `slots` are those of calls of all slices.

@@ -57,37 +57,17 @@ def _element(finding: Finding) -> Text:
 
 def _race(finding: Finding) -> Told:
     first, second = finding.accesses
-    if _is_one_statement(finding) and finding.loop:
-        reason = say(
-            "gpu-race-in-two-rounds",
-            element=_element(finding),
-            first=_who(first),
-            second=_who(second),
-            statement=quoted(first.text),
-            loop=shown(finding.loop),
-        )
-        return Told(reason, say("gpu-barrier-in-loop", loop=shown(finding.loop)))
+    both = {"element": _element(finding), "first": _who(first), "second": _who(second)}
+    in_loop = say("gpu-barrier-in-loop", loop=shown(finding.loop)) if finding.loop else None
     if _is_one_statement(finding):
-        reason = say(
-            "gpu-race-in-one-statement",
-            element=_element(finding),
-            first=_who(first),
-            second=_who(second),
-            statement=quoted(first.text),
-        )
-        return Told(reason, say("gpu-own-element"))
-    reason = say(
-        "gpu-race",
-        element=_element(finding),
-        first=_who(first),
-        second=_who(second),
-        before=quoted(first.text),
-        after=quoted(second.text),
-    )
-    if finding.loop:
-        return Told(reason, say("gpu-barrier-in-loop", loop=shown(finding.loop)))
-    barrier = say("gpu-barrier-between", before=quoted(first.text), after=quoted(second.text))
-    return Told(reason, barrier)
+        statement = quoted(first.text)
+        if in_loop is None:
+            reason = say("gpu-race-in-one-statement", **both, statement=statement)
+            return Told(reason, say("gpu-own-element"))
+        loop = shown(finding.loop)
+        return Told(say("gpu-race-in-two-rounds", **both, statement=statement, loop=loop), in_loop)
+    places = {"before": quoted(first.text), "after": quoted(second.text)}
+    return Told(say("gpu-race", **both, **places), in_loop or say("gpu-barrier-between", **places))
 
 
 def _is_one_statement(finding: Finding) -> bool:

@@ -48,7 +48,7 @@ def choose_prefixes(trace: Trace, lines: Sequence[StepLine]) -> tuple[Prefix, ..
     """Return at most PREFIX_LIMIT beginnings of a trace, the last of them all that changes code.
 
     Steps of one kind in a row are one where they were written in one line, or where no lines are
-    known. What are too many still are merged where the fewest steps come together.
+    known. Beginnings beyond the limit are merged where the fewest steps come together.
     """
     found: list[Prefix] = []
     kinds = dict(zip(trace.places, trace.kinds, strict=True))

@@ -51,7 +51,7 @@ KINDS = {
     "divergent": (divergent, 8),
     "aliased": (aliased, 6),
 }
-"""What is done to barriers, and how many kernels have it."""
+"""Changes to barriers, and how many kernels have each."""
 
 
 Text = tuple[list[str], dict[str, tuple[int, ...]]]

@@ -69,7 +69,7 @@ _MEMORIES = {
     "warp": WarpMemory,
     "global": OwnMemory,
 }
-"""What is allocated inside of a kernel, by its scope."""
+"""Memory of the buffers that a kernel allocates inside itself, by scope."""
 _BARRIERS = frozenset({"shared", "shared.dyn", "global"})
 _AXES = {"x": 0, "y": 1, "z": 2}
 
