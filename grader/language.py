@@ -107,7 +107,8 @@ class Sentence(Text):
         """Return it in a language. Raises KeyError where a value is missing."""
         translated = template(self.id, language)
         told = {name: _value_in(language, value) for name, value in self.values.items()}
-        return translated.format(**told) if told or self.lacks else translated
+        words = translated.format(**told) if told or self.lacks else translated
+        return _unspaced(words) if language in _UNSPACED else words
 
     @property
     def lacks(self) -> frozenset[str]:
@@ -123,6 +124,12 @@ class Sentence(Text):
 
     def __hash__(self) -> int:
         return hash((self.id, frozenset(self.values.items())))
+
+
+def _unspaced(words: str) -> str:
+    """Return words without spaces behind a bracket that is as wide as a character: a sentence has
+    one behind a name, which `main` needs and `main（第 2 个单元格）` does not."""
+    return words.replace("） ", "）")
 
 
 class _WrittenOut(float):
@@ -237,8 +244,7 @@ class Clauses(Joined):
     __slots__ = ()
 
     def _between(self, language: str) -> str:
-        del language
-        return "; "
+        return say("semicolon").in_(language)
 
 
 class Clause(Text):

@@ -421,12 +421,12 @@ print("All four functions are right.")
 # 차례로 호출하는 모듈을 만듭니다.
 #
 # * `relax.Var(name, R.Tensor(shape, dtype))`는 그래프의 입력입니다.
-# * `with bb.function(name):`은 함수를 열고, `with bb.dataflow():`는 그 안에 데이터플로 블록을
+# * `with bb.function(name):`은 함수를 열고, `with bb.dataflow():`는 그 안에 데이터플로우 블록을
 #   엽니다. 이 블록 안에는 부수 효과가 없습니다.
 # * `bb.emit_te(expression, *inputs)`는 네 가지 일을 합니다. 입력마다 플레이스홀더를 만들고,
 #   그것으로 `expression`을 호출하고, `te.create_prim_func`로 TensorIR 함수를 만들어 모듈에 넣고, 그
 #   함수의 호출 `R.call_tir`를 그래프에 더합니다. 결과를 담는 Relax 변수를 돌려줍니다.
-# * `bb.emit_output(value)`는 값을 데이터플로 블록 바깥에서 보이게 합니다.
+# * `bb.emit_output(value)`는 값을 데이터플로우 블록 바깥에서 보이게 합니다.
 # * `bb.emit_func_output(value, parameters)`는 함수를 끝냅니다. 매개변수는 도중에 하나씩 알게 될 때
 #   편하도록 여기서 밝히거나, 처음에 `bb.function(name, parameters)`로 밝힙니다.
 
@@ -493,7 +493,7 @@ np.testing.assert_allclose(run(example, values), 2 * values.sum(axis=1), rtol=1e
 # ### 여러분 차례
 #
 # `MyModule`을 만드세요. 그 `main`은 float32인 A (128, 64)와 B (64, 32)를 받아 ReLU(A B)를
-# 돌려줍니다. 데이터플로 블록 안에서 곱과 ReLU를 위한 TensorIR 함수를 하나씩 호출합니다(6점). 출력이
+# 돌려줍니다. 데이터플로우 블록 안에서 곱과 ReLU를 위한 TensorIR 함수를 하나씩 호출합니다(6점). 출력이
 # 맞으면 8점입니다.
 
 # %%
@@ -630,17 +630,17 @@ show_graph(fx.symbolic_trace(Gate()))
 # | `placeholder` | 모델의 다음 입력 | 그 이름 |
 # | `get_attr` | 모델의 매개변수 | 점으로 나타낸 위치: `"inner.weight"` |
 # | `call_function` | 파이썬 함수의 호출 | 함수 자체: `torch.matmul` |
-# | `call_module` | 층의 호출 | 점으로 나타낸 층의 위치: `"head.0"` |
+# | `call_module` | 레이어의 호출 | 점으로 나타낸 레이어의 위치: `"head.0"` |
 # | `output` | 끝. `node.args[0]`이 반환되는 것 | |
 #
-# `node.args`의 인자도 노드입니다. `dict(graph_module.named_modules())`는 층의 이름에서 층을 찾아
+# `node.args`의 인자도 노드입니다. `dict(graph_module.named_modules())`는 레이어의 이름에서 레이어를 찾아
 # 줍니다.
 #
 # ### 임포터가 하는 일
 #
 # 노드를 차례로 돌면서, 각 노드에서 TVM 안의 대응물로 가는 사전을 유지합니다. 입력에는 변수가,
 # 매개변수에는 상수가, 호출에는 빌더가 돌려준 변수가 대응합니다. 호출을 옮기려면 인자들의 대응물을
-# 찾고, 이 함수나 이런 종류의 층을 어떻게 옮기는지 찾습니다.
+# 찾고, 이 함수나 이런 종류의 레이어를 어떻게 옮기는지 찾습니다.
 
 # %% [markdown]
 # ### Your turn
@@ -722,8 +722,8 @@ show_graph(fx.symbolic_trace(Gate()))
 #
 # | 그래프에서 | 종류 |
 # |---|---|
-# | `nn.Linear`, 편향이 있거나 없음 | 층 |
-# | `nn.ReLU` | 층 |
+# | `nn.Linear`, 편향이 있거나 없음 | 레이어 |
+# | `nn.ReLU` | 레이어 |
 # | `torch.relu`, `nn.functional.relu` | 함수 |
 # | `torch.matmul` | 함수 |
 # | `torch.add`, `operator.add`(곧 `x + y`) | 함수 |
@@ -734,7 +734,7 @@ show_graph(fx.symbolic_trace(Gate()))
 #
 # 세 조각은 두 임포터 모두에 쓸모가 있으니 먼저 작성하세요. `map_param`은 매개변수를 상수로
 # 만듭니다. `relax.const`는 NumPy 배열과 자료형을 받습니다. `fetch_attr`는 점으로 나타낸 대상이
-# 가리키는 것을 찾습니다. `from_fx`는 그래프를 돌며, 함수와 층을 어떻게 다룰지는 두 맵이 정합니다.
+# 가리키는 것을 찾습니다. `from_fx`는 그래프를 돌며, 함수와 레이어를 어떻게 다룰지는 두 맵이 정합니다.
 # 맵은 이미 옮겨진 입력과 함께 다음과 같이 호출됩니다.
 #
 # * `call_function_map[function](bb, *inputs)`
@@ -806,7 +806,7 @@ def from_fx(fx_module, input_shapes, call_function_map, call_module_map):
 # %% [markdown] lang="ko"
 # 이제 맵을 만들면 임포터가 됩니다. `topi`는 TVM의 텐서 표현식 라이브러리입니다. `topi.add(x, y)`는
 # 벡터를 모든 행에 더하고, `topi.nn.dense(x, weight)`는 `nn.Linear`처럼 `x @ weight.T`를 계산합니다.
-# 편향이 없는 층의 편향은 무엇일까요?
+# 편향이 없는 레이어의 편향은 무엇일까요?
 
 
 # %%
@@ -867,7 +867,7 @@ product_module["main"].show()
 # %% [markdown] lang="ko"
 # ### 퍼셉트론
 #
-# 이미 아는 모델입니다. 28×28 화소의 그림을 열 가지로 나누는 선형 층 두 개입니다. 여기서 매개변수는
+# 이미 아는 모델입니다. 28×28 픽셀의 그림을 열 가지로 나누는 선형 레이어 두 개입니다. 여기서 매개변수는
 # 무작위입니다. 임포터에게는 모델이 학습되었는지가 상관없습니다. `compare`는 모델을 PyTorch와
 # TVM에서 실행합니다. 연산 표에 있는 것으로 모델을 더 만들어 함께 시험해 보세요.
 

@@ -33,12 +33,16 @@ WORDS = {
         "samples-differ": "{count} samples differ.",
         "because": "Because of this: {reason}",
         "comma": ", ",
+        "semicolon": "; ",
+        "where-raised": "{where} raised it.",
         "new": "Not translated.",
     },
     "zh": {
         "samples-differ": "{count} 个样本不同。",
         "because": "原因:{reason}",
+        "where-raised": "{where} 引发了它。",
         "comma": "、",
+        "semicolon": "；",
         "new": "",
     },
     "ko": {},
@@ -228,8 +232,13 @@ class TestSeveral:
         row = in_a_row(["a", foreign("b")])
         assert ("a, b", "a、b") == (row.english, row.in_("zh"))
 
-    def test_clauses_are_separated_by_semicolons(self) -> None:
-        assert "a; b" == in_clauses(map(foreign, "ab")).in_("zh")
+    def test_clauses_are_separated_by_the_languages_semicolons(self) -> None:
+        row = in_clauses(map(foreign, "ab"))
+        assert ("a; b", "a；b") == (row.english, row.in_("zh"))
+
+    def test_no_space_follows_a_bracket_that_is_as_wide_as_a_character(self) -> None:
+        said = [say("where-raised", where=where).in_("zh") for where in ("f", "f（第 2 格）")]
+        assert ["f 引发了它。", "f（第 2 格）引发了它。"] == said
 
     def test_a_sentence_within_another_one_has_no_full_stop_and_begins_small(self) -> None:
         text = clause(say("because", reason="it is."))

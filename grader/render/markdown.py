@@ -178,7 +178,8 @@ def _first(report: Report, causes: Sequence[Cause]) -> Iterator[str]:
     rows = []
     for number, cause in enumerate(causes, start=1):
         title, said = report.parts[cause.part].title, told_cause(cause, report)
-        rows.append(f"{number}. **{text(title)}**: {text(said)} ({text(worth(cause))})")
+        brings = tell("in-brackets", words=worth(cause))
+        rows.append(f"{number}. **{text(title)}**{tell('colon')}{text(said + brings)}")
     if rows:
         yield _section("## " + tell("fix-this-first"), "\n".join(rows))
 
@@ -188,7 +189,7 @@ def _notes(notes: tuple[Text, ...]) -> str:
 
 
 def _overview(parts: tuple[Part, ...]) -> str:
-    rows = (f"- {text(part.title)}: {wording.points_of_part(part)}" for part in parts)
+    rows = (f"- {text(part.title)}{tell('colon')}{wording.points_of_part(part)}" for part in parts)
     return _section("\n".join(rows))
 
 

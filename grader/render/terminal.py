@@ -172,7 +172,8 @@ def _first(report: Report, causes: Sequence[Cause]) -> Iterator[RenderableType]:
     grid.add_column(ratio=1, overflow="fold")
     for number, cause in enumerate(causes, start=1):
         title = wording.one_line(report.parts[cause.part].title)
-        line = Text.assemble((title, "bold"), f": {told_cause(cause, report)} ({worth(cause)})")
+        brings = tell("in-brackets", words=worth(cause))
+        line = Text.assemble((title, "bold"), tell("colon"), told_cause(cause, report), brings)
         grid.add_row(f"{number}.", line)
     yield Group(_Heading(tell("fix-this-first")), grid)
 
