@@ -19,7 +19,16 @@ from grader.assignment import Assignment
 from grader.batch.attempts import Attempt, Attempts
 from grader.batch.collect import Entry
 from grader.batch.keys import Keys, accepts, current_report, named
-from grader.batch.summary import Row, Summary, is_settled, make_row, misplaced, outcome, summarize
+from grader.batch.summary import (
+    Row,
+    Summary,
+    is_put_back,
+    is_settled,
+    make_row,
+    misplaced,
+    outcome,
+    summarize,
+)
 from grader.course import Course, CourseAssignment, choose_assignment, who_chose
 from grader.errors import GraderError, SubmissionError, UsageError
 from grader.files import rescue, try_place, write_whole, writing
@@ -234,7 +243,7 @@ class Batch:
     ) -> Generator[GradedFile, None, None]:
         """Grade submissions, `jobs` at a time, and yield each when it is done.
 
-        What the machine was too busy to decide is yielded, and graded once more when all others are
+        What the machine spoiled is yielded, and graded once more when all others are
         done: that is yielded, too. A report that cannot be written to its place is kept elsewhere,
         and its row says where. Closing the iterator ends what is being graded.
         """
@@ -248,11 +257,11 @@ class Batch:
                 waiting = []
                 for future in as_completed(gradings):
                     graded = future.result()
-                    row = graded.row
-                    if row.again:
+                    row, spoiled = graded.row, is_put_back(graded.report)
+                    if spoiled:
                         waiting.append(gradings[future])
                     yield graded  # before it is told: Ctrl-C meanwhile must not lose it
-                    if row.again:
+                    if spoiled:
                         tell(row.name, outcome(row))
                     else:
                         progress.finished(row.name, outcome(row), graded=row.graded)

@@ -15,7 +15,7 @@ from grader.batch.attempts import Attempt
 from grader.batch.collect import Entry
 from grader.batch.grading import Batch, GradedFile, Store
 from grader.batch.keys import accepts, named
-from grader.batch.summary import outcome
+from grader.batch.summary import is_put_back, outcome
 from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, What
 from grader.cluster.jobs import READ_LIMIT, Job, JobAnswer, Withdrawn, decode_answer, encode
 from grader.course import Course
@@ -85,11 +85,11 @@ class ClusterBatch(Batch):
                 again: dict[str, Entry] = {}
                 with closing(self._graded_once(waiting, progress)) as found:
                     for graded in found:
-                        row = graded.row
-                        if row.again:
+                        row, spoiled = graded.row, is_put_back(graded.report)
+                        if spoiled:
                             again[row.name] = waiting[row.name]
                         yield graded
-                        if row.again:
+                        if spoiled:
                             tell(row.name, outcome(row))
                         else:
                             progress.finished(row.name, outcome(row), graded=row.graded)

@@ -15,6 +15,7 @@ from grader.evidence.case import Problem
 from grader.language import Text, say
 from grader.messages.timing import MachineLimits
 from grader.report import SelfTest, ShapeTiming, Timing
+from grader.report.parts import UNSETTLED
 from grader.timing.estimate import (
     TimedSlice,
     Times,
@@ -98,9 +99,6 @@ class Unsteady(Told):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.reason)
         self.problem = problem
-
-
-UNSETTLED = say("quickest-times-did-not-repeat")
 
 
 def put_off(reason: Text, hint: Text | None = None) -> Problem:

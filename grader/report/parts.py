@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import field
 
-from grader.language import Text
+from grader.language import Text, say
 from grader.report.sections import Section
 from grader.report.values import Frozen, Verdict, nothing
 
@@ -406,6 +406,9 @@ class StepSpeeds(Frozen, frozen=True):
     reason: Text = field(default_factory=nothing)
 
 
+UNSETTLED = say("quickest-times-did-not-repeat")
+
+
 class Timing(Frozen, frozen=True):
     """The measured schedule.
 
@@ -443,3 +446,8 @@ class Timing(Frozen, frozen=True):
     clock: Literal["wall", "processor"] = "wall"
     rejected: int = 0
     steps: StepSpeeds | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether the quickest times repeated, as they do on a core that nobody else uses."""
+        return UNSETTLED not in self.notes

@@ -30,9 +30,11 @@ from grader.machine.quiet import Pausable, Quiet, TimingLock
 from grader.progress import Silent
 from grader.reading.submission import SubmissionFile
 from grader.report import Report, ungraded_report
+from grader.report.parts import UNSETTLED
 from grader.sandbox.room import CrowdedSandbox, RevocableSandbox
 from tests.our_course import our_course
 from tests.properties import hostile
+from tests.sample_reports import TIMING
 
 SECONDS = 300.0
 """How long to wait for what must come: who waits in vain fails in place of hanging."""
@@ -106,6 +108,12 @@ def too_busy(report: Report) -> Report:
     check = msgspec.structs.replace(part.checks[0], again=True)
     part = msgspec.structs.replace(part, checks=(check, *part.checks[1:]))
     return msgspec.structs.replace(report, parts=(part, *report.parts[1:]))
+
+
+def disturbed(report: Report) -> Report:
+    """Return a report of which all is decided, beside another program on the same core."""
+    timing = msgspec.structs.replace(TIMING, notes=(UNSETTLED,))
+    return msgspec.structs.replace(report, timing=timing)
 
 
 class Attempts:
@@ -293,9 +301,17 @@ class TestRun:
         assert (2, False) == (attempts.began, row.graded)
         assert "not graded: There was no room. Come again." == row.noticed.english
 
-    @pytest.mark.parametrize(("busy", "again"), [(1, False), (9, True)])
-    def test_what_was_not_decided_is_graded_once_more_after_all_others(
-        self, world: World, monkeypatch: pytest.MonkeyPatch, busy: int, again: bool
+    @pytest.mark.parametrize(
+        ("spoil", "busy", "again"),
+        [(too_busy, 1, False), (too_busy, 9, True), (disturbed, 1, False), (disturbed, 9, False)],
+    )
+    def test_what_the_machine_spoiled_is_graded_once_more_after_all_others(
+        self,
+        world: World,
+        monkeypatch: pytest.MonkeyPatch,
+        spoil: Callable[[Report], Report],
+        busy: int,
+        again: bool,
     ) -> None:
         begun = []
 
@@ -303,7 +319,7 @@ class TestRun:
             begun.append(submission.name)
             report = grade(submission, *others)
             times = begun.count(submission.name)
-            return too_busy(report) if submission.name.startswith("a") and times <= busy else report
+            return spoil(report) if submission.name.startswith("a") and times <= busy else report
 
         write_damaged(world.submissions, "a", "b", "c")
         monkeypatch.setattr("grader.batch.attempts.grade", undecided)
