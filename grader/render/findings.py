@@ -290,14 +290,15 @@ _LEAST: Final = 1e-6
 
 
 class Cause(NamedTuple):
-    """Why points were lost. `points` are most that mending it brings, `part` counts from 0.
+    """Why points were lost. `points` are most that mending it brings, in all of `parts`.
 
-    `check` is the first check that lost points for this reason.
+    `check` is the first check that lost points for this reason, in `part`; parts count from 0.
     """
 
     part: int
     check: Check
     points: float
+    parts: frozenset[int]
 
 
 def first_causes(report: Report, most: int = 3) -> tuple[Cause, ...]:
@@ -316,7 +317,10 @@ def first_causes(report: Report, most: int = 3) -> tuple[Cause, ...]:
     causes: dict[object, Cause] = {}
     for key, cause in _lost(report):
         known = causes.get(key)
-        causes[key] = cause if known is None else known._replace(points=known.points + cause.points)
+        if known is not None:
+            points, parts = known.points + cause.points, known.parts | cause.parts
+            cause = known._replace(points=points, parts=parts)
+        causes[key] = cause
 
     def order(cause: Cause) -> tuple[int, float]:
         return _rank(cause.check, given), -round(cause.points, 6)
@@ -341,21 +345,23 @@ def told_cause(cause: Cause, report: Report) -> str:
 def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
     """Return a report for whoever has read a list of these causes: nothing is said twice.
 
-    Of a reason that the list has, the number is left, and what the list leaves out.
+    Of a reason that the list has, the number is left, and what the list leaves out. Two parts may
+    lack a schedule: each is another number then, as each needs its own.
     """
-    numbers: dict[Text, int] = {}
+    numbers: dict[object, int] = {}
     for number, cause in enumerate(causes, start=1):
-        said = _said(cause.check, report.parts[cause.part])
-        if said and len(tell(said)) <= _ROOM:
-            numbers.setdefault(said, number)
+        part = report.parts[cause.part]
+        said = _said(cause.check, part)
+        if len(tell(said)) <= _ROOM:
+            numbers[_key(part, cause.check), said] = number
     return replace(report, parts=tuple(_listed(part, numbers) for part in report.parts))
 
 
-def _listed(part: Part, numbers: Mapping[Text, int]) -> Part:
+def _listed(part: Part, numbers: Mapping[object, int]) -> Part:
     checks = []
     for check in part.checks:
         said = _said(check, part)
-        number = numbers.get(said) if is_lost(check) and said else None
+        number = numbers.get((_key(part, check), said)) if is_lost(check) and said else None
         if number is not None:
             seen = say("see-at-top", number=number)
             check = replace(check, reason=join(seen, _rest(check.reason, said)))
@@ -383,8 +389,11 @@ def _rest(reason: Text, said: Text) -> Text:
 
 def worth(cause: Cause) -> str:
     """Return how many points mending it may bring."""
+    told = wording.points(cause.points)
+    if len(cause.parts) > 1:
+        return tell("worth-up-points-in-parts", points=told, parts=len(cause.parts))
     one, many = say("worth-up-point"), say("worth-up-points")
-    return tell(one if cause.points == 1 else many, points=wording.points(cause.points))
+    return tell(one if cause.points == 1 else many, points=told)
 
 
 def missing_parts(report: Report) -> frozenset[int]:
@@ -416,9 +425,13 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
         # Of two causes in a part nobody knows which one the others wait for.
         waiting = [check for check in lost if check.code in _DEPENDENT] if len(keys) == 1 else []
         for check in causes:
-            yield _key(part, check), Cause(place, check, check.max_score - check.score)
+            yield _key(part, check), _cause(place, check, check)
         for check in waiting:
-            yield _key(part, causes[0]), Cause(place, causes[0], check.max_score - check.score)
+            yield _key(part, causes[0]), _cause(place, causes[0], check)
+
+
+def _cause(place: int, why: Check, lost: Check) -> Cause:
+    return Cause(place, why, lost.max_score - lost.score, frozenset({place}))
 
 
 def _is_cause(check: Check) -> bool:

@@ -172,7 +172,7 @@ class _Bars:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         bars = options.max_width >= _WITH_BARS
-        mark = "#" if options.ascii_only else "━"
+        marks = ("#", "-") if options.ascii_only else ("━", "╌")
         table = plain_table(tell("step"), collapse_padding=True)
         table.add_column(tell("speed-up"), justify="right", no_wrap=True)
         if bars:
@@ -181,9 +181,10 @@ class _Bars:
         for row in self._rows:
             style = _STYLES[row.change]
             length = max(1, round(_BAR_WIDTH * row.share))
+            mark = marks[row.change != "faster"]  # else the largest loss looks like the best step
             bar = [Text(mark * length, style)] if bars else []
             told = Text.assemble((row.verdict, style)) if row.verdict else Text()
-            place = Text(": ".join(filter(None, (row.place, row.line))), "dim")
-            where = Text(", ").join(each for each in (told, place) if each)
+            place = Text(tell("colon").join(filter(None, (row.place, row.line))), "dim")
+            where = Text(tell("semicolon")).join(each for each in (told, place) if each)
             table.add_row(row.name, row.factor, *bar, where)
         yield table

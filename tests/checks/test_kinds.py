@@ -556,7 +556,7 @@ class TestSpeed:
         assert slow.hint.english.startswith(
             "The reference schedule, measured beside yours, is faster"
         )
-        assert "takes 0.39 times as long" in slower.hint.english
+        assert "needs 0.39 times the time of yours" in slower.hint.english
 
     @pytest.mark.parametrize(
         ("kind", "threads", "cause"),

@@ -99,7 +99,7 @@ def test_a_batch_of_four_leaves_a_remainder() -> None:
 
 def test_the_report_says_why_the_built_in_set_is_used() -> None:
     assert DATA.name == "built-in"
-    assert DATA.detail.english.startswith("The grader drew these 499 images, and its parameters")
+    assert DATA.detail.english.startswith("These 499 images are synthetic, and the parameters")
     assert DATA.detail.english.endswith(", because a test asked for it.")
 
 

@@ -232,7 +232,7 @@ class TestConstants:
             index = next(document.indices("ffi.Tensor"))
             document.nodes[index]["data"] = document.nodes[index]["data"][:-4]
 
-        assert "not a whole tensor" in refusal_with_extern(self.document, cut)
+        assert "not a complete tensor" in refusal_with_extern(self.document, cut)
 
     def test_a_constant_of_another_shape_is_refused(self) -> None:
         assert "type" in self.edit(np.zeros((1, 1, 3, 3), "float32"))

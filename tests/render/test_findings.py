@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.render.findings import (
+    as_listed,
     diagnosis_of,
     explanation,
     first_causes,
@@ -20,6 +21,7 @@ from grader.render.findings import (
     reading,
     timing_of,
     told_cause,
+    worth,
 )
 from grader.report import Cell, Check, Diagnosis, Part, Report, Step, Visibility
 from grader.report.parts import CheckCode
@@ -337,6 +339,25 @@ class TestCauses:
         steps = graded("unfinished_cell", 2, 6, join(stop, foreign("Not seen: a split.")))
         speed = graded("unfinished_cell", 0, 9, join(stop, foreign("Not timed.")))
         assert (0, "unfinished_cell", 13) == first(part_with(steps, speed))
+
+
+class TestListed:
+    def test_parts_that_lack_one_thing_each_have_numbers_of_their_own(self) -> None:
+        """Each part of the GPU's kernels needs a schedule, and takes other arrays."""
+        missing = "There is no schedule."
+        parts = [
+            part_with(graded("shape", 0, points, missing, hint=foreign(f"Take {points}.")))
+            for points in (5, 9, 7)
+        ]
+        report = of(*parts)
+        listed = as_listed(report, first_causes(report, most=2))
+        reasons = [each.checks[0].reason.english for each in listed.parts]
+        assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
+
+    def test_what_one_mistake_brings_is_told_with_its_parts(self) -> None:
+        parts = [mistaken("bias_missing", "Add it."), mistaken("bias_missing", "Add it.", 5)]
+        assert "worth up to 15 points in 2 parts" == worth(first_causes(of(*parts))[0])
+        assert "worth up to 10 points" == worth(first_causes(of(parts[0]))[0])
 
 
 class TestNeverAdvised:

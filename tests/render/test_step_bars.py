@@ -54,7 +54,9 @@ class TestTerminal:
         text = page(REPORT, 100)
         line = next(each for each in text.splitlines() if each.strip().startswith("parallel"))
         assert "0.87×" in line
-        assert "━" in line
+        assert "╌" in line, "a loss does not look like a gain"
+        assert "━" not in line
+        assert "━" in text
         assert "this slows it down" in line
 
     @pytest.mark.parametrize("width", [40, 60, 80, 120])

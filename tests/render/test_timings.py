@@ -108,7 +108,7 @@ class TestMeasured:
         text = flat(section(sample_reports.typical()))
         assert (
             "Measured with 2 threads on processors 2, 3 for the target llvm -mcpu=skylake-avx512, "
-            "in 28 rounds of short blocks; the quickest blocks count. The unscheduled function "
+            "in 28 rounds of short runs; the fastest runs count. The unscheduled function "
             "and its copy differed by 0.04 %. The machine's limits are 15 GFLOP/s and 22 GB/s, "
             "measured at the same time; here, arithmetic is the limit." in text
         )
@@ -116,7 +116,7 @@ class TestMeasured:
     def test_one_of_each_is_singular(self) -> None:
         text = flat(section(with_timing(threads=1, cpus=(3,), pairs=1)))
         assert "Measured with 1 thread on processor 3 for" in text
-        assert "in 1 round of short blocks" in text
+        assert "in 1 round of short runs" in text
 
     def test_a_function_that_moves_more_than_it_computes_is_bound_by_that(self) -> None:
         text = flat(section(with_timing(shapes=(shape(flops=10, bytes=10_000_000),))))

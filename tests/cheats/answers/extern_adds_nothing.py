@@ -9,7 +9,7 @@
 #
 # [expect.part.extern]
 # score = 0
-# reason_contains = ["past it"]
+# reason_contains = ["bypasses it"]
 #
 # [expect.part.extern.check]
 # extern_call = "failed"

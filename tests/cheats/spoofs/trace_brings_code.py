@@ -12,7 +12,7 @@
 #
 # [expect.part.schedule]
 # reason_contains = [
-#     "Done: the padding is inlined, a loop is vectorized, parallel or unrolled (parallel).",
+#     "Done: the padding is inlined, a loop is vectorized, parallelized or unrolled (parallel).",
 #     "graded only on its result: the annotation `pragma_import_llvm` cannot be replayed here",
 # ]
 #
