@@ -182,21 +182,21 @@ print(cuda(Example))
 # Add two vectors of 4000 elements, one element a thread, in blocks of 128 threads. 4000 is no
 # multiple of 128: the last block has threads without an element, which must do nothing.
 #
-# The points: 5 for threads that do not meet, 10 for the right numbers.
+# The points: 5 for threads that do not meet, 5 for the right numbers, 5 for few cycles.
 # %% [markdown] lang="zh"
 # ## 第 1 部分：加法
 #
 # 把两个 4000 个元素的向量相加，每个线程一个元素，每个线程块 128 个线程。4000 不是 128
 # 的倍数：最后一个线程块里有些线程没有元素，它们什么也不能做。
 #
-# 分数：线程互不冲突 5 分，结果正确 10 分。
+# 分数：线程互不冲突 5 分，结果正确 5 分，周期少 5 分。
 # %% [markdown] lang="ko"
 # ## 파트 1. 덧셈
 #
 # 원소 4000개짜리 벡터 두 개를 더합니다. 스레드마다 원소 하나, 블록마다 스레드 128개입니다. 4000은 128의 배수가
 # 아니므로, 마지막 블록에는 원소가 없는 스레드가 있고 그 스레드는 아무 일도 하지 않아야 합니다.
 #
-# 점수: 서로 부딪히지 않는 스레드 5점, 올바른 결과 10점.
+# 점수: 서로 부딪히지 않는 스레드 5점, 올바른 결과 5점, 적은 사이클 5점.
 
 
 # %% tags=["raises-exception"]
