@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import nbformat
 
@@ -75,7 +76,7 @@ class Gradings:
         if first.is_timed:
             batch = grade_timed(folder, submissions, *seed, environment=host.environment)
         else:
-            own = quick_course(folder) if first.is_of_the_course else host.values["course"]
+            own = _at_any_level(folder) if first.is_of_the_course else host.values["course"]
             course = ("--course", own)
             batch = grade_batch(folder, submissions, *course, *seed, environment=host.environment)
         self.ends.append((batch.code, "\n".join(batch.messages.splitlines()[-20:])))
@@ -98,6 +99,15 @@ class Gradings:
 
     def _linger(self, cheat: Cheat) -> str:
         return f"{self._host.marker}-{cheat.group}-{cheat.name}"
+
+
+def _at_any_level(folder: Path) -> Path:
+    """Make a quick copy of our course that accepts the levels which its assignments refuse."""
+    course = quick_course(folder)
+    for table in course.glob("assignments/*/assignment.toml"):
+        text = table.read_text(encoding="utf-8")
+        table.write_text(f'{text}\n[sandbox]\nminimum = "none"\n', encoding="utf-8")
+    return course
 
 
 def _kind(cheat: Cheat) -> tuple[bool, bool]:
