@@ -4,14 +4,13 @@
 # cells = ["prelude", "b_extern_model", "@"]
 #
 # [expect]
-# score = 0
+# score = { max = 2 }
 # problems = []
 #
+# # Where a user's processes are counted, the last fork fails, and the extern ends without an output:
+# # the 2 points are for a graph that calls it.
 # [expect.part.extern]
-# score = 0
-#
-# [expect.part.extern.check]
-# extern_call = "failed"
+# score = { max = 2 }
 # ///
 # %%
 import os
