@@ -133,16 +133,15 @@ def run_fetch(
         fetched = fetch_class(platform, url, options.output, progress, roster)
     if options.extend is not None:
         _extend(fetched, options.extend, options.course, output)
-    complete = print_collected(fetched.outcome, options.output, output)
     _tell_source(fetched, options, output)
-    return complete
+    return print_collected(fetched.outcome, options.output, output)
 
 
 def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:
     """Tell of due dates and of who is excused, and what may be done with them."""
     source = fetched.source
     if source.due is not None:
-        tell(output, say("due-there", time=source.due.isoformat(" ", "minutes")))
+        tell(output, say("due-there", time=_minutes(source.due)))
     list_some(output, say("another-due-date-there"), [*fetched.due_dates])
     if fetched.due_dates and options.extend is None:
         tell(output, say("record-them-in-gradebook", option="--extend SLUG"))
@@ -153,16 +152,26 @@ def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> No
         tell(output, say("students-title", command=command))
 
 
+def _minutes(due: datetime) -> str:
+    return due.isoformat(" ", "minutes")
+
+
 def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -> None:
     """Record students' own due dates in the gradebook, those that it does not have yet."""
     reason = f"due date in {PLATFORM_NAMES[fetched.source.platform]}"
     extended, unknown = [], []
     with open_book(course) as book:
-        if slug not in book.rules():
+        rules = book.rules().get(slug)
+        if rules is None:
             raise UsageError(
                 say("gradebook-has-no-assignment", slug=repr(slug)),
                 say("see", command="grader course init"),
             )
+        due, theirs = rules.due, fetched.source.due
+        if theirs is not None and due != theirs:
+            here = say("none") if due is None else _minutes(due)
+            told = say("due-dates-differ", slug=slug, here=here, there=_minutes(theirs))
+            tell(output, told)
         students = {each.login: each for each in book.students()}
         accounts = book.accounts()
         for login, due in sorted(fetched.due_dates.items()):
