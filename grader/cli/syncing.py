@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
@@ -214,9 +214,11 @@ def run_push(
     ):
         assignment = platform.assignment()
         account = _account(options, platform, assignment, utc_now())
-        wanted = [_wanted(account, *each) for each in counting]
+        graded = [*counting]
+        wanted = [_wanted(account, *each) for each in graded]
         rows = plan(platform, wanted, journal, overwrite=options.overwrite)
         _print_plan(rows, assignment, account, output)
+        _tell_scale((grade for _, grade, _ in graded), account, output)
         skipped = _skipped(rows)
         count = sum(row.verdict == "write" for row in rows)
         if options.dry_run or not count:
@@ -431,7 +433,7 @@ def _print_plan(
     table = plain_table(say("student"), say("there"), say("new"), say("skipped-because"))
     for row in rows:
         if row.verdict != "same":
-            cells = (row.wanted.login, _there(row), _new(row), _why(row.verdict))
+            cells = (row.wanted.login, _there(row), _new(row), _why(row))
             table.add_row(*(Styled(one_line(each)) for each in cells))
     if table.row_count:
         output.print(table)
@@ -453,11 +455,29 @@ def _there(row: Row) -> str:
 
 def _new(row: Row) -> str:
     grade = row.wanted.grade
-    return "–" if row.verdict != "write" or grade is None else show(grade.points)
+    if row.verdict != "write" or grade is None:
+        return "–"
+    return words(say("feedback-only")) if grade.points == row.there.points else show(grade.points)
 
 
-def _why(verdict: Verdict | Lack) -> str:
-    return words(_REASONS[verdict]) if verdict in _REASONS else ""
+def _why(row: Row) -> str:
+    grade = row.wanted.grade
+    if row.verdict not in _REASONS:
+        return ""
+    reason = _REASONS[row.verdict]
+    if row.verdict in _OVERWRITTEN and grade is not None:
+        reason = say("reason-and-points-here", reason=reason, points=show(grade.points))
+    return words(reason)
+
+
+def _tell_scale(grades: Iterable[Grade], account: _Account, output: Console) -> None:
+    """Tell out of how many points grades are here, where they are scaled."""
+    most = account.most
+    ours = {each.possible for each in grades if each.points is not None and each.possible > 0}
+    for possible in sorted(ours - {most}) if most > 0 else ():
+        told = {"ours": show(possible), "theirs": show(most)}
+        system = PLATFORM_NAMES[account.options.platform]
+        tell(output, say("points-out-here-and-out-in-they", **told, form=system))
 
 
 def _ask(question: Text) -> bool:
