@@ -118,6 +118,13 @@ class TestBoth:
         assert push(site, small.folder).complete
         assert dict.fromkeys(USERS.values(), 1) == dict(site.writes)
 
+    def test_nothing_that_is_written_or_told_has_the_token(self, site: Site, small: Class) -> None:
+        ran = push(site, small.folder)
+        assert site.token not in ran.text
+        files = [path for path in small.folder.rglob("*") if path.is_file()]
+        assert small.folder / "class" / JOURNAL in files
+        assert not any(site.token.encode() in path.read_bytes() for path in files)
+
     def test_a_dry_run_shows_the_table_and_writes_nothing(self, site: Site, small: Class) -> None:
         site.enter(USERS["eve"], 9)
         ran = push(site, small.folder, dry_run=True)
