@@ -73,9 +73,11 @@ _REASONS: dict[Reason, Text] = {
     "owner": say("belongs-to-another-user-account"),
     "closed": say("may-not-be-read"),
     "unread": say("reading-archive-took-too-long-from-here"),
+    "gone": say("lms-does-not-have-file"),
+    "textual": say("nothing-for-this-assignment"),
 }
 
-_TOLD_APART = ("unsubmitted", "unread")
+_TOLD_APART = ("unsubmitted", "unread", "textual")
 
 
 class CollectOptions(msgspec.Struct, frozen=True):
@@ -174,12 +176,14 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     )
     if outcome.contested:
         tell(output, say("review-each-and-grade-students-one"))
-    list_some(output, say("in-roster-without-submission"), outcome.absent)
     apart = {
         reason: [each.name for each in outcome.collected.left_out if each.reason == reason]
         for reason in _TOLD_APART
     }
+    absent = [each for each in outcome.absent if each not in apart["textual"]]
+    list_some(output, say("in-roster-without-submission"), absent)
     list_some(output, say("no-submission-for-this-assignment"), apart["unsubmitted"])
+    list_some(output, say("submitted-without-file"), apart["textual"])
     list_some(output, say("reading-took-too-long-students-from-here"), apart["unread"])
     if apart["unread"]:
         tell(output, say("unpack-archive-by-hand-and-name-folder"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
@@ -133,16 +133,15 @@ def run_fetch(
         fetched = fetch_class(platform, url, options.output, progress, roster)
     if options.extend is not None:
         _extend(fetched, options.extend, options.course, output)
-    complete = print_collected(fetched.outcome, options.output, output)
     _tell_source(fetched, options, output)
-    return complete
+    return print_collected(fetched.outcome, options.output, output)
 
 
 def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:
     """Tell of due dates and of who is excused, and what may be done with them."""
     source = fetched.source
     if source.due is not None:
-        tell(output, say("due-there", time=source.due.isoformat(" ", "minutes")))
+        tell(output, say("due-there", time=_minutes(source.due)))
     list_some(output, say("another-due-date-there"), [*fetched.due_dates])
     if fetched.due_dates and options.extend is None:
         tell(output, say("record-them-in-gradebook", option="--extend SLUG"))
@@ -153,16 +152,26 @@ def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> No
         tell(output, say("students-title", command=command))
 
 
+def _minutes(due: datetime) -> str:
+    return due.isoformat(" ", "minutes")
+
+
 def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -> None:
     """Record students' own due dates in the gradebook, those that it does not have yet."""
     reason = f"due date in {PLATFORM_NAMES[fetched.source.platform]}"
     extended, unknown = [], []
     with open_book(course) as book:
-        if slug not in book.rules():
+        rules = book.rules().get(slug)
+        if rules is None:
             raise UsageError(
                 say("gradebook-has-no-assignment", slug=repr(slug)),
                 say("see", command="grader course init"),
             )
+        due, theirs = rules.due, fetched.source.due
+        if theirs is not None and due != theirs:
+            here = say("none") if due is None else _minutes(due)
+            told = say("due-dates-differ", slug=slug, here=here, there=_minutes(theirs))
+            tell(output, told)
         students = {each.login: each for each in book.students()}
         accounts = book.accounts()
         for login, due in sorted(fetched.due_dates.items()):
@@ -205,9 +214,11 @@ def run_push(
     ):
         assignment = platform.assignment()
         account = _account(options, platform, assignment, utc_now())
-        wanted = [_wanted(account, *each) for each in counting]
+        graded = [*counting]
+        wanted = [_wanted(account, *each) for each in graded]
         rows = plan(platform, wanted, journal, overwrite=options.overwrite)
         _print_plan(rows, assignment, account, output)
+        _tell_scale((grade for _, grade, _ in graded), account, output)
         skipped = _skipped(rows)
         count = sum(row.verdict == "write" for row in rows)
         if options.dry_run or not count:
@@ -422,7 +433,7 @@ def _print_plan(
     table = plain_table(say("student"), say("there"), say("new"), say("skipped-because"))
     for row in rows:
         if row.verdict != "same":
-            cells = (row.wanted.login, _there(row), _new(row), _why(row.verdict))
+            cells = (row.wanted.login, _there(row), _new(row), _why(row))
             table.add_row(*(Styled(one_line(each)) for each in cells))
     if table.row_count:
         output.print(table)
@@ -444,11 +455,29 @@ def _there(row: Row) -> str:
 
 def _new(row: Row) -> str:
     grade = row.wanted.grade
-    return "–" if row.verdict != "write" or grade is None else show(grade.points)
+    if row.verdict != "write" or grade is None:
+        return "–"
+    return words(say("feedback-only")) if grade.points == row.there.points else show(grade.points)
 
 
-def _why(verdict: Verdict | Lack) -> str:
-    return words(_REASONS[verdict]) if verdict in _REASONS else ""
+def _why(row: Row) -> str:
+    grade = row.wanted.grade
+    if row.verdict not in _REASONS:
+        return ""
+    reason = _REASONS[row.verdict]
+    if row.verdict in _OVERWRITTEN and grade is not None:
+        reason = say("reason-and-points-here", reason=reason, points=show(grade.points))
+    return words(reason)
+
+
+def _tell_scale(grades: Iterable[Grade], account: _Account, output: Console) -> None:
+    """Tell out of how many points grades are here, where they are scaled."""
+    most = account.most
+    ours = {each.possible for each in grades if each.points is not None and each.possible > 0}
+    for possible in sorted(ours - {most}) if most > 0 else ():
+        told = {"ours": show(possible), "theirs": show(most)}
+        system = PLATFORM_NAMES[account.options.platform]
+        tell(output, say("points-out-here-and-out-in-they", **told, form=system))
 
 
 def _ask(question: Text) -> bool:

@@ -18,7 +18,7 @@ from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lateness import NONE
 from grader.moodle_worksheet import english_header
 from grader.render.wording import one_line
-from grader.tables import read_table
+from grader.tables import as_before_harmless, read_table
 
 _HUNDREDTH = Decimal("0.01")
 
@@ -318,7 +318,7 @@ def read_roster_file(path: Path) -> RosterFile:
     left_out, unknown = [], []
     at_role = columns.pop("role", None)
     for number, row in zip(table.lines, table.rows, strict=True):
-        cells = [one_line(cell) for cell in row]
+        cells = [as_before_harmless(one_line(cell)) for cell in row]
         role = cells[at_role] if at_role is not None and at_role < len(cells) else ""
         if _is_other(role):
             left_out.append((_named_in(cells, columns), role))

@@ -38,7 +38,7 @@ from grader.reading.reader import SubmissionReader
 Reason = (
     LeaveReason
     | Literal["outside", "name", "twice", "nested", "missing", "unclear", "unsubmitted", "foreign"]
-    | Literal["owner", "closed"]
+    | Literal["owner", "closed", "gone", "textual"]
 )
 """Why something is left out."""
 

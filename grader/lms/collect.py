@@ -50,6 +50,7 @@ from grader.reading.submission import absolute
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
 _INCOMING = ".incoming"
 _DIGITS = 16
+_PASSING = ("unread", "unsubmitted", "textual")
 """Of a digest, as reports' names have it."""
 
 _USERS = ("canvas", "brightspace", "moodle_user")
@@ -396,7 +397,7 @@ class _Work:
         self.layouts: list[Layout] = []
         self.encodings: dict[str, str] = {}
         # Whoever was missing then may be in what is collected now.
-        self.left_out = tuple(each for each in known.left_out if each.reason != "unread")
+        self.left_out = tuple(each for each in known.left_out if each.reason not in _PASSING)
         self.strangers = known.strangers
         self._output = output
         self._roster = roster
@@ -509,7 +510,8 @@ class _Work:
         incoming = self._output / _INCOMING / name
         _remove(incoming)
         incoming.mkdir(parents=True)
-        left_out = place_files(handed_in, incoming, self._reader, room, pace)
+        placed = place_files(handed_in, incoming, self._reader, room, pace)
+        left_out = (*handed_in.left_out, *placed)
         digest = _digest(incoming, pace)
         self._note_time(name, handed_in)
         before = self._students.get(name)

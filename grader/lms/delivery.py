@@ -21,7 +21,7 @@ class Delivery(msgspec.Struct, frozen=True):
     known, empty where it is not. `said` are the words that say it, and `zone` is an abbreviation in
     them that several zones have. `late` is None where nothing says so. `given` is a name that the
     system itself has given: it knows by it whose feedback is. `entry` tells two apart that have the
-    same keys.
+    same keys. `left_out` are files that the system tells of and that are not here.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Delivery(msgspec.Struct, frozen=True):
     zone: str = ""
     given: str = ""
     entry: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def identity(self) -> tuple[object, ...]:

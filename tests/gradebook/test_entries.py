@@ -79,6 +79,13 @@ def test_names_are_in_any_script(tmp_path: Path, encoding: str) -> None:
     assert names == [fields["name"] for fields in found.values()]
 
 
+def test_what_keeps_a_cell_from_being_a_formula_is_no_part_of_it(tmp_path: Path) -> None:
+    """`grader sync fetch` writes rosters so; a name may begin with an apostrophe of its own."""
+    found = read(tmp_path, "login,name,email\nx,'=cmd(),'+x@e.org\ny,'t Hooft,y@e.org\n")
+    assert ("=cmd()", "+x@e.org") == (found["x"]["name"], found["x"]["email"])
+    assert "'t Hooft" == found["y"]["name"]
+
+
 def test_letters_are_composed_and_what_steers_a_terminal_is_gone(tmp_path: Path) -> None:
     found = read(tmp_path, "id,name\nzoe\u0308,Zoe\u0308 \x1b[2J\x00B\n")
     assert {"zo\u00eb": {"name": "Zo\u00eb B"}} == found

@@ -200,6 +200,14 @@ def test_of_several_attempts_in_one_archive_the_last_counts(tmp_path: Path) -> N
     assert {"1/hw.ipynb": "first", "2/hw.ipynb": "mid"} == earlier
 
 
+def test_months_come_in_the_order_of_the_year_and_not_of_the_alphabet(tmp_path: Path) -> None:
+    name = "1-2 - Kim - {} 5, 2026 905 AM/hw.ipynb"
+    collected(tmp_path, {name.format(each): each for each in ("Sep", "Apr", "Oct", "Mar")})
+    assert {"Kim-1/hw.ipynb": "Oct"} == submissions(tmp_path)
+    earlier = below(tmp_path / "class" / "earlier" / "Kim-1")
+    assert {"1/hw.ipynb": "Mar", "2/hw.ipynb": "Apr", "3/hw.ipynb": "Sep"} == earlier
+
+
 def test_a_call_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
     """Whatever it had put in its place and not yet written down."""
     files = {"kim_1_9_hw.ipynb": "{}", "lovelace_2_8_hw.ipynb": "{}"}

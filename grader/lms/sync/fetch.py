@@ -13,17 +13,17 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from grader.errors import UsageError
 from grader.files import write_whole
 from grader.language import say
-from grader.lms.archives import LeftOut
+from grader.lms.archives import LeftOut, Reason
 from grader.lms.choices import PLATFORM_NAMES, Key, OwnApi
 from grader.lms.collect import (
     Collected,
@@ -98,7 +98,12 @@ def fetch_class(
     own = _own_roster(people, platform.key)
     write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
     owners = Acquainted(own.people if roster is None else roster.people)
-    fetching = _Fetching(platform, known, progress)
+
+    def called(person: LmsPerson) -> str:
+        owner = owners.find(_delivery(person, platform.key))
+        return person.user if owner is None else owner.id
+
+    fetching = _Fetching(platform, known, progress, called)
     outcome = collect_fetched(output, fetching.download, url, owners, progress)
     unchanged = tuple(sorted({*outcome.unchanged, *fetching.kept}))
     due_dates = {
@@ -169,18 +174,24 @@ def _refuse_other(output: Path, url: str) -> None:
 
 class _Fetching:
     def __init__(
-        self, platform: LmsPlatform, people: Mapping[str, LmsPerson], progress: Progress
+        self,
+        platform: LmsPlatform,
+        people: Mapping[str, LmsPerson],
+        progress: Progress,
+        called: Callable[[LmsPerson], str],
     ) -> None:
         self._platform, self._people, self._progress = platform, people, progress
+        self._called = called
         self._left = _CLASS
         self.kept: set[str] = set()
 
     def download(self, folder: Path, before: Collected) -> FolderContents:
-        """Download new submissions. Files that are here with the same time are skipped."""
+        """Download new submissions. What is here whole with the same time is skipped."""
         here = {
             (each.keys.get(self._platform.key, ""), moment_of(attempt.at)): each.folder
             for each in before.students
             for attempt in each.attempts
+            if all(file.reason != "gone" for file in attempt.left_out)
         }
         waiting = []
         left_out: list[LeftOut] = []
@@ -192,45 +203,43 @@ class _Fetching:
             if kept is not None:
                 self.kept.add(kept)
             elif not each.files:
-                left_out.append(LeftOut(person.name or each.user, "unsubmitted"))
+                left_out.append(LeftOut(self._called(person), "textual"))
             else:
                 waiting.append((person, each))
         self._progress.stage(say("downloading"))
         found = []
         for done, (person, each) in enumerate(waiting):
             self._progress.step(done, len(waiting))
-            found.append(self._one(folder / str(done), person, each, left_out))
+            found.append(self._one(folder / str(done), person, each))
         layout: OwnApi = "canvas" if self._platform.name == "canvas" else "moodle"
         return FolderContents(layout, tuple(found), left_out=tuple(left_out), certain=True)
 
-    def _one(
-        self, folder: Path, person: LmsPerson, each: LmsHandIn, left_out: list[LeftOut]
-    ) -> Delivery:
+    def _one(self, folder: Path, person: LmsPerson, each: LmsHandIn) -> Delivery:
         folder.mkdir()
-        files, room = [], min(_STUDENT, self._left)
+        files, left_out, room = [], [], min(_STUDENT, self._left)
         for number, file in enumerate(each.files):
             path = folder / str(number)  # its name is the student's, and comes later
-            reason = "large" if number >= _FILES else self._file(file, path, room)
+            is_over = number >= _FILES
+            reason: Reason | None = "large" if is_over else self._file(file, path, room)
             if reason is None:
                 files.append((path, file.name or "unnamed"))
                 room -= path.stat().st_size
                 self._left -= path.stat().st_size
-            elif reason == "large":
-                left_out.append(LeftOut(f"{person.name}/{file.name}", "large"))
             else:
-                left_out.append(LeftOut(f"{person.name}/{file.name}", "missing"))
+                left_out.append(LeftOut(file.name or "unnamed", reason))
         return replace(
             _delivery(person, self._platform.key),
             files=tuple(files),
+            left_out=tuple(left_out),
             late=each.late,
             at=each.at.isoformat(),
             name=person.name,
         )
 
-    def _file(self, file: LmsFile, path: Path, room: int) -> str | None:
+    def _file(self, file: LmsFile, path: Path, room: int) -> Literal["gone", "large"] | None:
         """Download a file; return why not, where that is about the file."""
         if not file.url:
-            return "missing"
+            return "gone"
         if file.size > min(_FILE, room):
             return "large"
         try:
@@ -240,7 +249,7 @@ class _Fetching:
             return "large"
         except NotFoundError:
             path.unlink(missing_ok=True)
-            return "missing"
+            return "gone"
         return None
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 TOKEN = "7~secret0token0of0a0teacher"
 Reply = tuple[int, dict[str, str], bytes]
@@ -329,7 +329,7 @@ class Moodle(Site):
     ) -> None:
         listed = []
         for name, content in files:
-            path = f"/webservice/pluginfile.php/{len(self.files)}/{name}"
+            path = f"/webservice/pluginfile.php/{len(self.files)}/{quote(name, safe='')}"
             self.files[path] = content
             listed.append(
                 {

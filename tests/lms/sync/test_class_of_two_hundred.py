@@ -20,6 +20,11 @@ NAMES = (
 )
 
 
+def file_of(n: int) -> str:
+    """Return a name of a file as these systems keep it."""
+    return f"{NAMES[n % 10].replace('/', '_')}.ipynb"
+
+
 @pytest.mark.parametrize("name", ["canvas", "moodle"])
 def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
     name: str, request: pytest.FixtureRequest, small: Class
@@ -29,7 +34,7 @@ def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
         site.enrol(1000 + n, f"u{n:03}@example.org")  # type: ignore[attr-defined]
         site.users[-1] |= {"name": NAMES[n % 10], "fullname": NAMES[n % 10]}  # type: ignore[attr-defined]
         at = "2026-12-01T20:00:00Z" if isinstance(site, Canvas) else 1796155200
-        site.hand_in(1000 + n, at, (f"{NAMES[n % 10]}.ipynb", notebook(str(n))))  # type: ignore[attr-defined]
+        site.hand_in(1000 + n, at, (file_of(n), notebook(str(n))))  # type: ignore[attr-defined]
 
     def fail(_: Request) -> Reply | None:
         kind = len(site.requests) % 23
@@ -37,9 +42,13 @@ def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
         return {5: (429, slow, b""), 11: (502, {}, b""), 17: (0, {}, b"")}.get(kind)
 
     site.faults.append(fail)
-    fetch(site, small.folder)
+    first = fetch(site, small.folder)
+    assert first.complete, first.text
     manifest = read_manifest(small.folder / "class")
     assert 200 == len({each.id for each in manifest.students})
+    for n in range(200):
+        theirs = small.folder / "class" / "submissions" / f"u{n:03}@example.org"
+        assert notebook(str(n)) == (theirs / file_of(n)).read_bytes()
     entries = read_roster(small.folder / "class" / "roster.csv")
     small.book.change_students(plan((), entries))
     small.grade_all({each.login: 1.0 if n % 2 else 0.5 for n, each in enumerate(entries)})

@@ -144,6 +144,28 @@ class TestCanvas:
         assert "Extended" not in again.text
         assert "Not in the gradebook's roster (1): leilei." in again.text
 
+    def test_extend_tells_of_another_due_date_than_the_courses(
+        self, taught: Canvas, small: Class
+    ) -> None:
+        """Lateness is counted from that in assignment.toml."""
+        ran = fetch(taught, small.folder, extend="small")
+        assert (
+            "Different due dates for small: none in assignment.toml, 2026-12-01 22:59+00:00 in the "
+            "LMS. assignment.toml decides lateness." in ran.text
+        )
+        small.rewrite("points = 10\n", "points = 10\ndue = 2026-12-02T00:00:00+01:00\n")
+        ran = fetch(taught, small.folder, extend="small")
+        assert "small: 2026-12-02 00:00+01:00 in assignment.toml, 2026-12-01 22:59" in ran.text
+        small.rewrite("2026-12-02T00:00:00+01:00", "2026-12-01T23:59:00+01:00")
+        assert "Different due dates" not in fetch(taught, small.folder, extend="small").text
+
+    def test_the_import_of_the_roster_is_told_before_the_grading(
+        self, taught: Canvas, tmp_path: Path
+    ) -> None:
+        """Reports of students who are in no gradebook are not recorded."""
+        told = fetch(taught, tmp_path).text
+        assert told.index("grader roster import") < told.index("grader batch")
+
     def test_a_folder_of_another_assignment_is_refused(
         self, taught: Canvas, moodle: Moodle, tmp_path: Path
     ) -> None:
@@ -162,7 +184,17 @@ class TestCanvas:
         self, taught: Canvas, tmp_path: Path
     ) -> None:
         taught.hand_in(103, AT, submission_type="online_text_entry")
-        assert "No submission for this assignment (1): Eve." in fetch(taught, tmp_path).text
+        ran = fetch(taught, tmp_path)
+        assert "Submitted without a file (1): eve." in ran.text
+        assert "without a submission" not in ran.text
+
+    def test_whoever_hands_in_a_file_after_a_text_is_told_no_more(
+        self, taught: Canvas, tmp_path: Path
+    ) -> None:
+        taught.hand_in(103, AT, submission_type="online_text_entry")
+        fetch(taught, tmp_path)
+        taught.hand_in(103, "2026-12-01T21:00:00Z", ("hw.ipynb", b"{}"))
+        assert "without a file" not in fetch(taught, tmp_path).text
 
 
 class TestHostileFiles:
@@ -192,7 +224,7 @@ class TestHostileFiles:
         taught.hand_in(103, AT, ("hw.ipynb", bytes(5000)))
         taught.submissions[103]["attachments"][0]["size"] = 10
         ran = fetch(taught, tmp_path)
-        assert "Eve/hw.ipynb (it is too large)" in ran.text
+        assert "eve/hw.ipynb (it is too large)" in ran.text
         assert {} == content(tmp_path, "eve")
 
     def test_a_file_that_is_gone_is_told_and_the_others_are_there(
@@ -202,8 +234,36 @@ class TestHostileFiles:
         gone = taught.submissions[103]["attachments"][1]["url"].partition("?")[0]
         taught.faults.append(lambda e: (404, {}, b"") if gone.endswith(e.path) else None)
         ran = fetch(taught, tmp_path)
-        assert "Eve/gone.txt (its files are not in the archive)" in ran.text
+        assert "eve/gone.txt (the LMS does not have the file)" in ran.text
         assert {"hw.ipynb": b"{}"} == content(tmp_path, "eve")
+
+    def test_a_file_that_was_gone_is_asked_for_again_until_it_is_there(
+        self, taught: Canvas, tmp_path: Path
+    ) -> None:
+        taught.hand_in(103, AT, ("hw.ipynb", b"{}"), ("data.txt", b"x"))
+        late = taught.submissions[103]["attachments"][1]["url"].partition("?")[0]
+        taught.faults.append(lambda e: (404, {}, b"") if late.endswith(e.path) else None)
+        fetch(taught, tmp_path)
+        again = fetch(taught, tmp_path)
+        assert "eve/data.txt (the LMS does not have the file)" in again.text
+        assert "Unchanged: 3." in again.text
+        taught.faults.clear()
+        ran = fetch(taught, tmp_path)
+        assert {"hw.ipynb": b"{}", "data.txt": b"x"} == content(tmp_path, "eve")
+        assert ran.complete, ran.text
+
+    def test_files_of_two_students_with_one_name_are_told_apart(
+        self, taught: Canvas, tmp_path: Path
+    ) -> None:
+        taught.enrol(104, "eve2", "Eve")
+        taught.hand_in(103, AT, ("hw.ipynb", b"{}"))
+        taught.hand_in(104, AT, ("hw.ipynb", b"{}"))
+        gone = {each["attachments"][0]["id"] for each in [*taught.submissions.values()][2:]}
+        paths = {f"/files/{each}/download" for each in gone}
+        taught.faults.append(lambda e: (404, {}, b"") if e.path in paths else None)
+        ran = fetch(taught, tmp_path)
+        assert "Left out (2): eve/hw.ipynb" in ran.text
+        assert "eve2/hw.ipynb" in ran.text
 
     def test_the_token_is_not_given_to_another_host(
         self, taught: Canvas, moodle: Moodle, tmp_path: Path
@@ -269,6 +329,15 @@ class TestMoodle:
         assert "2026-12-01T20:00:00+00:00" == students(tmp_path)["ada"].attempts[-1].at
         assert "11" == students(tmp_path)["ada"].keys["moodle_user"]
         assert "Different due date in the LMS (1): eve." in ran.text
+
+    def test_a_file_may_have_a_name_in_any_script(self, moodle: Moodle, tmp_path: Path) -> None:
+        """Its address is quoted, as Moodle does it."""
+        moodle.enrol(11, "ada")
+        names = ("hw 1.ipynb", "作业.ipynb", "숙제.ipynb", "Über 50 %.ipynb", "واجب #1?.ipynb")
+        moodle.hand_in(11, 1796155200, *((name, notebook(name)) for name in names))
+        ran = fetch(moodle, tmp_path)
+        assert ran.complete, ran.text
+        assert {name: notebook(name) for name in names} == content(tmp_path, "ada")
 
     def test_what_a_group_handed_in_is_each_members(self, moodle: Moodle, tmp_path: Path) -> None:
         moodle.enrol(11, "ada", groups=(4,))

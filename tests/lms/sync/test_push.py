@@ -118,11 +118,18 @@ class TestBoth:
         assert push(site, small.folder).complete
         assert dict.fromkeys(USERS.values(), 1) == dict(site.writes)
 
+    def test_nothing_that_is_written_or_told_has_the_token(self, site: Site, small: Class) -> None:
+        ran = push(site, small.folder)
+        assert site.token not in ran.text
+        files = [path for path in small.folder.rglob("*") if path.is_file()]
+        assert small.folder / "class" / JOURNAL in files
+        assert not any(site.token.encode() in path.read_bytes() for path in files)
+
     def test_a_dry_run_shows_the_table_and_writes_nothing(self, site: Site, small: Class) -> None:
         site.enter(USERS["eve"], 9)
         ran = push(site, small.folder, dry_run=True)
         assert re.search(
-            r"ada – 10 ben – 7 eve 9 – a different grade was entered in the LMS", ran.text
+            r"ada – 10 ben – 7 eve 9 – a different grade was entered in the LMS; here: 4", ran.text
         )
         assert not site.writes
         assert not ran.complete
@@ -138,7 +145,7 @@ class TestBoth:
         site.enter(USERS["ada"], 3)
         ran = push(site, small.folder)
         assert {**POINTS, "ada": 3.0} == standing(site)
-        assert "ada 3 – a different grade was entered in the LMS" in ran.text
+        assert "ada 3 – a different grade was entered in the LMS; here: 10" in ran.text
         assert "--overwrite" in ran.text
         assert not ran.complete
 
@@ -189,8 +196,13 @@ class TestBoth:
             site.assignment["points_possible"] = 15
         else:
             site.points = 15
-        push(site, small.folder)
+        ran = push(site, small.folder)
         assert {"ada": 15.0, "ben": 10.5, "eve": 6.0} == standing(site)
+        assert "Points are out of 10 here and out of 15 in" in ran.text
+
+    def test_a_page_that_changes_alone_is_told(self, site: Site, small: Class) -> None:
+        assert "out of" not in push(site, small.folder, pages=False).text
+        assert "ada 10 feedback only" in push(site, small.folder).text
 
     def test_without_pages_points_alone_are_pushed(self, site: Site, small: Class) -> None:
         push(site, small.folder, pages=False)
