@@ -7,8 +7,8 @@
 # score = { max = 2 }
 # problems = []
 #
-# # Where a user's processes are counted, the last fork fails, and the extern ends without an output:
-# # the 2 points are for a graph that calls it.
+# # Where a user's processes are counted, the last fork fails, and the extern ends without an
+# # output: the 2 points are for a graph that calls it.
 # [expect.part.extern]
 # score = { max = 2 }
 # ///
