@@ -224,13 +224,16 @@ def _mended(
     if not (is_computed or is_own):
         return None
     tried = edits if is_computed else own_edits
-    terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
     for edit in islice(tried(function), _MOST_EDITS):
         if trial.computed > _WORK:
             break
-        places = (few, many, *_all_places(value.size, terms))
+        before = trial.computed
+        if not trial.gives(edit.function, few, wanted.numbers):
+            continue
+        terms = 1 + (trial.computed - before) // len(few)
+        places = (many, *_all_places(value.size, terms))
         if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
             if is_computed:
                 return edit

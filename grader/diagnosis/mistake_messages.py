@@ -162,6 +162,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "scaled:sum": MistakeMessage(
         say("sums-times-as-large-as-pytorchs"), say("look-for-factor-that-does-not-belong")
     ),
+    "scaled:division": MistakeMessage(say("divides-by-should"), say("divide-by")),
+    "scaled:factor": MistakeMessage(say("multiplies-by-should"), say("multiply-by")),
+    "scaled:multiplied": MistakeMessage(say("multiplies-should-divide"), say("divide-by")),
     "scaled:input": MistakeMessage(
         say("input-times-as-large"), say("check-whether-this-step-belongs-there-pytorch")
     ),

@@ -6,7 +6,9 @@ axis a mean goes, is found by trying.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -33,6 +35,7 @@ ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
 }
 """Functions of one tensor that are taken for one another, by what PyTorch calls them."""
 
+_DIVISIONS = frozenset({"div", "divide", "true_divide", "__truediv__"})
 _BOUNDS = ((-128, 127), (-127, 127), (0, 255), (0, 127), (-128, 128), (-255, 255))
 """Ranges that numbers of eight bits are cut to."""
 
@@ -113,13 +116,45 @@ def _normalised(place: int, layer: Layer) -> Iterator[Change]:
     )
 
 
+def factor_of(layer: Layer) -> float | None:
+    """Return the number by which a layer multiplies whatever it takes, None for another layer."""
+    operands = layer.operation.operands
+    running = [each.value for each in operands if each.is_running]
+    if layer.operation.kind != "other" or not layer.name or len(running) != 1:
+        return None
+    (x,) = running
+    ones = (torch.ones_like(x) if each.is_running else each.value for each in operands)
+    value, factors = layer.operation.compute(), layer.operation.compute(*ones)
+    if factors.shape != x.shape or not factors.numel():
+        return None
+    factor = float(factors.reshape(-1)[0])
+    if not math.isfinite(factor) or factor in (0, 1):
+        return None
+    is_one = _is_same(factors, torch.full_like(factors, factor)) and _is_same(factor * x, value)
+    return factor if is_one else None
+
+
+def factor_facts(layer: Layer, times: float) -> dict[str, Any]:
+    """Return what is told of a layer that multiplies by a number, and by `times` as much here."""
+    wanted = factor_of(layer)
+    found = None if wanted is None else times * wanted
+    if found is None or wanted is None or wanted < 0 or found < 0:
+        return {}
+    if layer.name not in _DIVISIONS:
+        return {"of": "factor", "found": found, "wanted": wanted}
+    if found > 1 > wanted:
+        return {"of": "multiplied", "found": found, "wanted": 1 / wanted}
+    return {"of": "division", "found": 1 / found, "wanted": 1 / wanted}
+
+
 def _activations(program: Program, place: int) -> Iterator[Change]:
     """Do another activation than the layer is, on what it takes: gelu for silu."""
     layer = program.layers[place]
     if layer.operation.kind not in ("relu", "other") or not layer.name:
         return
     value = layer.operation.compute()
-    for x in _inputs(program, layer, value):
+    for at in _inputs(program, layer, value):
+        x = layer.operation.operands[at].value
         wanted = layer.name if layer.operation.kind == "relu" else _activation_of(x, value)
         if wanted is None or (wanted != "relu" and _is_inner(program, place, x)):
             continue
@@ -128,7 +163,7 @@ def _activations(program: Program, place: int) -> Iterator[Change]:
                 yield change(
                     "other_activation",
                     place,
-                    lambda *_, f=function, given=x: f(given),
+                    lambda *values, f=function, at=at: f(values[at]),
                     found=name,
                     wanted=wanted,
                 )
@@ -147,20 +182,21 @@ def _is_inner(program: Program, place: int, x: Tensor) -> bool:
     return bool(_activation_of(x, value))
 
 
-def _inputs(program: Program, layer: Layer, value: Tensor) -> Iterator[Tensor]:
-    """Return what a layer of this shape is a function of: x of `x * sigmoid(x)`, once each."""
-    running = [each for each in layer.operation.operands if each.is_running]
-    alike = [each.value for each in running if each.value.shape == value.shape]
+def _inputs(program: Program, layer: Layer, value: Tensor) -> Iterator[int]:
+    """Return of which operand a layer of this shape is a function: x of `x * sigmoid(x)`."""
+    operands = layer.operation.operands
+    running = [at for at, each in enumerate(operands) if each.is_running]
+    alike = [operands[at].value for at in running if operands[at].value.shape == value.shape]
     if len(alike) != len(running):
         return
     if len(alike) == 1 or any(torch.equal(alike[0], each) for each in alike[1:]):
-        yield alike[0]
+        yield running[0]
         return
-    for one, other in ((0, 1), (1, 0)) if len(running) == 2 else ():
-        before = running[other].layer
+    for one, other in (running, running[::-1]) if len(running) == 2 else ():
+        before = operands[other].layer
         taken = () if before is None else program.layers[before].operation.operands
-        if running[one].layer in [each.layer for each in taken]:
-            yield running[one].value
+        if operands[one].layer in [each.layer for each in taken]:
+            yield one
 
 
 def _is_same(found: Tensor, wanted: Tensor) -> bool:

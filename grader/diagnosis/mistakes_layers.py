@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, Program, after, change, same
+from grader.diagnosis.mistakes_elementwise import factor_of
 from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
@@ -286,7 +287,8 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     # A ReLU of a ReLU is the same again, and a bias twice has its own name.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))
-    if layer.operation.kind != "bias":
+    # Who divides by 8 where PyTorch divides by the root of it did not divide twice in one step.
+    if layer.operation.kind != "bias" and factor_of(layer) is None:
         yield change("layer_repeated", place, _twice(compute))
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
         yield change("result_transposed", place, after(compute, _transposed), **_argument(layer))

@@ -285,7 +285,7 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
         outputs = [
             values_of(one, program).get(last)
             for each in alike
-            for one in (each, _everywhere(each, every))
+            for one in (each, _everywhere(each, every), _by_a_pass(each, program))
         ]
     return any(each is not None and is_same(each, actual) for each in outputs)
 
@@ -296,6 +296,18 @@ def _everywhere(one: Change, every: Sequence[Change]) -> Change:
     for each in every:
         if (each.kind, each.facts) == (one.kind, one.facts) and min(each.computes) > max(computes):
             computes |= each.computes
+    return one._replace(computes=computes)
+
+
+def _by_a_pass(one: Change, program: Program) -> Change:
+    """Return an activation made another one in all later layers, also within those of its kind."""
+    computes = dict(one.computes)
+    for at, layer in enumerate(program.layers):
+        if (
+            at > one.place
+            and layer.name == one.facts.get("wanted") == program.layers[one.place].name
+        ):
+            computes[at] = one.computes[one.place]
     return one._replace(computes=computes)
 
 

@@ -497,6 +497,20 @@ def test_a_sum_that_is_begun_read_or_stored_elsewhere_is_named(
     )
 
 
+def test_a_sum_of_many_numbers_that_is_stored_elsewhere_is_named() -> None:
+    """How many terms there are is not known of what is stored along a diagonal."""
+    source = SQUARE.replace("5, 5)", "200, 200)").replace(
+        "T.grid(5, 5, 5)", "T.grid(200, 200, 200)"
+    )
+    source = source.replace("C[vi, vj] = C", "C[vi, vi] = C")
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    generator = np.random.default_rng(7)
+    given = [generator.standard_normal((200, 200)).astype(np.float32) for _ in "ab"]
+    mistake = told_of(module, (*given, V), lambda a, b, _v: a @ b, None)
+    assert mistake is not None
+    assert ("wrong_index", "C[vi, vi]") == (mistake.kind, mistake.facts["found"])
+
+
 def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     """The statement is right, and its second axis has the loop of the third."""
     mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ import torch
 from torch.nn import functional
 
 from grader.diagnosis.align import Observed, align
+from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.evidence.recorder import record
 
 Compute = Callable[..., Any]
@@ -51,6 +54,21 @@ def test_another_activation_is_named_with_the_one_that_is_meant(
         mistake.facts["found"],
         mistake.facts["wanted"],
     )
+
+
+def test_another_activation_in_two_layers_is_one_change_after_the_other() -> None:
+    """What the second one takes has the first one's numbers: a pass rewrites both."""
+    silu = lambda x: x * torch.sigmoid(x)  # noqa: E731
+    tensor = torch.tensor(X, dtype=torch.float64)
+    program = Program(record(lambda: silu(silu(tensor) - 1).numpy(), [X]))
+    last = len(program.layers) - 1
+    (one,) = (
+        each
+        for each in elementwise_mistakes(program, last)
+        if each.facts.get("found") == "gelu" and each.facts["wanted"] == "silu"
+    )
+    given = [2 * each.value for each in program.layers[last].operation.operands]
+    assert torch.equal(functional.gelu(given[0]), one.computes[last](*given))
 
 
 def test_the_sigmoid_within_a_silu_is_not_what_was_meant() -> None:
@@ -265,3 +283,38 @@ def test_a_bias_that_is_added_behind_all_that_follows(dtype: type) -> None:
     mistake = align(steps, layers).mistake
     assert mistake is not None
     assert ("order_swapped", ("add", "clamp")) == (mistake.kind, mistake.facts["layers"])
+
+
+@pytest.mark.parametrize(
+    ("pytorch", "student", "of", "found", "wanted"),
+    [
+        (lambda x: x / math.sqrt(8), lambda x: x / 8, "division", 8, math.sqrt(8)),
+        (lambda x: x / math.sqrt(8), lambda x: x * 3, "multiplied", 3, math.sqrt(8)),
+        (lambda x: 0.7 * x, lambda x: 0.49 * x, "factor", 0.49, 0.7),
+        (lambda x: x * 1.4, lambda x: x * 0.3, "factor", 0.3, 1.4),
+    ],
+)
+def test_a_wrong_factor_is_named_and_is_no_layer_done_twice(
+    pytorch: Compute, student: Compute, of: str, found: float, wanted: float
+) -> None:
+    """8 is the square of PyTorch's divisor: nobody divided twice."""
+    mistake = mistake_of(pytorch, student, X)
+    assert mistake is not None
+    assert ("scaled", of) == (mistake.kind, mistake.facts["of"])
+    assert pytest.approx((found, wanted), rel=1e-4) == (
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_division_that_is_a_step_of_its_own_is_done_twice() -> None:
+    tensor = torch.tensor(X, dtype=torch.float64)
+    layers = record(lambda: torch.tanh(tensor / 3).numpy(), [X])
+    values = [X / 3, X / 9, np.tanh(X / 9)]
+    steps = [
+        Observed(f"lv{at}", "f", each.astype(np.float32), (at - 1,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+    found = align(steps, layers)
+    assert found.mistake is not None
+    assert (1, "layer_repeated") == (found.wrong, found.mistake.kind)
