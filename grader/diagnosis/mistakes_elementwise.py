@@ -222,6 +222,7 @@ def _reductions(place: int, layer: Layer) -> Iterator[Change]:
                     lambda x, a=axis, k=keeps: other(x, a, keepdim=k),
                     takes=layer.name,
                 )
+                yield from _other_sums(place, layer, axis, keeps=keeps)
                 for wrong in range(-x.ndim, 0):
                     if wrong != axis and x.ndim + wrong >= cases:
                         yield change(
@@ -232,6 +233,28 @@ def _reductions(place: int, layer: Layer) -> Iterator[Change]:
                             wanted=x.ndim + axis - cases,
                         )
                 return
+
+
+def _other_sums(place: int, layer: Layer, axis: int, *, keeps: bool) -> Iterator[Change]:
+    """Take the largest or smallest number for a sum, or divide by the extent of another axis."""
+    x = layer.operation.operands[0].value
+    count, is_mean = x.shape[axis], layer.name == "mean"
+    for found, largest in (("largest", torch.amax), ("smallest", torch.amin)):
+        yield change(
+            "largest_for_sum",
+            place,
+            lambda x, f=largest: f(x, axis, keepdim=keeps) / (count if is_mean else 1),
+            found=found,
+        )
+    for other in dict.fromkeys(x.shape) if is_mean else ():
+        if other != count:
+            yield change(
+                "sum_for_mean",
+                place,
+                lambda x, n=other: torch.sum(x, axis, keepdim=keeps) / n,
+                takes="count",
+                found=other,
+            )
 
 
 def _differences(place: int, layer: Layer) -> Iterator[Change]:

@@ -53,6 +53,9 @@ VAGUE = frozenset({"", "partly_right", "other_operand"})
 _WHICH = {"wanted_step", "wanted", "wanted_argument"}
 """Facts that name what should be taken."""
 
+_NOTHING = 1e-4
+"""What is left by rounding where numbers are subtracted from themselves."""
+
 _AT_ONCE = 4
 """Edits of each part in one run of the notebook."""
 
@@ -253,10 +256,10 @@ def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
     """
     if [each.variable for each in found.traced.steps] == [*right]:
         pairs = [(step.value, right[step.variable]) for step in found.traced.steps]
-        differs = (
+        differs = [
             at for at, (one, own) in enumerate(pairs) if one is None or not _is_same(one, own)
-        )
-        return next(differs, None)
+        ]
+        return next((at for at in differs if not _is_made_good(at, differs, found)), None)
     layers = [each.value for each in found.layers if each.name]
     for place, step in enumerate(found.traced.steps):
         if step.value is None:
@@ -264,6 +267,13 @@ def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
         if not any(_is_same(step.value, each) for each in (*right.values(), *layers)):
             return place
     return None
+
+
+def _is_made_good(step: int, differs: Sequence[int], found: Look) -> bool:
+    """Say whether a step has a layer's value, and all that takes it is right: a ReLU too early."""
+    takers = [at for at, each in enumerate(found.traced.steps) if step in each.takes]
+    is_layer = found.alignment.matched[step] is not None
+    return is_layer and bool(takers) and not any(each in differs for each in takers)
 
 
 def _is_same(found: Any, wanted: Any) -> bool:
@@ -287,7 +297,13 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
             for each in alike
             for one in (each, _everywhere(each, every), _by_a_pass(each, program))
         ]
-    return any(each is not None and is_same(each, actual) for each in outputs)
+    return any(each is not None and _is_given(each, actual) for each in outputs)
+
+
+def _is_given(found: Any, actual: Any) -> bool:
+    """Say whether a change gives what was returned: also where that is 0, but for rounding."""
+    rest = np.abs(numbers(found)).max(initial=0.0) + np.abs(numbers(actual)).max(initial=0.0)
+    return is_same(found, actual) or bool(found.size == actual.size and rest < _NOTHING)
 
 
 def _everywhere(one: Change, every: Sequence[Change]) -> Change:

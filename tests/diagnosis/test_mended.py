@@ -538,9 +538,14 @@ def test_axes_of_a_scheduled_function_are_not_told() -> None:
 
 
 def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
-    """The letters are wrong: whoever rebinds the loops makes it worse."""
+    """The letters are wrong: whoever rebinds the loops makes it worse, and they are named."""
     letters = told('remap("SSR"', 'remap("RSS"', source=SQUARE, compute=lambda a, b, v: a @ b)
-    assert letters is None or "axis_binding" != letters.kind
+    assert letters is not None
+    assert ("axis_binding", "RSS", "SSR") == (
+        letters.kind,
+        letters.facts["found"],
+        letters.facts["wanted"],
+    )
 
 
 def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
@@ -666,3 +671,32 @@ def test_a_mistake_that_is_named_already_stays() -> None:
 def test_the_search_ends_by_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mended, "_WORK", 0)
     assert told("V[vj]", "V[vi]") is None
+
+
+CUT = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(A[vi, vj] + V[vj], T.float32(1))
+"""
+
+
+def test_the_smallest_edit_tells_which_layer_is_meant() -> None:
+    """The sum alone would come of -128 in place of 1, and nobody writes that for a ReLU."""
+    module = from_source(CUT, extra_vars={"I": I, "T": T})
+    given = A, B, B[:, 0]
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: torch.relu(tensors[0] + tensors[2]).numpy(), given)
+    value = run(module, given, (5, 6), "float32")
+    steps = (Observed("C", "f", value, (), takes_input=True),)
+    alignment = Alignment(("wrong",), (None,), 0, expected=0)
+    bare = tuple(each._replace(output=None) for each in layers)
+    facts = read_module(save(module))
+    mistake = with_mended_statement(alignment, facts, Traced(steps, given), bare).mistake
+    assert mistake is not None
+    assert ("wrong_operand", "relu", "0.0") == (mistake.kind, mistake.layer, mistake.facts["wanted"])

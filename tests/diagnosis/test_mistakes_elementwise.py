@@ -318,3 +318,19 @@ def test_a_division_that_is_a_step_of_its_own_is_done_twice() -> None:
     found = align(steps, layers)
     assert found.mistake is not None
     assert (1, "layer_repeated") == (found.wrong, found.mistake.kind)
+
+
+@pytest.mark.parametrize(
+    ("student", "kind", "found"),
+    [
+        (lambda x: x - x.sum(0, keepdim=True) / 7, "sum_for_mean", 7),
+        (lambda x: x - x.amax(0, keepdim=True) / 5, "largest_for_sum", "largest"),
+        (lambda x: x - x.amin(0, keepdim=True) / 5, "largest_for_sum", "smallest"),
+    ],
+)
+def test_what_a_mean_adds_up_or_divides_by_is_named(
+    student: Compute, kind: str, found: Any
+) -> None:
+    mistake = mistake_of(lambda x: x - x.mean(0, keepdim=True), student, X)
+    assert mistake is not None
+    assert (kind, found) == (mistake.kind, mistake.facts["found"])
