@@ -234,10 +234,15 @@ def _replaced(value: Expression, old: Expression, new: Expression) -> Expression
 
 
 def _may_be_elsewhere(store: Store, block: Block) -> bool:
-    """Say whether a sum is begun or read at another index than it is stored at.
+    """Say whether a sum is begun or read at another index than it is stored at, or an axis of the
+    block that is no sum's is not in the index: what was stored is stored over.
 
     Nothing else says of one iterator for each axis that two of them are exchanged.
     """
+    stored = {part.name for each in store.index for part in each.walk()}
+    letters = zip((name for name, _ in block.extents), block.iterators, strict=False)
+    if any(letter == "S" and name not in stored for name, letter in letters):
+        return True
     loads = [] if store.value is None else [each.one for each in _spots(Spot(store.value))]
     own = [each.arguments for each in loads if (each.kind, each.name) == ("load", store.buffer)]
     own += [each.index for each in block.initial]

@@ -56,6 +56,9 @@ _WHICH = {"wanted_step", "wanted", "wanted_argument"}
 _NOTHING = 1e-4
 """What is left by rounding where numbers are subtracted from themselves."""
 
+_COPIES = 4
+"""Functions that are made of one Python function, and mended one after the other."""
+
 _AT_ONCE = 4
 """Edits of each part in one run of the notebook."""
 
@@ -338,8 +341,39 @@ def _mends(mistake: LikelyMistake, callee: str, diagnosed: Diagnosed, runners: A
         changed = None if module is None else applied(module, callee, mistake)
         if changed is not None:
             mended = msgspec.structs.replace(capture, module=changed, base=None, trace=None)
-            return _is_right(mended, diagnosed, runners)
+            return _is_right(mended, diagnosed, runners) or _is_next(
+                mended, callee, mistake.kind, diagnosed, runners
+            )
     return None
+
+
+def _is_next(mended: Capture, callee: str, kind: str, diagnosed: Diagnosed, runners: Any) -> bool:
+    """Say whether the same advice about other copies of a function leads to the right outputs.
+
+    `emit_te` makes `te_matmul` and `te_matmul1` of one Python function, which is edited once.
+    """
+    for _ in range(_COPIES):
+        candidate = inspect(diagnosed.part, mended)
+        if isinstance(candidate, Problem):
+            return False
+        own = diagnosed._replace(
+            candidate=candidate.taking(diagnosed.oracle.shapes(diagnosed.part))
+        )
+        comparison = diagnosed.assignment.comparison(diagnosed.part)
+        outputs = gather_outputs(own.candidate, own.part, own.oracle, runners, comparison)
+        found = None if isinstance(outputs, Problem) else look(own, outputs, runners)
+        mistake = None if found is None else found.alignment.mistake
+        if found is None or mistake is None or found.alignment.wrong is None:
+            return False
+        other = found.traced.steps[found.alignment.wrong].callee
+        is_copy = other != callee and other.rstrip("0123456789") == callee.rstrip("0123456789")
+        changed = applied(mended.module, other, mistake) if is_copy else None
+        if changed is None or mistake.kind != kind:
+            return False
+        mended = msgspec.structs.replace(mended, module=changed)
+        if _is_right(mended, diagnosed, runners):
+            return True
+    return False
 
 
 def _is_right(capture: Capture, diagnosed: Diagnosed, runners: Any) -> bool:

@@ -686,6 +686,25 @@ class Module:
 """
 
 
+@pytest.mark.parametrize("wrong", ["C[vj, vj]", "C[vi, vi]"])
+def test_a_store_along_a_diagonal_is_named(wrong: str) -> None:
+    """All but the diagonal keeps what the memory held, and no sum says which index was meant."""
+    source = CUT.replace("C[vi, vj] =", f"{wrong} =").replace("T.float32(1)", "T.float32(0)")
+    source = source.replace("(5, 6)", "(6, 6)").replace("(6, 5)", "(6, 6)")
+    module = from_source(
+        source.replace("T.grid(5, 6)", "T.grid(6, 6)"), extra_vars={"I": I, "T": T}
+    )
+    square = np.random.default_rng(9).standard_normal((6, 6)).astype(np.float32)
+    given = square, square, A[0]
+    mistake = told_of(module, given, lambda a, _b, v: torch.relu(a + v), "partly_written")
+    assert mistake is not None
+    assert ("wrong_index", wrong, "C[vi, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
 def test_the_smallest_edit_tells_which_layer_is_meant() -> None:
     """The sum alone would come of -128 in place of 1, and nobody writes that for a ReLU."""
     module = from_source(CUT, extra_vars={"I": I, "T": T})
@@ -699,4 +718,8 @@ def test_the_smallest_edit_tells_which_layer_is_meant() -> None:
     facts = read_module(save(module))
     mistake = with_mended_statement(alignment, facts, Traced(steps, given), bare).mistake
     assert mistake is not None
-    assert ("wrong_operand", "relu", "0.0") == (mistake.kind, mistake.layer, mistake.facts["wanted"])
+    assert ("wrong_operand", "relu", "0.0") == (
+        mistake.kind,
+        mistake.layer,
+        mistake.facts["wanted"],
+    )
