@@ -237,7 +237,18 @@ class _Search:
         idle = [step for step in reached if self.matching.gives_what_it_takes(step)]
         partial = [step for step in reached if self._is_partial(step)]
         partial = partial if mistake.kind in _LEFT_OUT else []
-        return next(iter(idle or partial), wrong)
+        # A function of a product and a sum is the one whose ReLU is missing, and not what takes it.
+        several = [step for step in reached if self._does_several(step)]
+        several = several if mistake.kind in _LEFT_OUT else []
+        return next(iter(idle or partial or several), wrong)
+
+    def _does_several(self, step: int) -> bool:
+        """Say whether a step does more than one layer of what it takes."""
+        place = self.matched[step]
+        taken = self.program.needed_for(self.matching.right_before(step))
+        done = self.program.needed_for([] if place is None else [place]) - taken
+        layers = [self.program.layers[each] for each in done]
+        return sum(bool(each.name) and not each.is_partial for each in layers) > 1
 
     def _next_of_match(self, step: int) -> int | None:
         place = self.matched[step]

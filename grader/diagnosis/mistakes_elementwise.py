@@ -32,6 +32,10 @@ ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "leaky_relu (0.01)": lambda x: functional.leaky_relu(x, 0.01),
     "leaky_relu (0.1)": lambda x: functional.leaky_relu(x, 0.1),
     "leaky_relu (0.2)": lambda x: functional.leaky_relu(x, 0.2),
+    "x * tanh(x)": lambda x: x * torch.tanh(x),
+    "mish": functional.mish,
+    "selu": functional.selu,
+    "hardsigmoid": functional.hardsigmoid,
 }
 """Functions of one tensor that are taken for one another, by what PyTorch calls them."""
 

@@ -42,6 +42,8 @@ def mistake_of(
         (lambda x: x * torch.sigmoid(x), functional.gelu, "gelu", "silu"),
         (functional.silu, torch.sigmoid, "sigmoid", "silu"),
         (functional.gelu, functional.silu, "silu", "gelu"),
+        (functional.silu, lambda x: x * torch.tanh(x), "x * tanh(x)", "silu"),
+        (lambda x: x * torch.sigmoid(x), functional.mish, "mish", "silu"),
     ],
 )
 def test_another_activation_is_named_with_the_one_that_is_meant(
@@ -334,3 +336,24 @@ def test_what_a_mean_adds_up_or_divides_by_is_named(
     mistake = mistake_of(lambda x: x - x.mean(0, keepdim=True), student, X)
     assert mistake is not None
     assert (kind, found) == (mistake.kind, mistake.facts["found"])
+
+
+def test_a_function_of_several_layers_is_the_one_whose_relu_is_missing() -> None:
+    """`te_dense_relu` without its ReLU is to be mended, and not what takes its result."""
+    weight, row = np.asarray(Y.T[:, :3]), np.asarray(Y[0, :3])
+    tensors = [torch.tensor(each, dtype=torch.float64) for each in (X, weight, row)]
+
+    def pytorch(x: Any, w: Any, b: Any) -> Any:
+        positive = torch.relu(torch.matmul(x, w) + b[None, :])
+        return (positive - positive.mean(0, keepdim=True)).numpy()
+
+    layers = record(lambda: pytorch(*tensors), [X, weight, row])
+    first = X @ weight + row
+    values = [first, first - first.mean(0)]
+    steps = [
+        Observed(f"lv{at}", "f", each.astype(np.float32), (0,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+    found = align(steps, layers)
+    assert found.mistake is not None
+    assert (0, "relu_missing") == (found.wrong, found.mistake.kind)
