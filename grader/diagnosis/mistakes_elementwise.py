@@ -173,6 +173,18 @@ def _activations(program: Program, place: int) -> Iterator[Change]:
                 )
 
 
+def activated(program: Program, place: int) -> Iterator[tuple[int, Callable[[Tensor], Tensor]]]:
+    """Yield of which of two operands a layer is an activation, and which one it is."""
+    layer = program.layers[place]
+    if layer.operation.kind != "other" or not layer.name or len(layer.operation.operands) != 2:
+        return
+    value = layer.operation.compute()
+    for at in _inputs(program, layer, value):
+        name = _activation_of(layer.operation.operands[at].value, value)
+        if name is not None:
+            yield at, ACTIVATIONS[name]
+
+
 def _activation_of(x: Tensor, value: Tensor) -> str | None:
     return next((name for name, f in ACTIVATIONS.items() if _is_same(f(x), value)), None)
 

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, Program, after, change, same
-from grader.diagnosis.mistakes_elementwise import factor_of
+from grader.diagnosis.mistakes_elementwise import activated, factor_of
 from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
@@ -299,6 +299,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     yield from _other_parameters(program, place)
     if len(program.layers) <= _MANY:
         yield from _other_operands(program, place)
+        yield from _other_activated(program, place)
 
 
 def _argument(layer: Layer) -> dict[str, Any]:
@@ -498,6 +499,22 @@ def _other_operands(program: Program, place: int) -> Iterator[Change]:
                     "other_operand",
                     place,
                     _with(layer.operation.compute, index, value),
+                    taken=name,
+                    wanted="" if operand.layer is None else program.layers[operand.layer].name,
+                    **_two_arguments(argument, operand.argument),
+                )
+
+
+def _other_activated(program: Program, place: int) -> Iterator[Change]:
+    """Take another value for both operands of an activation: `silu(s)` for `x * sigmoid(x)`."""
+    for at, function in activated(program, place):
+        operand = program.layers[place].operation.operands[at]
+        for name, value, argument in _values_before(program.layers, place):
+            if value.shape == operand.value.shape and value is not operand.value:
+                yield change(
+                    "other_operand",
+                    place,
+                    lambda *_, f=function, given=value: f(given),
                     taken=name,
                     wanted="" if operand.layer is None else program.layers[operand.layer].name,
                     **_two_arguments(argument, operand.argument),

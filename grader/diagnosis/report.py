@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
-from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.align import Alignment, Observed, closest
 from grader.diagnosis.extents import with_other_extent
 from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import known as as_known
@@ -98,11 +98,10 @@ def _look(
     if isinstance(traced, Problem) or not traced.steps:
         return None
     layers = oracle.layers_for(traced.arguments)
-    tolerance = tolerance_of(oracle.options.dtype)
-    alignment = align(
+    alignment, tolerance = closest(
         traced.steps,
         layers,
-        tolerance,
+        tolerance_of(oracle.options.dtype),
         _returned(outputs, traced),
         standing_indices(candidate.facts),
     )

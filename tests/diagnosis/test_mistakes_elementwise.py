@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from grader.diagnosis.align import Observed, align
+from grader.diagnosis.align import Observed, align, closest
 from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
@@ -357,3 +357,35 @@ def test_a_function_of_several_layers_is_the_one_whose_relu_is_missing() -> None
     found = align(steps, layers)
     assert found.mistake is not None
     assert (0, "relu_missing") == (found.wrong, found.mistake.kind)
+
+
+def test_of_whole_numbers_off_by_one_is_wrong_where_nothing_else_is() -> None:
+    x = np.arange(1, 36, dtype=np.int32).reshape(5, 7) * 1_000_000
+    tensor = torch.tensor(x, dtype=torch.float64)
+    layers = record(lambda: torch.neg(tensor).numpy(), [x])
+    for value, dtype, wrong in ((1 - x, np.int32, 0), (-x, np.int32, None), (1 - x, float, None)):
+        steps = [Observed("C", "f", value.astype(dtype), takes_input=True)]
+        found, tolerance = closest(steps, layers)
+        assert wrong == found.wrong
+        assert (dtype is np.int32) == (tolerance < 1e-9)
+
+
+def test_an_activation_of_another_value_is_named_with_both() -> None:
+    """`silu(sigmoid(x))`: both operands of PyTorch's product are others."""
+    tensor = torch.tensor(X, dtype=torch.float64)
+    silu = lambda x: x * torch.sigmoid(x)  # noqa: E731
+    layers = record(lambda: (silu(3 * tensor) - 1).numpy(), [X])
+    threefold = 3 * tensor
+    sigmoid = torch.sigmoid(threefold)
+    values = [threefold, sigmoid, functional.silu(sigmoid)]
+    steps = [
+        Observed(f"lv{at}", "f", each.numpy().astype(np.float32), (at - 1,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+    mistake = align(steps, layers).mistake
+    assert mistake is not None
+    assert ("other_operand", "sigmoid", "mul") == (
+        mistake.kind,
+        mistake.facts["taken"],
+        mistake.facts["wanted"],
+    )
