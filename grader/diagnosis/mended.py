@@ -232,7 +232,9 @@ def _mended(
     trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)
     if not (is_computed or is_own):
-        return None
+        is_bound = below is None and _has_idle_loop(function, buffer)
+        is_right = is_bound and trial.gives(function, few, wanted.numbers)
+        return _binding(function, buffer, has_main=has_main) if is_right else None
     tried = edits if is_computed else own_edits
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
@@ -285,6 +287,17 @@ def _binding(function: FunctionFacts, buffer: str, *, has_main: bool) -> Edit | 
     found, wanted = own[-1].iterators, _letters(own[-1])
     told = ("", "") if found == wanted else (found, wanted)
     return Edit(function, "axis_binding", own[-1].name, *told)
+
+
+def _has_idle_loop(function: FunctionFacts, buffer: str) -> bool:
+    """Say whether a loop around what stores to a buffer changes nothing of what is stored where."""
+    return any(
+        loop.extent != 1 and loop not in store.loops
+        for block in function.blocks
+        for store in block.statements
+        if store.buffer == buffer
+        for loop in block.loops
+    )
 
 
 def _letters(block: Block) -> str:

@@ -526,15 +526,18 @@ def test_an_axis_that_is_bound_to_another_loop_is_not_too_short() -> None:
 
 
 def test_axes_of_a_scheduled_function_are_not_told() -> None:
-    """The copy that `cache_write` makes is right, and its loops are none of the student's."""
+    """The copy that `cache_write` makes is right, and its loops are none of the student's: what is
+    named is the block as it was written, which has a loop that nothing depends on."""
     source = SQUARE.replace("[i, j, k]", "[i, j, j]")
     wrong = from_source(source, extra_vars={"I": I, "T": T})
     schedule = tvm.s_tir.Schedule(wrong)
     schedule.cache_write(schedule.get_sblock("C", func_name="f"), 0, "global")
     given = A[:, :5], B[:5], V
-    for unscheduled, kind in ((None, "axis_binding"), (wrong, None)):
+    right = from_source(SQUARE, extra_vars={"I": I, "T": T})
+    for unscheduled, kind in ((None, "axis_binding"), (wrong, "axis_binding"), (right, None)):
         found = told_of(schedule.mod, given, lambda a, b, v: a @ b, None, unscheduled)
         assert kind == (None if found is None else found.kind)
+        assert found is None or unscheduled is None or "C" == found.facts["block"]
 
 
 def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
