@@ -16,7 +16,15 @@ import numpy.typing as npt
 from grader.diagnosis.computed_twice import computed_twice
 from grader.diagnosis.layers import TOLERANCE, Program, is_equal, known, numbers
 from grader.diagnosis.matching import Matching, Observed
-from grader.diagnosis.mistakes import MISSING, LikelyMistake, explain, last_output, recognise, swaps
+from grader.diagnosis.mistakes import (
+    MISSING,
+    LikelyMistake,
+    explain,
+    last_output,
+    recognise,
+    swaps,
+    whole_of,
+)
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
@@ -231,7 +239,10 @@ class _Search:
             return None
         for step in sorted(self.ancestors[wrong]):
             between = self._next_of_match(step)
-            if between is None or self.program.next_of(between) != mistake.place:
+            if between is None:
+                continue
+            between = whole_of(between, self.program)
+            if self.program.next_of(between) != mistake.place:
                 continue
             # relu(relu(x)) + b in place of relu(relu(x) + b): both steps are right, and the second
             # should come after the sum.

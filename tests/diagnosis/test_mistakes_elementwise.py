@@ -15,6 +15,7 @@ from grader.diagnosis.align import Observed, align, closest
 from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
+from grader.diagnosis.report import is_added
 from grader.evidence.recorder import record
 
 Compute = Callable[..., Any]
@@ -389,3 +390,40 @@ def test_an_activation_of_another_value_is_named_with_both() -> None:
         mistake.facts["taken"],
         mistake.facts["wanted"],
     )
+
+
+def in_a_row(*values: Any) -> list[Observed]:
+    """Return steps that each take the one before, the first one the input."""
+    return [
+        Observed(f"lv{at}", "f", each.numpy().astype(np.float32), (at - 1,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+
+
+def test_a_relu_before_a_layer_with_a_bias_is_exchanged_with_it() -> None:
+    """It changes nothing there, of what a ReLU gave: it does not seem to be left out alone."""
+    x, w, b = (torch.tensor(each, dtype=torch.float64) for each in (X, Y[:3], Y[0, :3]))
+
+    def pytorch() -> Any:
+        hidden = torch.relu(functional.linear(torch.relu(x), w, b))
+        return functional.linear(hidden, w.T).numpy()
+
+    first = torch.relu(x)
+    second = functional.linear(first, w, b)
+    found = align(
+        in_a_row(first, first, second, functional.linear(second, w.T)), record(pytorch, [X])
+    )
+    assert found.mistake is not None
+    assert (1, "order_swapped") == (found.wrong, found.mistake.kind)
+    assert ("linear", "relu") == found.mistake.facts["layers"]
+
+
+def test_a_step_behind_which_several_layers_are_missing_is_no_step_of_its_own() -> None:
+    """PyTorch's softmax is not applied to what the student's takes: a layer stands between."""
+    x, w = (torch.tensor(each, dtype=torch.float64) for each in (X, Y[:3]))
+    layers = record(lambda: torch.softmax(functional.linear(torch.tanh(x), w), 1).numpy(), [X])
+    first = torch.tanh(x)
+    steps = in_a_row(first, torch.softmax(first, 1))
+    assert not is_added(steps, layers, align(steps, layers))
+    steps = in_a_row(first, first * first, functional.linear(first * first, w))
+    assert is_added(steps, layers, align(steps, layers))
