@@ -18,9 +18,21 @@ def with_other_extent(
         return alignment
     value = steps[wrong].value
     found, wanted = () if value is None else value.shape, layers[place].value.shape
+    if found in _taken(wrong, steps, layers):
+        return alignment  # a step of its own between two layers, and none of another extent
     axes = [axis for axis, pair in enumerate(zip(found, wanted, strict=False)) if len({*pair}) > 1]
     if len(found) != len(wanted) or len(axes) != 1:
         return alignment
     told = {"axis": axes[0], "found": found[axes[0]], "wanted": wanted[axes[0]]}
     named = LikelyMistake("other_extent", layers[place].name, told, place)
     return alignment._replace(mistake=named)
+
+
+def _taken(wrong: int, steps: Sequence[Observed], layers: Sequence[Layer]) -> set[tuple[int, ...]]:
+    """Return the shapes of what a step takes; where that are arguments, of all of them."""
+    values = [steps[each].value for each in steps[wrong].takes]
+    shapes = {each.shape for each in values if each is not None}
+    if steps[wrong].takes_input:
+        operands = (each for layer in layers for each in layer.operation.operands)
+        shapes |= {tuple(each.value.shape) for each in operands if each.argument is not None}
+    return shapes

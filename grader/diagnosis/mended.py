@@ -100,6 +100,7 @@ def _named(
     places = _places(alignment, layers, step.value)
     for given in islice(_given(function, facts, traced, wrong, layers), 0 if facts.has_main else 1):
         places = _meant(places, function, buffer, given, step.value, layers, tolerance)
+    best: tuple[int, Edit] | None = None
     for place in places[:_MOST_LAYERS]:
         wanted = known(layers[place].value)
         folded = _folded(function, buffer, layers[place], wanted)
@@ -111,13 +112,18 @@ def _named(
                 *(function, buffer, given, step.value, wanted, tolerance),
                 is_own=is_own,
                 has_main=facts.has_main,
+                below=None if best is None else best[1].stage,
             )
             if found is not None and found.kind in _AXES and not given.is_certain:
                 continue
             if found is not None and not _is_other(found, mistake):
-                named = LikelyMistake(found.kind, layers[place].name, found.told, place)
-                return alignment._replace(mistake=named, expected=place)
-    return None
+                best = place, found
+                break
+    if best is None:
+        return None
+    place, found = best
+    named = LikelyMistake(found.kind, layers[place].name, found.told, place)
+    return alignment._replace(mistake=named, expected=place)
 
 
 _AXES = frozenset({"axis_binding", "short_axis"})
@@ -214,23 +220,32 @@ def _mended(
     *,
     is_own: bool,
     has_main: bool,
+    below: int | None,
 ) -> Edit | None:
-    """Return the first edit with which the function gives what is wanted."""
+    """Return the first edit with which the function gives what is wanted.
+
+    `below`: of an earlier stage than this, where another layer needs no larger edit.
+    """
     found, off = numbers(value), tolerance * wanted.scale
     few = _chosen(np.abs(found - wanted.numbers) > off)
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)
     if not (is_computed or is_own):
-        return None
+        is_bound = below is None and _has_idle_loop(function, buffer)
+        is_right = is_bound and trial.gives(function, few, wanted.numbers)
+        return _binding(function, buffer, has_main=has_main) if is_right else None
     tried = edits if is_computed else own_edits
-    terms = 1 + trial.computed // len(few)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
     for edit in islice(tried(function), _MOST_EDITS):
-        if trial.computed > _WORK:
+        if trial.computed > _WORK or (below is not None and edit.stage >= below):
             break
-        places = (few, many, *_all_places(value.size, terms))
+        before = trial.computed
+        if not trial.gives(edit.function, few, wanted.numbers):
+            continue
+        terms = 1 + (trial.computed - before) // len(few)
+        places = (many, *_all_places(value.size, terms))
         if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
             if is_computed:
                 return edit
@@ -241,7 +256,7 @@ def _mended(
     if right is not None:
         return right
     # Where every statement is right, what is not is where its axes go.
-    is_right = tried is own_edits and trial.gives(function, few, wanted.numbers)
+    is_right = below is None and tried is own_edits and trial.gives(function, few, wanted.numbers)
     return _binding(function, buffer, has_main=has_main) if is_right else None
 
 
@@ -267,19 +282,35 @@ def _binding(function: FunctionFacts, buffer: str, *, has_main: bool) -> Edit | 
         return Edit(function, "short_axis", short.block, *extents, short.iterator)
     if not own or not is_name(own[-1].name) or len(blocks) > len(own):
         return None
-    if any(map(_stores_along_a_sum, own)):
+    if any(each.iterators != _letters(each) for each in own[:-1]):
         return None
-    return Edit(function, "axis_binding", own[-1].name, "", "")
+    found, wanted = own[-1].iterators, _letters(own[-1])
+    told = ("", "") if found == wanted else (found, wanted)
+    return Edit(function, "axis_binding", own[-1].name, *told)
 
 
-def _stores_along_a_sum(block: Block) -> bool:
-    """Say whether an axis by which a block stores is declared as one that is summed over.
+def _has_idle_loop(function: FunctionFacts, buffer: str) -> bool:
+    """Say whether a loop around what stores to a buffer changes nothing of what is stored where."""
+    return any(
+        loop.extent != 1 and loop not in store.loops
+        for block in function.blocks
+        for store in block.statements
+        if store.buffer == buffer
+        for loop in block.loops
+    )
+
+
+def _letters(block: Block) -> str:
+    """Return how a block's axes should be declared: R for one that it only sums over.
 
     `T.axis.remap("RSS", ...)` in place of "SSR" is wrong in its letters, and not in its loops.
     """
-    letters = dict(zip((name for name, _ in block.extents), block.iterators, strict=False))
     stored = {index.name for store in block.statements for index in store.index}
-    return any(letters.get(name) == "R" for name in stored)
+    names = [name for name, _ in block.extents]
+    letters = zip(names, block.iterators, strict=False)
+    if not any(name in stored and letter == "R" for name, letter in letters):
+        return block.iterators
+    return "".join("S" if name in stored else "R" for name in names)
 
 
 def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:

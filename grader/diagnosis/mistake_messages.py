@@ -162,6 +162,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "scaled:sum": MistakeMessage(
         say("sums-times-as-large-as-pytorchs"), say("look-for-factor-that-does-not-belong")
     ),
+    "scaled:division": MistakeMessage(say("divides-by-should"), say("divide-by")),
+    "scaled:factor": MistakeMessage(say("multiplies-by-should"), say("multiply-by")),
+    "scaled:multiplied": MistakeMessage(say("multiplies-should-divide"), say("divide-by")),
     "scaled:input": MistakeMessage(
         say("input-times-as-large"), say("check-whether-this-step-belongs-there-pytorch")
     ),
@@ -195,6 +198,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "sum_for_mean:mean": MistakeMessage(
         say("takes-sum-should-take-mean"), say("divide-sum-by-how-many-numbers-adds")
+    ),
+    "sum_for_mean:count": MistakeMessage(
+        say("divides-sum-by-should-by-terms"), say("divide-sum-by-how-many-numbers-adds")
     ),
     "sum_for_mean": MistakeMessage(say("takes-mean-should-take-sum"), say("do-not-divide-sum")),
     "mean_taken_off": MistakeMessage(
@@ -344,6 +350,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "operand_left_out": MistakeMessage(say("block-does-not-read"), say("compute-there")),
     "axis_binding": MistakeMessage(
         say("statement-block-right-loops-or-axes"), say("bind-each-axis-block-loop-own")
+    ),
+    "axis_binding:letters": MistakeMessage(
+        say("axes-of-block-declared-as"), say("declare-axes-as")
     ),
     "short_axis": MistakeMessage(
         say("axis-of-block-goes-over-too-few"), say("let-axis-and-its-loop-go-over-all")

@@ -6,7 +6,9 @@ axis a mean goes, is found by trying.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -30,9 +32,14 @@ ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "leaky_relu (0.01)": lambda x: functional.leaky_relu(x, 0.01),
     "leaky_relu (0.1)": lambda x: functional.leaky_relu(x, 0.1),
     "leaky_relu (0.2)": lambda x: functional.leaky_relu(x, 0.2),
+    "x * tanh(x)": lambda x: x * torch.tanh(x),
+    "mish": functional.mish,
+    "selu": functional.selu,
+    "hardsigmoid": functional.hardsigmoid,
 }
 """Functions of one tensor that are taken for one another, by what PyTorch calls them."""
 
+_DIVISIONS = frozenset({"div", "divide", "true_divide", "__truediv__"})
 _BOUNDS = ((-128, 127), (-127, 127), (0, 255), (0, 127), (-128, 128), (-255, 255))
 """Ranges that numbers of eight bits are cut to."""
 
@@ -113,13 +120,45 @@ def _normalised(place: int, layer: Layer) -> Iterator[Change]:
     )
 
 
+def factor_of(layer: Layer) -> float | None:
+    """Return the number by which a layer multiplies whatever it takes, None for another layer."""
+    operands = layer.operation.operands
+    running = [each.value for each in operands if each.is_running]
+    if layer.operation.kind != "other" or not layer.name or len(running) != 1:
+        return None
+    (x,) = running
+    ones = (torch.ones_like(x) if each.is_running else each.value for each in operands)
+    value, factors = layer.operation.compute(), layer.operation.compute(*ones)
+    if factors.shape != x.shape or not factors.numel():
+        return None
+    factor = float(factors.reshape(-1)[0])
+    if not math.isfinite(factor) or factor in (0, 1):
+        return None
+    is_one = _is_same(factors, torch.full_like(factors, factor)) and _is_same(factor * x, value)
+    return factor if is_one else None
+
+
+def factor_facts(layer: Layer, times: float) -> dict[str, Any]:
+    """Return what is told of a layer that multiplies by a number, and by `times` as much here."""
+    wanted = factor_of(layer)
+    found = None if wanted is None else times * wanted
+    if found is None or wanted is None or wanted < 0 or found < 0:
+        return {}
+    if layer.name not in _DIVISIONS:
+        return {"of": "factor", "found": found, "wanted": wanted}
+    if found > 1 > wanted:
+        return {"of": "multiplied", "found": found, "wanted": 1 / wanted}
+    return {"of": "division", "found": 1 / found, "wanted": 1 / wanted}
+
+
 def _activations(program: Program, place: int) -> Iterator[Change]:
     """Do another activation than the layer is, on what it takes: gelu for silu."""
     layer = program.layers[place]
     if layer.operation.kind not in ("relu", "other") or not layer.name:
         return
     value = layer.operation.compute()
-    for x in _inputs(program, layer, value):
+    for at in _inputs(program, layer, value):
+        x = layer.operation.operands[at].value
         wanted = layer.name if layer.operation.kind == "relu" else _activation_of(x, value)
         if wanted is None or (wanted != "relu" and _is_inner(program, place, x)):
             continue
@@ -128,10 +167,22 @@ def _activations(program: Program, place: int) -> Iterator[Change]:
                 yield change(
                     "other_activation",
                     place,
-                    lambda *_, f=function, given=x: f(given),
+                    lambda *values, f=function, at=at: f(values[at]),
                     found=name,
                     wanted=wanted,
                 )
+
+
+def activated(program: Program, place: int) -> Iterator[tuple[int, Callable[[Tensor], Tensor]]]:
+    """Yield of which of two operands a layer is an activation, and which one it is."""
+    layer = program.layers[place]
+    if layer.operation.kind != "other" or not layer.name or len(layer.operation.operands) != 2:
+        return
+    value = layer.operation.compute()
+    for at in _inputs(program, layer, value):
+        name = _activation_of(layer.operation.operands[at].value, value)
+        if name is not None:
+            yield at, ACTIVATIONS[name]
 
 
 def _activation_of(x: Tensor, value: Tensor) -> str | None:
@@ -147,20 +198,21 @@ def _is_inner(program: Program, place: int, x: Tensor) -> bool:
     return bool(_activation_of(x, value))
 
 
-def _inputs(program: Program, layer: Layer, value: Tensor) -> Iterator[Tensor]:
-    """Return what a layer of this shape is a function of: x of `x * sigmoid(x)`, once each."""
-    running = [each for each in layer.operation.operands if each.is_running]
-    alike = [each.value for each in running if each.value.shape == value.shape]
+def _inputs(program: Program, layer: Layer, value: Tensor) -> Iterator[int]:
+    """Return of which operand a layer of this shape is a function: x of `x * sigmoid(x)`."""
+    operands = layer.operation.operands
+    running = [at for at, each in enumerate(operands) if each.is_running]
+    alike = [operands[at].value for at in running if operands[at].value.shape == value.shape]
     if len(alike) != len(running):
         return
     if len(alike) == 1 or any(torch.equal(alike[0], each) for each in alike[1:]):
-        yield alike[0]
+        yield running[0]
         return
-    for one, other in ((0, 1), (1, 0)) if len(running) == 2 else ():
-        before = running[other].layer
+    for one, other in (running, running[::-1]) if len(running) == 2 else ():
+        before = operands[other].layer
         taken = () if before is None else program.layers[before].operation.operands
-        if running[one].layer in [each.layer for each in taken]:
-            yield running[one].value
+        if operands[one].layer in [each.layer for each in taken]:
+            yield one
 
 
 def _is_same(found: Tensor, wanted: Tensor) -> bool:
@@ -186,6 +238,7 @@ def _reductions(place: int, layer: Layer) -> Iterator[Change]:
                     lambda x, a=axis, k=keeps: other(x, a, keepdim=k),
                     takes=layer.name,
                 )
+                yield from _other_sums(place, layer, axis, keeps=keeps)
                 for wrong in range(-x.ndim, 0):
                     if wrong != axis and x.ndim + wrong >= cases:
                         yield change(
@@ -196,6 +249,28 @@ def _reductions(place: int, layer: Layer) -> Iterator[Change]:
                             wanted=x.ndim + axis - cases,
                         )
                 return
+
+
+def _other_sums(place: int, layer: Layer, axis: int, *, keeps: bool) -> Iterator[Change]:
+    """Take the largest or smallest number for a sum, or divide by the extent of another axis."""
+    x = layer.operation.operands[0].value
+    count, is_mean = x.shape[axis], layer.name == "mean"
+    for found, largest in (("largest", torch.amax), ("smallest", torch.amin)):
+        yield change(
+            "largest_for_sum",
+            place,
+            lambda x, f=largest: f(x, axis, keepdim=keeps) / (count if is_mean else 1),
+            found=found,
+        )
+    for other in dict.fromkeys(x.shape) if is_mean else ():
+        if other != count:
+            yield change(
+                "sum_for_mean",
+                place,
+                lambda x, n=other: torch.sum(x, axis, keepdim=keeps) / n,
+                takes="count",
+                found=other,
+            )
 
 
 def _differences(place: int, layer: Layer) -> Iterator[Change]:

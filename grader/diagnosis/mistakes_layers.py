@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, Program, after, change, same
+from grader.diagnosis.mistakes_elementwise import activated, factor_of
 from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
@@ -286,7 +287,8 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     # A ReLU of a ReLU is the same again, and a bias twice has its own name.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))
-    if layer.operation.kind != "bias":
+    # Who divides by 8 where PyTorch divides by the root of it did not divide twice in one step.
+    if layer.operation.kind != "bias" and factor_of(layer) is None:
         yield change("layer_repeated", place, _twice(compute))
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
         yield change("result_transposed", place, after(compute, _transposed), **_argument(layer))
@@ -297,6 +299,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     yield from _other_parameters(program, place)
     if len(program.layers) <= _MANY:
         yield from _other_operands(program, place)
+        yield from _other_activated(program, place)
 
 
 def _argument(layer: Layer) -> dict[str, Any]:
@@ -496,6 +499,22 @@ def _other_operands(program: Program, place: int) -> Iterator[Change]:
                     "other_operand",
                     place,
                     _with(layer.operation.compute, index, value),
+                    taken=name,
+                    wanted="" if operand.layer is None else program.layers[operand.layer].name,
+                    **_two_arguments(argument, operand.argument),
+                )
+
+
+def _other_activated(program: Program, place: int) -> Iterator[Change]:
+    """Take another value for both operands of an activation: `silu(s)` for `x * sigmoid(x)`."""
+    for at, function in activated(program, place):
+        operand = program.layers[place].operation.operands[at]
+        for name, value, argument in _values_before(program.layers, place):
+            if value.shape == operand.value.shape and value is not operand.value:
+                yield change(
+                    "other_operand",
+                    place,
+                    lambda *_, f=function, given=value: f(given),
                     taken=name,
                     wanted="" if operand.layer is None else program.layers[operand.layer].name,
                     **_two_arguments(argument, operand.argument),

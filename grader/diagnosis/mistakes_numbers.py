@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
 from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, ROUNDING
+from grader.diagnosis.mistakes_elementwise import factor_facts
 from grader.messages.runner import integer_poison
 from grader.report import MistakeKind
 
@@ -146,7 +147,8 @@ def in_the_end(found: WrongValue, program: Program, tolerance: float = TOLERANCE
         # Divided by one wrong sum for all rows, exponentials have another factor on other inputs.
         is_divided = program.layers[other].operation.kind == "exponential"
         if factor and not is_divided and is_equal(flat / factor, wanted, tolerance):
-            return Sight("scaled", other, {"factor": factor})
+            told = factor_facts(program.layers[other], factor) if other in ahead else {}
+            return Sight("scaled", other, {"factor": factor, **told})
         added = _added_vector(flat - wanted.numbers, wanted.shape, tolerance * wanted.scale)
         # A mean that is to be taken away is a vector: with another one no vector is too many.
         if added is not None and not _take_vector(program, candidates, added):

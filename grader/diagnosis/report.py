@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.assignment import Assignment, PartTable
-from grader.diagnosis.align import Alignment, Observed, align
+from grader.diagnosis.align import Alignment, Observed, closest
 from grader.diagnosis.extents import with_other_extent
 from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import known as as_known
@@ -98,11 +98,10 @@ def _look(
     if isinstance(traced, Problem) or not traced.steps:
         return None
     layers = oracle.layers_for(traced.arguments)
-    tolerance = tolerance_of(oracle.options.dtype)
-    alignment = align(
+    alignment, tolerance = closest(
         traced.steps,
         layers,
-        tolerance,
+        tolerance_of(oracle.options.dtype),
         _returned(outputs, traced),
         standing_indices(candidate.facts),
     )
@@ -299,7 +298,7 @@ def _departure(
         before=_before(steps, alignment, diagnosed),
         is_beyond=alignment.last_right is not None and alignment.expected == alignment.last_right,
         is_short=_is_short(alignment),
-        is_added=_is_added(steps, layers, alignment),
+        is_added=is_added(steps, layers, alignment),
     )
     if step.value is None or expected is None:
         return departure
@@ -316,13 +315,16 @@ def _is_scaled_input(alignment: Alignment) -> bool:
     return alignment.mistake is not None and alignment.mistake.facts.get("of") == "input"
 
 
-def _is_added(steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment) -> bool:
+def is_added(steps: Sequence[Observed], layers: Sequence[Layer], alignment: Alignment) -> bool:
     """Say whether the step has the shape of the right value that it takes, and PyTorch's next layer
     another: nothing tells that it is meant to be that layer.
     """
     assert alignment.wrong is not None
     step, expected = steps[alignment.wrong], alignment.expected
     if step.value is None or expected is None or alignment.mistake is not None:
+        return False
+    between = layers[(-1 if alignment.last_right is None else alignment.last_right) + 1 : expected]
+    if any(each.name and not each.is_partial for each in between):
         return False
     shapes = {layers[at].value.shape for at in (alignment.last_right,) if at is not None}
     if not step.takes:

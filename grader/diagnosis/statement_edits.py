@@ -6,7 +6,7 @@ Every edit is a whole function with one expression replaced, and what is told of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product, takewhile
 from typing import NamedTuple
 
@@ -81,7 +81,8 @@ _CUTS = frozenset({"max", "min", "cast"})
 class Edit(NamedTuple):
     """A function with one expression replaced: what it is called, and how both are spelled.
 
-    `iterator` is the axis that it is about, where no expression is.
+    `iterator` is the axis that it is about, where no expression is. `stage`: the larger, the more
+    is changed.
     """
 
     function: FunctionFacts
@@ -90,6 +91,7 @@ class Edit(NamedTuple):
     found: str
     wanted: str
     iterator: str = ""
+    stage: int = 0
 
     @property
     def told(self) -> dict[str, str]:
@@ -153,7 +155,7 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
     """
     if not all(map(_is_spelled, function.blocks)):
         return
-    for make in _MAKERS:
+    for stage, make in enumerate(_MAKERS):
         for place, block in enumerate(function.blocks):
             counts = _counts(block)
             for name in ("initial", "statements"):
@@ -161,7 +163,8 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
                     for made in make(function, block, store) if store.value else ():
                         changed = replace(store, value=made.spot.holding(made.other))
                         edited = _with(function, place, name, at, changed)
-                        yield Edit(edited, made.kind, block.name, *made.told(counts))
+                        told = made.told(counts)
+                        yield Edit(edited, made.kind, block.name, *told, stage=stage)
 
 
 def own_edits(function: FunctionFacts) -> Iterator[Edit]:
@@ -231,10 +234,15 @@ def _replaced(value: Expression, old: Expression, new: Expression) -> Expression
 
 
 def _may_be_elsewhere(store: Store, block: Block) -> bool:
-    """Say whether a sum is begun or read at another index than it is stored at.
+    """Say whether a sum is begun or read at another index than it is stored at, or an axis of the
+    block that is no sum's is not in the index: what was stored is stored over.
 
     Nothing else says of one iterator for each axis that two of them are exchanged.
     """
+    stored = {part.name for each in store.index for part in each.walk()}
+    letters = zip((name for name, _ in block.extents), block.iterators, strict=False)
+    if any(letter == "S" and name not in stored for name, letter in letters):
+        return True
     loads = [] if store.value is None else [each.one for each in _spots(Spot(store.value))]
     own = [each.arguments for each in loads if (each.kind, each.name) == ("load", store.buffer)]
     own += [each.index for each in block.initial]
@@ -417,13 +425,23 @@ def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
     for spot in spots:
         value = _number(spot.one)
         assert value is not None
-        near = (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1, *_BYTES)
-        for new in dict.fromkeys(near):
-            if new != value and not (isinstance(value, int) and new != int(new)):
-                yield Made("wrong_operand", spot, replace(spot.one, value=type(value)(new)))
+        yield from _numbers(spot, (value + 1, value - 1, 2 * value, value / 2, -value, 0, 1))
     for one, other in combinations(spots, 2):
         if _number(one.one) != _number(other.one) and one.one.dtype == other.one.dtype:
             yield _exchanged_at(one, other)
+
+
+def _ends(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Compute with an end of a type in place of another number, however far away it is."""
+    for spot in _parts(store):
+        yield from _numbers(spot, _BYTES)
+
+
+def _numbers(spot: Spot, others: Iterable[float]) -> Iterator[Made]:
+    value = _number(spot.one)
+    for new in dict.fromkeys(others if value is not None else ()):
+        if value is not None and new != value and not (isinstance(value, int) and new != int(new)):
+            yield Made("wrong_operand", spot, replace(spot.one, value=type(value)(new)))
 
 
 def _number(one: Expression) -> int | float | None:
@@ -535,7 +553,7 @@ def _factors(function: FunctionFacts, block: Block, store: Store) -> Iterator[Ma
 
 
 _MAKERS = (
-    *(_indices, _operators, _starts, _operands, _swaps, _constants, _cuts, _less, _factors),
+    *(_indices, _operators, _starts, _operands, _swaps, _constants, _ends, _cuts, _less, _factors),
     _outer,
 )
 """What makes the edits, the smallest first."""

@@ -224,6 +224,8 @@ def _key(kind: str, facts: Facts) -> str:
         variant = "several"
     if kind == "low_precision" and "buffer" in facts:
         variant = "buffer"
+    if kind == "axis_binding" and facts.get("wanted"):
+        variant = "letters"
     if kind == "softmax_missing" and "along" in facts:
         variant = "along"
     if kind == "partly_right" and "start" in facts:

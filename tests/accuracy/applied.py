@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import tvm
 from tvm.script import from_source
@@ -39,7 +39,7 @@ def applied(module: bytes, callee: str, mistake: LikelyMistake) -> bytes | None:
     if not any(followed):
         return None
     source = ast.unparse(ast.fix_missing_locations(_Undeclared().visit(tree)))
-    function = from_source(source, extra_vars={"T": T})
+    function = from_source(source, extra_vars={"T": T, "TypeVar": TypeVar})
     loaded.update_func(loaded.get_global_var(name), function.with_attrs(loaded[name].attrs))
     text: str = tvm.ir.save_json(loaded)
     return text.encode()
@@ -85,6 +85,8 @@ class _Advised:
         """Follow the advice in a block; say whether anything was there to change."""
         block, loops = nested
         match self._kind:
+            case "axis_binding" if self._facts["wanted"]:
+                return _declared_as(block, self._facts["wanted"])
             case "axis_binding":
                 return _bound(block, loops)
             case "short_axis":
@@ -281,6 +283,20 @@ def _bound(block: ast.With, loops: Sequence[ast.For]) -> bool:
     bound = ast.parse(f"{', '.join(axes)} = {remapped if len(axes) > 1 else f'{remapped}[0]'}")
     block.body[0:0] = bound.body
     return True
+
+
+def _declared_as(block: ast.With, letters: str) -> bool:
+    """Declare the axes of a block by these letters, in their order."""
+    at = 0
+    for target, call in _declarations(block):
+        count = len(target.elts) if isinstance(target, ast.Tuple) else 1
+        own, at = letters[at : at + count], at + count
+        assert isinstance(call.func, ast.Attribute)
+        if call.func.attr == "remap":
+            call.args[0] = ast.Constant(own)
+        else:
+            call.func.attr = {"S": "spatial", "R": "reduce"}[own]
+    return at == len(letters)
 
 
 def _axes(block: ast.With) -> Iterator[tuple[str, str]]:

@@ -53,6 +53,12 @@ VAGUE = frozenset({"", "partly_right", "other_operand"})
 _WHICH = {"wanted_step", "wanted", "wanted_argument"}
 """Facts that name what should be taken."""
 
+_NOTHING = 1e-4
+"""What is left by rounding where numbers are subtracted from themselves."""
+
+_COPIES = 4
+"""Functions that are made of one Python function, and mended one after the other."""
+
 _AT_ONCE = 4
 """Edits of each part in one run of the notebook."""
 
@@ -253,10 +259,10 @@ def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
     """
     if [each.variable for each in found.traced.steps] == [*right]:
         pairs = [(step.value, right[step.variable]) for step in found.traced.steps]
-        differs = (
+        differs = [
             at for at, (one, own) in enumerate(pairs) if one is None or not _is_same(one, own)
-        )
-        return next(differs, None)
+        ]
+        return next((at for at in differs if not _is_made_good(at, differs, found)), None)
     layers = [each.value for each in found.layers if each.name]
     for place, step in enumerate(found.traced.steps):
         if step.value is None:
@@ -264,6 +270,13 @@ def _first_wrong(found: Look, right: dict[str, Any]) -> int | None:
         if not any(_is_same(step.value, each) for each in (*right.values(), *layers)):
             return place
     return None
+
+
+def _is_made_good(step: int, differs: Sequence[int], found: Look) -> bool:
+    """Say whether a step has a layer's value, and all that takes it is right: a ReLU too early."""
+    takers = [at for at, each in enumerate(found.traced.steps) if step in each.takes]
+    is_layer = found.alignment.matched[step] is not None
+    return is_layer and bool(takers) and not any(each in differs for each in takers)
 
 
 def _is_same(found: Any, wanted: Any) -> bool:
@@ -285,9 +298,15 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
         outputs = [
             values_of(one, program).get(last)
             for each in alike
-            for one in (each, _everywhere(each, every))
+            for one in (each, _everywhere(each, every), _by_a_pass(each, program))
         ]
-    return any(each is not None and is_same(each, actual) for each in outputs)
+    return any(each is not None and _is_given(each, actual) for each in outputs)
+
+
+def _is_given(found: Any, actual: Any) -> bool:
+    """Say whether a change gives what was returned: also where that is 0, but for rounding."""
+    rest = np.abs(numbers(found)).max(initial=0.0) + np.abs(numbers(actual)).max(initial=0.0)
+    return is_same(found, actual) or bool(found.size == actual.size and rest < _NOTHING)
 
 
 def _everywhere(one: Change, every: Sequence[Change]) -> Change:
@@ -296,6 +315,18 @@ def _everywhere(one: Change, every: Sequence[Change]) -> Change:
     for each in every:
         if (each.kind, each.facts) == (one.kind, one.facts) and min(each.computes) > max(computes):
             computes |= each.computes
+    return one._replace(computes=computes)
+
+
+def _by_a_pass(one: Change, program: Program) -> Change:
+    """Return an activation made another one in all later layers, also within those of its kind."""
+    computes = dict(one.computes)
+    for at, layer in enumerate(program.layers):
+        if (
+            at > one.place
+            and layer.name == one.facts.get("wanted") == program.layers[one.place].name
+        ):
+            computes[at] = one.computes[one.place]
     return one._replace(computes=computes)
 
 
@@ -310,8 +341,39 @@ def _mends(mistake: LikelyMistake, callee: str, diagnosed: Diagnosed, runners: A
         changed = None if module is None else applied(module, callee, mistake)
         if changed is not None:
             mended = msgspec.structs.replace(capture, module=changed, base=None, trace=None)
-            return _is_right(mended, diagnosed, runners)
+            return _is_right(mended, diagnosed, runners) or _is_next(
+                mended, callee, mistake.kind, diagnosed, runners
+            )
     return None
+
+
+def _is_next(mended: Capture, callee: str, kind: str, diagnosed: Diagnosed, runners: Any) -> bool:
+    """Say whether the same advice about other copies of a function leads to the right outputs.
+
+    `emit_te` makes `te_matmul` and `te_matmul1` of one Python function, which is edited once.
+    """
+    for _ in range(_COPIES):
+        candidate = inspect(diagnosed.part, mended)
+        if isinstance(candidate, Problem):
+            return False
+        own = diagnosed._replace(
+            candidate=candidate.taking(diagnosed.oracle.shapes(diagnosed.part))
+        )
+        comparison = diagnosed.assignment.comparison(diagnosed.part)
+        outputs = gather_outputs(own.candidate, own.part, own.oracle, runners, comparison)
+        found = None if isinstance(outputs, Problem) else look(own, outputs, runners)
+        mistake = None if found is None else found.alignment.mistake
+        if found is None or mistake is None or found.alignment.wrong is None:
+            return False
+        other = found.traced.steps[found.alignment.wrong].callee
+        is_copy = other != callee and other.rstrip("0123456789") == callee.rstrip("0123456789")
+        changed = applied(mended.module, other, mistake) if is_copy else None
+        if changed is None or mistake.kind != kind:
+            return False
+        mended = msgspec.structs.replace(mended, module=changed)
+        if _is_right(mended, diagnosed, runners):
+            return True
+    return False
 
 
 def _is_right(capture: Capture, diagnosed: Diagnosed, runners: Any) -> bool:

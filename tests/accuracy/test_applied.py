@@ -61,6 +61,7 @@ def read(source: str) -> Any:
         ),
         (" * V[vj]", "", "operand_left_out", "D", "V", "C[vi, vj] * V[vj]"),
         ("[i, j, k]", "[i, j, j]", "axis_binding", "C", "", ""),
+        ('"SSR"', '"RSS"', "axis_binding", "C", "RSS", "SSR"),
         ("T.grid(4, 4, 4)", "T.grid(4, 3, 4)", "short_axis", "C", "3", "4"),
     ],
 )

@@ -43,3 +43,22 @@ def test_the_axis_is_named(axis: int, shape: tuple[int, int]) -> None:
 
 def test_of_two_other_extents_nothing_is_told() -> None:
     assert told(1 + GENERATOR.standard_normal((3, 4)) ** 2).mistake is None
+
+
+def test_a_step_that_keeps_the_shape_of_what_it_takes_has_no_other_extent() -> None:
+    """It stands between two layers: PyTorch's next one has another shape."""
+    x, w = X, W[:, :4]
+
+    def computed() -> Values:
+        result: Values = (double(x).sigmoid() @ double(w)).numpy()
+        return result
+
+    right = record(computed, [x, w])
+    first = right[0].value.astype(np.float32)
+    steps = [
+        Observed("lv", "sigmoid", first, (), takes_input=True),
+        Observed("lv1", "multiply", first * first, (0,)),
+        Observed("lv2", "matmul", (first * first) @ w, (1,)),
+    ]
+    found = with_other_extent(align(steps, right), steps, right)
+    assert (1, None) == (found.wrong, found.mistake)

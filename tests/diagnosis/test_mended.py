@@ -497,6 +497,20 @@ def test_a_sum_that_is_begun_read_or_stored_elsewhere_is_named(
     )
 
 
+def test_a_sum_of_many_numbers_that_is_stored_elsewhere_is_named() -> None:
+    """How many terms there are is not known of what is stored along a diagonal."""
+    source = SQUARE.replace("5, 5)", "200, 200)").replace(
+        "T.grid(5, 5, 5)", "T.grid(200, 200, 200)"
+    )
+    source = source.replace("C[vi, vj] = C", "C[vi, vi] = C")
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    generator = np.random.default_rng(7)
+    given = [generator.standard_normal((200, 200)).astype(np.float32) for _ in "ab"]
+    mistake = told_of(module, (*given, V), lambda a, b, _v: a @ b, None)
+    assert mistake is not None
+    assert ("wrong_index", "C[vi, vi]") == (mistake.kind, mistake.facts["found"])
+
+
 def test_an_axis_that_goes_along_with_another_one_is_told_as_such() -> None:
     """The statement is right, and its second axis has the loop of the third."""
     mistake = told("[i, j, k]", "[i, j, j]", source=SQUARE, compute=lambda a, b, v: a @ b)
@@ -512,21 +526,29 @@ def test_an_axis_that_is_bound_to_another_loop_is_not_too_short() -> None:
 
 
 def test_axes_of_a_scheduled_function_are_not_told() -> None:
-    """The copy that `cache_write` makes is right, and its loops are none of the student's."""
+    """The copy that `cache_write` makes is right, and its loops are none of the student's: what is
+    named is the block as it was written, which has a loop that nothing depends on."""
     source = SQUARE.replace("[i, j, k]", "[i, j, j]")
     wrong = from_source(source, extra_vars={"I": I, "T": T})
     schedule = tvm.s_tir.Schedule(wrong)
     schedule.cache_write(schedule.get_sblock("C", func_name="f"), 0, "global")
     given = A[:, :5], B[:5], V
-    for unscheduled, kind in ((None, "axis_binding"), (wrong, None)):
+    right = from_source(SQUARE, extra_vars={"I": I, "T": T})
+    for unscheduled, kind in ((None, "axis_binding"), (wrong, "axis_binding"), (right, None)):
         found = told_of(schedule.mod, given, lambda a, b, v: a @ b, None, unscheduled)
         assert kind == (None if found is None else found.kind)
+        assert found is None or unscheduled is None or "C" == found.facts["block"]
 
 
 def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
-    """The letters are wrong: whoever rebinds the loops makes it worse."""
+    """The letters are wrong: whoever rebinds the loops makes it worse, and they are named."""
     letters = told('remap("SSR"', 'remap("RSS"', source=SQUARE, compute=lambda a, b, v: a @ b)
-    assert letters is None or "axis_binding" != letters.kind
+    assert letters is not None
+    assert ("axis_binding", "RSS", "SSR") == (
+        letters.kind,
+        letters.facts["found"],
+        letters.facts["wanted"],
+    )
 
 
 def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
@@ -652,3 +674,55 @@ def test_a_mistake_that_is_named_already_stays() -> None:
 def test_the_search_ends_by_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mended, "_WORK", 0)
     assert told("V[vj]", "V[vi]") is None
+
+
+CUT = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((6,), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(A[vi, vj] + V[vj], T.float32(1))
+"""
+
+
+@pytest.mark.parametrize("wrong", ["C[vj, vj]", "C[vi, vi]"])
+def test_a_store_along_a_diagonal_is_named(wrong: str) -> None:
+    """All but the diagonal keeps what the memory held, and no sum says which index was meant."""
+    source = CUT.replace("C[vi, vj] =", f"{wrong} =").replace("T.float32(1)", "T.float32(0)")
+    source = source.replace("(5, 6)", "(6, 6)").replace("(6, 5)", "(6, 6)")
+    module = from_source(
+        source.replace("T.grid(5, 6)", "T.grid(6, 6)"), extra_vars={"I": I, "T": T}
+    )
+    square = np.random.default_rng(9).standard_normal((6, 6)).astype(np.float32)
+    given = square, square, A[0]
+    mistake = told_of(module, given, lambda a, _b, v: torch.relu(a + v), "partly_written")
+    assert mistake is not None
+    assert ("wrong_index", wrong, "C[vi, vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_the_smallest_edit_tells_which_layer_is_meant() -> None:
+    """The sum alone would come of -128 in place of 1, and nobody writes that for a ReLU."""
+    module = from_source(CUT, extra_vars={"I": I, "T": T})
+    given = A, B, B[:, 0]
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: torch.relu(tensors[0] + tensors[2]).numpy(), given)
+    value = run(module, given, (5, 6), "float32")
+    steps = (Observed("C", "f", value, (), takes_input=True),)
+    alignment = Alignment(("wrong",), (None,), 0, expected=0)
+    bare = tuple(each._replace(output=None) for each in layers)
+    facts = read_module(save(module))
+    mistake = with_mended_statement(alignment, facts, Traced(steps, given), bare).mistake
+    assert mistake is not None
+    assert ("wrong_operand", "relu", "0.0") == (
+        mistake.kind,
+        mistake.layer,
+        mistake.facts["wanted"],
+    )

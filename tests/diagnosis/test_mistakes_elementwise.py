@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from grader.diagnosis.align import Observed, align
+from grader.diagnosis.align import Observed, align, closest
+from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
+from grader.diagnosis.report import is_added
 from grader.evidence.recorder import record
 
 Compute = Callable[..., Any]
@@ -39,6 +43,8 @@ def mistake_of(
         (lambda x: x * torch.sigmoid(x), functional.gelu, "gelu", "silu"),
         (functional.silu, torch.sigmoid, "sigmoid", "silu"),
         (functional.gelu, functional.silu, "silu", "gelu"),
+        (functional.silu, lambda x: x * torch.tanh(x), "x * tanh(x)", "silu"),
+        (lambda x: x * torch.sigmoid(x), functional.mish, "mish", "silu"),
     ],
 )
 def test_another_activation_is_named_with_the_one_that_is_meant(
@@ -51,6 +57,21 @@ def test_another_activation_is_named_with_the_one_that_is_meant(
         mistake.facts["found"],
         mistake.facts["wanted"],
     )
+
+
+def test_another_activation_in_two_layers_is_one_change_after_the_other() -> None:
+    """What the second one takes has the first one's numbers: a pass rewrites both."""
+    silu = lambda x: x * torch.sigmoid(x)  # noqa: E731
+    tensor = torch.tensor(X, dtype=torch.float64)
+    program = Program(record(lambda: silu(silu(tensor) - 1).numpy(), [X]))
+    last = len(program.layers) - 1
+    (one,) = (
+        each
+        for each in elementwise_mistakes(program, last)
+        if each.facts.get("found") == "gelu" and each.facts["wanted"] == "silu"
+    )
+    given = [2 * each.value for each in program.layers[last].operation.operands]
+    assert torch.equal(functional.gelu(given[0]), one.computes[last](*given))
 
 
 def test_the_sigmoid_within_a_silu_is_not_what_was_meant() -> None:
@@ -265,3 +286,144 @@ def test_a_bias_that_is_added_behind_all_that_follows(dtype: type) -> None:
     mistake = align(steps, layers).mistake
     assert mistake is not None
     assert ("order_swapped", ("add", "clamp")) == (mistake.kind, mistake.facts["layers"])
+
+
+@pytest.mark.parametrize(
+    ("pytorch", "student", "of", "found", "wanted"),
+    [
+        (lambda x: x / math.sqrt(8), lambda x: x / 8, "division", 8, math.sqrt(8)),
+        (lambda x: x / math.sqrt(8), lambda x: x * 3, "multiplied", 3, math.sqrt(8)),
+        (lambda x: 0.7 * x, lambda x: 0.49 * x, "factor", 0.49, 0.7),
+        (lambda x: x * 1.4, lambda x: x * 0.3, "factor", 0.3, 1.4),
+    ],
+)
+def test_a_wrong_factor_is_named_and_is_no_layer_done_twice(
+    pytorch: Compute, student: Compute, of: str, found: float, wanted: float
+) -> None:
+    """8 is the square of PyTorch's divisor: nobody divided twice."""
+    mistake = mistake_of(pytorch, student, X)
+    assert mistake is not None
+    assert ("scaled", of) == (mistake.kind, mistake.facts["of"])
+    assert pytest.approx((found, wanted), rel=1e-4) == (
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_division_that_is_a_step_of_its_own_is_done_twice() -> None:
+    tensor = torch.tensor(X, dtype=torch.float64)
+    layers = record(lambda: torch.tanh(tensor / 3).numpy(), [X])
+    values = [X / 3, X / 9, np.tanh(X / 9)]
+    steps = [
+        Observed(f"lv{at}", "f", each.astype(np.float32), (at - 1,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+    found = align(steps, layers)
+    assert found.mistake is not None
+    assert (1, "layer_repeated") == (found.wrong, found.mistake.kind)
+
+
+@pytest.mark.parametrize(
+    ("student", "kind", "found"),
+    [
+        (lambda x: x - x.sum(0, keepdim=True) / 7, "sum_for_mean", 7),
+        (lambda x: x - x.amax(0, keepdim=True) / 5, "largest_for_sum", "largest"),
+        (lambda x: x - x.amin(0, keepdim=True) / 5, "largest_for_sum", "smallest"),
+    ],
+)
+def test_what_a_mean_adds_up_or_divides_by_is_named(
+    student: Compute, kind: str, found: Any
+) -> None:
+    mistake = mistake_of(lambda x: x - x.mean(0, keepdim=True), student, X)
+    assert mistake is not None
+    assert (kind, found) == (mistake.kind, mistake.facts["found"])
+
+
+def test_a_function_of_several_layers_is_the_one_whose_relu_is_missing() -> None:
+    """`te_dense_relu` without its ReLU is to be mended, and not what takes its result."""
+    weight, row = np.asarray(Y.T[:, :3]), np.asarray(Y[0, :3])
+    tensors = [torch.tensor(each, dtype=torch.float64) for each in (X, weight, row)]
+
+    def pytorch(x: Any, w: Any, b: Any) -> Any:
+        positive = torch.relu(torch.matmul(x, w) + b[None, :])
+        return (positive - positive.mean(0, keepdim=True)).numpy()
+
+    layers = record(lambda: pytorch(*tensors), [X, weight, row])
+    first = X @ weight + row
+    values = [first, first - first.mean(0)]
+    steps = [
+        Observed(f"lv{at}", "f", each.astype(np.float32), (0,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+    found = align(steps, layers)
+    assert found.mistake is not None
+    assert (0, "relu_missing") == (found.wrong, found.mistake.kind)
+
+
+def test_of_whole_numbers_off_by_one_is_wrong_where_nothing_else_is() -> None:
+    x = np.arange(1, 36, dtype=np.int32).reshape(5, 7) * 1_000_000
+    tensor = torch.tensor(x, dtype=torch.float64)
+    layers = record(lambda: torch.neg(tensor).numpy(), [x])
+    for value, dtype, wrong in ((1 - x, np.int32, 0), (-x, np.int32, None), (1 - x, float, None)):
+        steps = [Observed("C", "f", value.astype(dtype), takes_input=True)]
+        found, tolerance = closest(steps, layers)
+        assert wrong == found.wrong
+        assert (dtype is np.int32) == (tolerance < 1e-9)
+
+
+def test_an_activation_of_another_value_is_named_with_both() -> None:
+    """`silu(sigmoid(x))`: both operands of PyTorch's product are others."""
+    tensor = torch.tensor(X, dtype=torch.float64)
+    silu = lambda x: x * torch.sigmoid(x)  # noqa: E731
+    layers = record(lambda: (silu(3 * tensor) - 1).numpy(), [X])
+    threefold = 3 * tensor
+    sigmoid = torch.sigmoid(threefold)
+    values = [threefold, sigmoid, functional.silu(sigmoid)]
+    steps = [
+        Observed(f"lv{at}", "f", each.numpy().astype(np.float32), (at - 1,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+    mistake = align(steps, layers).mistake
+    assert mistake is not None
+    assert ("other_operand", "sigmoid", "mul") == (
+        mistake.kind,
+        mistake.facts["taken"],
+        mistake.facts["wanted"],
+    )
+
+
+def in_a_row(*values: Any) -> list[Observed]:
+    """Return steps that each take the one before, the first one the input."""
+    return [
+        Observed(f"lv{at}", "f", each.numpy().astype(np.float32), (at - 1,) if at else (), at == 0)
+        for at, each in enumerate(values)
+    ]
+
+
+def test_a_relu_before_a_layer_with_a_bias_is_exchanged_with_it() -> None:
+    """It changes nothing there, of what a ReLU gave: it does not seem to be left out alone."""
+    x, w, b = (torch.tensor(each, dtype=torch.float64) for each in (X, Y[:3], Y[0, :3]))
+
+    def pytorch() -> Any:
+        hidden = torch.relu(functional.linear(torch.relu(x), w, b))
+        return functional.linear(hidden, w.T).numpy()
+
+    first = torch.relu(x)
+    second = functional.linear(first, w, b)
+    found = align(
+        in_a_row(first, first, second, functional.linear(second, w.T)), record(pytorch, [X])
+    )
+    assert found.mistake is not None
+    assert (1, "order_swapped") == (found.wrong, found.mistake.kind)
+    assert ("linear", "relu") == found.mistake.facts["layers"]
+
+
+def test_a_step_behind_which_several_layers_are_missing_is_no_step_of_its_own() -> None:
+    """PyTorch's softmax is not applied to what the student's takes: a layer stands between."""
+    x, w = (torch.tensor(each, dtype=torch.float64) for each in (X, Y[:3]))
+    layers = record(lambda: torch.softmax(functional.linear(torch.tanh(x), w), 1).numpy(), [X])
+    first = torch.tanh(x)
+    steps = in_a_row(first, torch.softmax(first, 1))
+    assert not is_added(steps, layers, align(steps, layers))
+    steps = in_a_row(first, first * first, functional.linear(first * first, w))
+    assert is_added(steps, layers, align(steps, layers))

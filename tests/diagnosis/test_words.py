@@ -205,6 +205,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts |= {"taken_argument": 2, "wanted_argument": 3}
     if variant == "repeated":
         facts["repeats"] = "lv1"
+    if kind == "axis_binding":
+        facts |= {"found": "RSS", "wanted": "SSR"} if variant else {"found": "", "wanted": ""}
     return kind, facts
 
 
@@ -216,7 +218,8 @@ class TestSayings:
     def test_every_variant_belongs_to_a_mistake_that_has_variants(self) -> None:
         varied = {key.partition(":")[0] for key in MISTAKE_MESSAGES if ":" in key}
         special = {"layer_left_out", "other_operand", "low_precision", "partly_right"}
-        assert varied == special | {"softmax_missing"} | set(DECIDES)
+        special |= {"softmax_missing", "axis_binding"}
+        assert varied == special | set(DECIDES)
 
     def test_every_one_can_be_said(self, subtests: pytest.Subtests) -> None:
         for key, texts in MISTAKE_MESSAGES.items():
