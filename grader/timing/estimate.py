@@ -219,15 +219,10 @@ in those that had not. The latter found a schedule 1.21 to 1.28 times as fast as
 instead of 1.40 to 1.42, while the baseline was off its copy by 0.1 %."""
 
 PAUSE = 0.12
-"""Seconds of the first pause between two placements while times have not settled: three times as
-long as they take, so that a program on the same core may end within the budget."""
-
-LONGER = 1.03
-"""Each pause is so many times as long as the one before. Of 104 measurements 3 found no free moment
-within 7 s; the programs beside them took the core for 20 s and longer."""
+"""Seconds between two placements while times have not settled: three times as long as they take, so
+that a program on the same core may end within the budget."""
 
 MOST_PAUSES = 60
-"""All of them take 20 s."""
 
 
 class Settling:
@@ -251,7 +246,7 @@ class Settling:
         if self.is_over:
             return 0.0
         self._pauses += 1
-        return float(PAUSE * LONGER ** (self._pauses - 1))
+        return PAUSE
 
 
 class Stopping:

@@ -180,10 +180,7 @@ class TestStopping:
         stopping = Stopping(rules(resolution=1.0), generator())
         shared = shared_core(1, 64)
         assert not stopping.is_enough(shared, 1.6)
-        pauses = [stopping.settling.pause() for _ in range(MOST_PAUSES + 5)]
-        assert pauses[:MOST_PAUSES] == sorted(pauses[:MOST_PAUSES])
-        assert MOST_PAUSES == sum(pause > 0 for pause in pauses)
-        assert 18 < sum(pauses) < 22
+        assert MOST_PAUSES == sum(stopping.settling.pause() > 0 for _ in range(MOST_PAUSES + 5))
         assert stopping.is_enough(shared, 1.6)
         assert Stopping(rules(), generator()).is_enough(shared, 3.0)
 

@@ -34,12 +34,6 @@ PAGE = mmap.PAGESIZE
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _CLOSED, _READABLE, _OPEN = 0, 1, 3  # PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE
 
-_HUGE_PAGE = 1 << 21
-"""Bytes of the larger pages of x86-64 and of AArch64 with pages of 4 KiB. Elsewhere the system does
-not know the advice, or follows it where it can."""
-
-_ADVISE_HUGE_PAGES = 14  # MADV_HUGEPAGE
-
 _PATTERN = 0xA7
 
 Bytes = npt.NDArray[np.uint8]
@@ -54,7 +48,8 @@ class FencedMemory:
 
     def __init__(self, size: int) -> None:
         self.size = -(-size // PAGE) * PAGE
-        self._memory = _contiguous(self.size + 2 * PAGE)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._memory = np.frombuffer(mmap.mmap(-1, self.size + 2 * PAGE, flags=flags), np.uint8)
         self._start, self._end = 0, 0
         self._left: list[Bytes] = []
         self._protect(0, len(self._memory), _CLOSED)
@@ -99,25 +94,6 @@ class FencedMemory:
         if _LIBRARY.mprotect(address, ctypes.c_size_t(end - start), ctypes.c_int(rights)):
             reason = os.strerror(ctypes.get_errno())
             raise TaskError("time", "NoFence", f"Pages of memory could not be closed: {reason}.")
-
-
-def _contiguous(size: int) -> Bytes:
-    """Return memory on huge pages where the system has some free, as many as it needs.
-
-    Which lines of a cache addressed physically two arrays share is decided by the pages that they
-    happen to get. With 4 KiB pages the points of one schedule, measured 20 times beside a load of
-    10, had a standard deviation of 0.085 of 15, on huge pages 0.043.
-    """
-    whole = -(-size // _HUGE_PAGE) * _HUGE_PAGE
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    mapped = np.frombuffer(mmap.mmap(-1, whole + _HUGE_PAGE, flags=flags), np.uint8)
-    start = -mapped.ctypes.data % _HUGE_PAGE
-    memory = mapped[start : start + whole]
-    address = ctypes.c_void_p(memory.ctypes.data)
-    # refused by a system without huge pages, where all pages are small
-    _LIBRARY.madvise(address, ctypes.c_size_t(whole), ctypes.c_int(_ADVISE_HUGE_PAGES))
-    memory[::PAGE] = 0  # pages are chosen when they are first written
-    return memory[:size]
 
 
 TABLE = 2 * CALLS_OF_A_SLICE
