@@ -54,7 +54,7 @@ _WHICH = {"wanted_step", "wanted", "wanted_argument"}
 """Facts that name what should be taken."""
 
 _NOTHING = 1e-4
-"""What is left by rounding where numbers are subtracted from themselves."""
+"""A number minus itself may differ from 0 by so much, because values are rounded."""
 
 _COPIES = 4
 """Functions that are made of one Python function, and mended one after the other."""

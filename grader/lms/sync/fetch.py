@@ -186,7 +186,7 @@ class _Fetching:
         self.kept: set[str] = set()
 
     def download(self, folder: Path, before: Collected) -> FolderContents:
-        """Download new submissions. What is here whole with the same time is skipped."""
+        """Download new submissions. A complete copy with the same time is not fetched again."""
         here = {
             (each.keys.get(self._platform.key, ""), moment_of(attempt.at)): each.folder
             for each in before.students
