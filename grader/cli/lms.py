@@ -342,13 +342,14 @@ def _in_book(slug: str, course: Path | None) -> _Graded:
 def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
     """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
     left_out: tuple[str, ...] = ()
+    earlier: list[str] = []
     form = None if options.packed is None else _one_of(options.packed, PACKED)
     with _found_works(options) as works:
         if not works.each:
             _tell_problems(works, messages)
             raise _nothing_graded(options.assignment, options.reports)
         if form is None:
-            _write_pages(works, options.output, utc_now())
+            earlier = _write_pages(works, options.output, utc_now())
         else:
             content, left_out = pack_pages(works.each, form, utc_now(), options.collected)
             if len(left_out) == len(works.each):
@@ -360,6 +361,7 @@ def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
         say("written-with-pages"),
     )
     tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
+    list_some(messages, say("pages-from-before"), earlier)
     _list(messages, say("not-from-and"), left_out, system=form or "")
     _tell_unmarked(works, options, messages)
     _tell_problems(works, messages)
@@ -412,12 +414,14 @@ def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) ->
         tell(messages, told)
 
 
-def _write_pages(works: Works, folder: Path, now: datetime) -> None:
+def _write_pages(works: Works, folder: Path, now: datetime) -> list[str]:
+    """Write everybody's page; return those in the folder that are nobody's of today."""
     names = page_names(works.each)
     with writing(folder, say("pages")):
         folder.mkdir(parents=True, exist_ok=True)
         for work in works.each:
             write_whole(folder / names[work.folder], student_page(work, now))
+        return sorted({each.name for each in folder.glob("*.html")} - {*names.values()})
 
 
 @contextmanager

@@ -318,17 +318,13 @@ def print_public_key(
 def _source(options: PushOptions) -> Source:
     """Return where a folder came from. Raises UsageError."""
     source = read_source(options.folder)
-    if source is None or source.platform != options.platform:
-        raise UsageError(
-            say(
-                "not-fetched-from-has",
-                folder=str(options.folder),
-                platform=PLATFORM_NAMES[options.platform],
-                file=SOURCE,
-            ),
-            say("name-output-grader-sync-fetch", platform=options.platform),
-        )
-    return source
+    if source is not None and source.platform == options.platform:
+        return source
+    told = {"folder": str(options.folder), "platform": PLATFORM_NAMES[options.platform]}
+    fault = say("not-fetched-from-has", **told, file=SOURCE)
+    if source is not None:
+        fault = say("fetched-from-another", **told, other=PLATFORM_NAMES[source.platform])
+    raise UsageError(fault, say("name-output-grader-sync-fetch", platform=options.platform))
 
 
 def _account(

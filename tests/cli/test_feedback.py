@@ -73,6 +73,17 @@ def test_with_the_names_the_archive_is_written(folder: Path) -> None:
         assert ["lovelaceada_7_99_hw.html"] == archive.namelist()
 
 
+def test_a_page_of_before_is_named_and_kept(folder: Path) -> None:
+    """It may be of somebody who has withdrawn or was forgotten, and would be given out again."""
+    write = ("feedback", "--assignment", SLUG, "--output", "pages")
+    assert "before" not in call(folder, *write).stderr
+    (folder / "pages" / "zoe.html").write_text("old")
+    (folder / "pages" / "index.txt").write_text("mine")
+    told = call(folder, *write).stderr
+    assert "In the folder from before, and not written again (1): zoe.html." in told
+    assert "old" == (folder / "pages" / "zoe.html").read_text()
+
+
 def test_of_an_assignment_that_nobody_handed_in_nothing_is_written(folder: Path) -> None:
     for words in (
         ("feedback", "--assignment", OTHER, "--output", "pages"),

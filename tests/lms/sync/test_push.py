@@ -290,8 +290,14 @@ class TestBoth:
 
     def test_a_folder_that_was_not_fetched_is_refused(self, site: Site, small: Class) -> None:
         (small.folder / "class" / "lms.json").unlink()
-        with pytest.raises(UsageError, match="was not fetched from"):
+        with pytest.raises(UsageError, match=r"was not fetched from.*: lms\.json is missing"):
             push(site, small.folder)
+
+    def test_so_is_one_that_was_fetched_from_another_system(self, site: Site, small: Class) -> None:
+        """It was said that lms.json is missing, which was there."""
+        here, other = ("Canvas", "moodle") if isinstance(site, Canvas) else ("Moodle", "canvas")
+        with pytest.raises(UsageError, match=f"was fetched from {here}, not from {other.title()}"):
+            push(site, small.folder, platform=other)
 
 
 class TestCanvas:
