@@ -118,8 +118,10 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     return _is_complete(outcome)
 
 
-def print_collected(outcome: CollectOutcome, folder: Path, output: Console, system: str) -> bool:
-    """Say what came from a system. Returns whether everything was somebody's and was taken."""
+def print_collected(
+    outcome: CollectOutcome, folder: Path, output: Console, system: str = ""
+) -> bool:
+    """Say what was collected, or came from a system. Returns whether all of it was taken."""
     _print(outcome, folder, output, system)
     return _is_complete(outcome)
 

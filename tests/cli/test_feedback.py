@@ -90,7 +90,7 @@ def test_of_an_assignment_that_nobody_handed_in_nothing_is_written(folder: Path)
         ("export", "csv", "--assignment", OTHER, "--output", "grades.csv"),
     ):
         told = refused(folder, *words)
-        assert f"Nothing in {OTHER} is graded, so nothing was written." in told
+        assert f"Nobody has a grade in {OTHER}, so nothing was written." in told
         assert "Grade a class first: grader batch FOLDER --output reports" in told
     assert {"assignments", "gradebook.sqlite"} == {each.name for each in folder.iterdir()}
 
