@@ -186,7 +186,7 @@ def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
         for slug, account in accounts.items():
             standing = _standing(grades[slug])
             tell(console, "", say("slug-standing", slug=slug, standing=standing))
-            for indentation, entry in _story(account):
+            for indentation, entry in _story(account, grades[slug].attempt):
                 tell(console, indentation + line(entry))
         if not accounts:
             tell(console, say("nobody-has-submitted-anything-gradable"))
@@ -202,7 +202,7 @@ def explain_grade(word: str, slug: str, course: Path | None, told: CommandOutput
         accounts = book.accounts(student.id).get(student.id, {})
     account = accounts.get(slug, Account(rules))
     grade = derive_all({**accounts, slug: account}.values())[slug]
-    asked = objection_lines(account.objections, account.adjustments)
+    asked = objection_lines(account.objections, account.attempts, grade.attempt)
     found = {**_person(student), "assignment": slug, **_brief(grade), "lines": grade.lines}
     found["objections"] = [objection_row(student, account, each) for each in account.objections]
     lines = [one_line(each.in_(told.language)) for each in (*grade.lines, *asked)]
@@ -364,7 +364,7 @@ def told_number(value: Decimal | int | None) -> str:
     return "–" if value is None else show(Decimal(value))
 
 
-def _story(account: Account) -> Iterator[tuple[str, Text]]:
+def _story(account: Account, counts: int | None) -> Iterator[tuple[str, Text]]:
     for given in account.extensions:
         until = say("taken-back") if given.due is None else say("until", time=told_time(given.due))
         yield (
@@ -385,7 +385,7 @@ def _story(account: Account) -> Iterator[tuple[str, Text]]:
             )
         for entry in attempt.adjustments:
             yield "    ", _adjusted(entry)
-    for each in objection_lines(account.objections, account.adjustments):
+    for each in objection_lines(account.objections, account.attempts, counts):
         yield "  ", each
 
 
