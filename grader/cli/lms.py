@@ -119,10 +119,13 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
 
 
 def print_collected(
-    outcome: CollectOutcome, folder: Path, output: Console, system: str = ""
+    outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
 ) -> bool:
-    """Say what was collected, or came from a system. Returns whether all of it was taken."""
-    _print(outcome, folder, output, system)
+    """Say what was collected, or came from a system. Returns whether all of it was taken.
+
+    `slug` is the assignment of all that was collected, empty where nobody has said.
+    """
+    _print(outcome, folder, output, system, slug)
     return _is_complete(outcome)
 
 
@@ -153,7 +156,9 @@ def _layout(name: str | None) -> Layout | None:
     return next((each for each in LAYOUTS if each == name), None)
 
 
-def _print(outcome: CollectOutcome, folder: Path, output: Console, system: str = "") -> None:
+def _print(
+    outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
+) -> None:
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
@@ -193,6 +198,7 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console, system: str =
     list_some(output, say("left-out"), _left_out(outcome.collected))
     tell(output, say("owner-each-folder", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
+    command += f" --assignment {slug}" if slug else ""
     is_told = all(moment_of(each.attempts[-1].at) is not None for each in found)
     if found and is_told and not outcome.zoneless:
         command += f" --handed-in {folder / MANIFEST}"

@@ -141,9 +141,8 @@ def run_fetch(
     if options.extend is not None:
         _extend(fetched, options.extend, options.course, output)
     _tell_source(fetched, options, output)
-    return print_collected(
-        fetched.outcome, options.output, output, PLATFORM_NAMES[options.platform]
-    )
+    told = (PLATFORM_NAMES[options.platform], options.extend or "")
+    return print_collected(fetched.outcome, options.output, output, *told)
 
 
 def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:

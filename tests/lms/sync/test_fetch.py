@@ -143,6 +143,7 @@ class TestCanvas:
         account = small.book.accounts()[small.student("ada")]["small"]
         assert ["2026-12-08T22:59:00+00:00"] == [e.due.isoformat() for e in account.extensions]
         assert "Extended in the gradebook (1): ada." in first.text
+        assert "--output reports --assignment small --handed-in" in first.text
         assert "Extended" not in again.text
         assert "Not in the gradebook's roster (1): leilei." in again.text
 
