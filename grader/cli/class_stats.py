@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,15 @@ from grader.cli.class_reports import ClassOptions
 from grader.cli.gradebook import CommandOutput, open_book
 from grader.cli.insights import class_insights
 from grader.cli.objecting import STATE_NAMES, asked_by, count_states, told_states
-from grader.cli.student_grades import grades_of, known_rules, plain_table, told_number
+from grader.cli.student_grades import (
+    grades_of,
+    handed_in_slugs,
+    known_rules,
+    plain_table,
+    tell_outdated,
+    tell_rest,
+    told_number,
+)
 from grader.cli.telling import tell, words
 from grader.gradebook.entries import rounded, show
 from grader.gradebook.grades import Grade
@@ -50,6 +58,7 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
         students = [each for each in book.students() if each.withdrawn is None]
         accounts, rules = book.accounts(), book.rules()
     grades = [grades_of(accounts, each) for each in students]
+    given = handed_in_slugs(accounts, students)
     found = {
         name: _numbers([each[name] for each in grades if name in each], len(students))
         for name in rules
@@ -62,25 +71,30 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
     has_some = slug is not None and found[slug]["graded"]
     insights = class_insights(ClassOptions(slug, course=course)) if has_some else {}
 
+    shown = {name: each for name, each in found.items() if name in given or slug}
+
     def people(console: Console) -> None:
-        table = plain_table(say("assignment"))
-        table.columns[0].no_wrap = True
-        for title in _FIGURES.values():
-            table.add_column(words(title), justify="right", overflow="fold")
-        for name, numbers in found.items():
-            cells = (numbers[each] for each in _FIGURES)
-            table.add_row(name, *(told_number(each) for each in cells))
-        console.print(table)
-
+        if shown:
+            console.print(_table(shown))
+        tell_rest(console, found, shown)
+        tell_outdated(console, {name: rules[name] for name in shown}, grades)
         _tell_objections(console, [each["objections"] for each in found.values()])
-        if slug is not None:
-            for each in insights.values():
-                _tell_insights(console, each)
+        for each in insights.values():
+            _tell_insights(console, each)
 
-    if slug is not None:
-        for name, each in insights.items():
-            found[name]["insights"] = told_insights(each, told.language)
+    for name, each in insights.items():
+        found[name]["insights"] = told_insights(each, told.language)
     told.tell(found, people)
+
+
+def _table(shown: Mapping[str, dict[str, Any]]) -> Any:
+    table = plain_table(say("assignment"))
+    table.columns[0].no_wrap = True
+    for title in _FIGURES.values():
+        table.add_column(words(title), justify="right", overflow="fold")
+    for name, numbers in shown.items():
+        table.add_row(name, *(told_number(numbers[each]) for each in _FIGURES))
+    return table
 
 
 def _tell_objections(console: Console, counts: Iterable[dict[str, int]]) -> None:
@@ -108,7 +122,8 @@ def _tell_insights(console: Console, insights: Insights) -> None:
         counted.add_row(Styled(name), str(len(failure.students)))
     looks = plain_table(say("review"), say("reason"))
     for concern in insights.concerns:
-        reasons = (words(CONCERNS[each.kind]) for each in concern.reasons)
+        kinds = dict.fromkeys(each.kind for each in concern.reasons)  # one of two parts, once
+        reasons = (words(CONCERNS[each]) for each in kinds)
         looks.add_row(Styled(one_line(concern.student)), Styled(", ".join(reasons)))
     for table in (checks, counted, looks):
         if table.row_count:

@@ -21,7 +21,7 @@ from grader.files import indented_json, write_or_rescue, write_whole, writing
 from grader.gradebook.entries import RosterEntry
 from grader.language import Text, foreign, in_a_row, in_clauses, say
 from grader.lms.archives import LeftOut, Reason
-from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout
+from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout, Packed
 from grader.lms.collect import (
     MANIFEST,
     SUBMISSIONS,
@@ -118,9 +118,14 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     return _is_complete(outcome)
 
 
-def print_collected(outcome: CollectOutcome, folder: Path, output: Console) -> bool:
-    """Say what was collected. Returns whether everything was somebody's and was taken."""
-    _print(outcome, folder, output)
+def print_collected(
+    outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
+) -> bool:
+    """Say what was collected, or came from a system. Returns whether all of it was taken.
+
+    `slug` is the assignment of all that was collected, empty where nobody has said.
+    """
+    _print(outcome, folder, output, system, slug)
     return _is_complete(outcome)
 
 
@@ -151,11 +156,14 @@ def _layout(name: str | None) -> Layout | None:
     return next((each for each in LAYOUTS if each == name), None)
 
 
-def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
+def _print(
+    outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
+) -> None:
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
-    tell(output, say("layout", layouts=layouts, students=count))
+    came = say("layout", layouts=layouts, students=count)
+    tell(output, say("from-system", system=system, students=count) if system else came)
     for source, encoding in outcome.encodings.items():
         read = say("file-names-in-read-as-if-they", source=source, encoding=encoding)
         tell(output, read)
@@ -190,6 +198,7 @@ def _print(outcome: CollectOutcome, folder: Path, output: Console) -> None:
     list_some(output, say("left-out"), _left_out(outcome.collected))
     tell(output, say("owner-each-folder", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
+    command += f" --assignment {slug}" if slug else ""
     is_told = all(moment_of(each.attempts[-1].at) is not None for each in found)
     if found and is_told and not outcome.zoneless:
         command += f" --handed-in {folder / MANIFEST}"
@@ -268,6 +277,8 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     form = _one_of(options.form, FORMS)
     own = None if options.into is None else read_table(options.into)
     found = _find_grades(options)
+    if not any(found):
+        raise _nothing_graded(options.assignment, options.reports)
     exported = export_grades(form, found.grades, own, options.column)
     if options.output is None:
         write(exported.content)
@@ -282,12 +293,17 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     _list(messages, say("unknown-system-and-not-in-file"), exported.unknown)
     _list(messages, say("without-grade-and-left-unchanged"), exported.ungraded)
     _list(messages, say("excused-there-or-not-assigned-and-left"), exported.exempt)
+    _tell_ungraded(messages, found)
+    left_out = found.ungraded or found.several or found.unsettled or found.unmarked
+    return not (exported.unknown or left_out)
+
+
+def _tell_ungraded(messages: Console, found: _Graded) -> None:
+    """Say who has no grade to export, and why."""
     _list(messages, say("could-not-graded-sentence"), found.ungraded)
     _list(messages, say("several-reports-none-counted"), found.several)
     _list(messages, say("graded-again-and-not-in-file"), found.unsettled)
     _list(messages, say("not-marked-by-hand-yet-sentence"), found.unmarked)
-    left_out = found.ungraded or found.several or found.unsettled or found.unmarked
-    return not (exported.unknown or left_out)
 
 
 def _find_grades(options: ExportOptions) -> _Graded:
@@ -334,12 +350,18 @@ def _in_book(slug: str, course: Path | None) -> _Graded:
 def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
     """Write the students' pages, or an archive of them. Returns whether everybody's is there."""
     left_out: tuple[str, ...] = ()
+    earlier: list[str] = []
+    form = None if options.packed is None else _one_of(options.packed, PACKED)
     with _found_works(options) as works:
-        if options.packed is None:
-            _write_pages(works, options.output, utc_now())
+        if not works.each:
+            _tell_problems(works, messages)
+            raise _nothing_graded(options.assignment, options.reports)
+        if form is None:
+            earlier = _write_pages(works, options.output, utc_now())
         else:
-            form = _one_of(options.packed, PACKED)
             content, left_out = pack_pages(works.each, form, utc_now(), options.collected)
+            if len(left_out) == len(works.each):
+                raise _nothing_to_pack(form, options.collected)
             write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
     one, many = (
@@ -347,10 +369,46 @@ def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
         say("written-with-pages"),
     )
     tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
-    _list(messages, say("not-from-and"), left_out, system=options.packed or "")
+    list_some(messages, say("pages-from-before"), earlier)
+    _list(messages, say("not-from-and"), left_out, system=form or "")
     _tell_unmarked(works, options, messages)
     _tell_problems(works, messages)
     return not (left_out or works.ungraded or works.several)
+
+
+def _nothing_graded(assignment: str | None, reports: Path | None) -> UsageError:
+    """Return what is said where nobody has a grade: a file without one is of no use."""
+    where = assignment if reports is None else str(reports)
+    return UsageError(
+        say("nothing-graded-in", where=where or ""),
+        say("grade-class-first-grader-batch-folder-output"),
+    )
+
+
+def _nothing_to_pack(form: Packed, collected: Path | None) -> UsageError:
+    """Return what an archive lacks in which nobody's page would be."""
+    from grader.lms.sync.source import read_source  # with what sends requests
+
+    system = _SYSTEM_NAMES[form]
+    if collected is None:
+        return UsageError(
+            say("archive-needs-names-of-download", system=system),
+            say("name-folder-collected-with-option", option="--collected class"),
+        )
+    source = read_source(collected)
+    if source is not None and source.platform == form:
+        command = f"grader sync {form} push {collected} --assignment SLUG"
+        return UsageError(
+            say("fetched-by-api-without-names", folder=str(collected), system=system),
+            say("push-pages-instead", command=command),
+        )
+    return UsageError(
+        say("not-collected-from-system", folder=str(collected), system=system),
+        say("pages-in-folder-instead", option="--zip"),
+    )
+
+
+_SYSTEM_NAMES: dict[Packed, str] = {"moodle": "Moodle", "canvas": "Canvas", "nbgrader": "nbgrader"}
 
 
 def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) -> None:
@@ -364,12 +422,14 @@ def _tell_unmarked(works: Works, options: FeedbackOptions, messages: Console) ->
         tell(messages, told)
 
 
-def _write_pages(works: Works, folder: Path, now: datetime) -> None:
+def _write_pages(works: Works, folder: Path, now: datetime) -> list[str]:
+    """Write everybody's page; return those in the folder that are nobody's of today."""
     names = page_names(works.each)
     with writing(folder, say("pages")):
         folder.mkdir(parents=True, exist_ok=True)
         for work in works.each:
             write_whole(folder / names[work.folder], student_page(work, now))
+        return sorted({each.name for each in folder.glob("*.html")} - {*names.values()})
 
 
 @contextmanager

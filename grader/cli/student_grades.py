@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import partial
@@ -19,10 +19,11 @@ from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.decisions import told_time
-from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show
+from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show, signed
 from grader.gradebook.grades import Account, Grade, Rules, derive_all, unknown_assignment
 from grader.gradebook.objections import Objection, objection_lines
 from grader.language import Text, Value, foreign, in_a_row, say
+from grader.lateness import NONE
 from grader.render import pieces
 from grader.render.wording import one_line
 from grader.report import Report
@@ -51,7 +52,7 @@ def list_grades(
         if (everybody or each.withdrawn is None) and section in (None, each.section)
     ]
     grades = {each.login: grades_of(accounts, each) for each in shown}
-    given = _handed_in_slugs(accounts[each.id] for each in shown if each.id in accounts)
+    given = handed_in_slugs(accounts, shown)
     columns = {name: each for name, each in rules.items() if name in given} or rules
     rows = [
         {
@@ -63,8 +64,8 @@ def list_grades(
 
     def people(console: Console) -> None:
         console.print(_class_table(shown, columns, grades))
-        if rest := [name for name in rules if name not in columns]:
-            tell(console, say("no-submission-from", names=in_a_row(rest)))
+        tell_rest(console, rules, columns)
+        tell_outdated(console, columns, grades.values())
         graded = sum(
             any(each.points is not None for each in found.values()) for found in grades.values()
         )
@@ -75,9 +76,41 @@ def list_grades(
     told.tell({"assignments": [*rules.values()], "students": rows}, people)
 
 
-def _handed_in_slugs(accounts: Iterable[Mapping[str, Account]]) -> set[str]:
-    """Return the assignments that somebody has handed in: others take room, and say nothing."""
-    return {slug for own in accounts for slug, account in own.items() if account.attempts}
+def handed_in_slugs(
+    accounts: Mapping[int, Mapping[str, Account]], students: Iterable[Student]
+) -> set[str]:
+    """Return the assignments that some of the students have handed in.
+
+    Others take room in a table, and say nothing.
+    """
+    every = (accounts.get(each.id, {}) for each in students)
+    return {slug for own in every for slug, account in own.items() if account.attempts}
+
+
+def tell_rest(console: Console, rules: Iterable[str], shown: Collection[str]) -> None:
+    """Tell which assignments a table leaves out, because nobody has handed them in."""
+    if rest := [name for name in rules if name not in shown]:
+        tell(console, say("no-submission-from", names=in_a_row(rest)))
+
+
+def tell_outdated(
+    console: Console, rules: Mapping[str, Rules], grades: Collection[Mapping[str, Grade]]
+) -> None:
+    """Tell which grades are out of other points than their heading says."""
+    for slug, each in rules.items():
+        count = sum(_is_outdated(own[slug], each) for own in grades if slug in own)
+        if count:
+            points, command = show(each.points), f"grader regrade --changed {slug}"
+            told = say(
+                "grades-by-earlier-rubric", slug=slug, points=points, count=count, command=command
+            )
+            tell(console, told)
+
+
+def _is_outdated(grade: Grade, rules: Rules) -> bool:
+    """Say whether an assignment is worth other points than when it was graded."""
+    is_graded = grade.points is not None and grade.settled
+    return is_graded and grade.possible + grade.open != rules.points
 
 
 def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | None]]:
@@ -153,7 +186,7 @@ def show_student(word: str, course: Path | None, told: CommandOutput) -> None:
         for slug, account in accounts.items():
             standing = _standing(grades[slug])
             tell(console, "", say("slug-standing", slug=slug, standing=standing))
-            for indentation, entry in _story(account):
+            for indentation, entry in _story(account, grades[slug].attempt):
                 tell(console, indentation + line(entry))
         if not accounts:
             tell(console, say("nobody-has-submitted-anything-gradable"))
@@ -169,7 +202,7 @@ def explain_grade(word: str, slug: str, course: Path | None, told: CommandOutput
         accounts = book.accounts(student.id).get(student.id, {})
     account = accounts.get(slug, Account(rules))
     grade = derive_all({**accounts, slug: account}.values())[slug]
-    asked = objection_lines(account.objections, account.adjustments)
+    asked = objection_lines(account.objections, account.attempts, grade.attempt)
     found = {**_person(student), "assignment": slug, **_brief(grade), "lines": grade.lines}
     found["objections"] = [objection_row(student, account, each) for each in account.objections]
     lines = [one_line(each.in_(told.language)) for each in (*grade.lines, *asked)]
@@ -313,6 +346,13 @@ def _standing(grade: Grade) -> Text:
     return _with_remarks(told, grade)
 
 
+def _listed(grade: Grade | None, rules: Rules) -> Text:
+    """Return a grade as a column has it: with what it is out of, where the heading says other."""
+    if grade is None or not _is_outdated(grade, rules):
+        return _cell(grade)
+    return _standing(grade)
+
+
 def _with_remarks(told: Text, grade: Grade) -> Text:
     if grade.open:
         told = in_a_row([told, say("points-not-marked-yet", points=show(grade.open))])
@@ -324,7 +364,7 @@ def told_number(value: Decimal | int | None) -> str:
     return "–" if value is None else show(Decimal(value))
 
 
-def _story(account: Account) -> Iterator[tuple[str, Text]]:
+def _story(account: Account, counts: int | None) -> Iterator[tuple[str, Text]]:
     for given in account.extensions:
         until = say("taken-back") if given.due is None else say("until", time=told_time(given.due))
         yield (
@@ -345,7 +385,7 @@ def _story(account: Account) -> Iterator[tuple[str, Text]]:
             )
         for entry in attempt.adjustments:
             yield "    ", _adjusted(entry)
-    for each in objection_lines(account.objections, account.adjustments):
+    for each in objection_lines(account.objections, account.attempts, counts):
         yield "  ", each
 
 
@@ -367,7 +407,7 @@ def _adjusted(entry: Adjustment) -> Text:
     part = entry.part or say("all-2")
     if entry.factor is not None:
         return say("adjustment-times-by", part=part, factor=str(entry.factor), **told)
-    return say("adjustment-by", part=part, points=f"{entry.points:+f}", **told)
+    return say("adjustment-by", part=part, points=signed(entry.points or NONE), **told)
 
 
 def _class_table(
@@ -378,7 +418,8 @@ def _class_table(
         heading = say("slug-points", slug=name, points=show(each.points))
         table.add_column(words(heading), justify="right", overflow="fold")
     for student in students:
-        cells = (words(_cell(grades[student.login].get(name))) for name in rules)
+        own = grades[student.login]
+        cells = (words(_listed(own.get(name), each)) for name, each in rules.items())
         row = (student.login, student.name, student.section, *cells)
         table.add_row(*(Styled(one_line(cell)) for cell in row))
     return table

@@ -29,11 +29,18 @@ from grader.gradebook.entries import RosterEntry, Student, show
 from grader.gradebook.grades import Grade
 from grader.language import LANGUAGES, Text, say
 from grader.lateness import NONE
-from grader.lms.choices import PLATFORM_NAMES, OwnApi, Platform
+from grader.lms.choices import PLATFORM_NAMES, Key, OwnApi, Platform
 from grader.lms.collect import CollectedStudent, read_manifest
 from grader.lms.handback import GradedWork, page_digest, student_page
 from grader.lms.roster import keys_of, read_roster
-from grader.lms.sync.fetch import ROSTER, Fetched, collected_users, fetch_class, fetch_students
+from grader.lms.sync.fetch import (
+    ROSTER,
+    USER_COLUMNS,
+    Fetched,
+    collected_users,
+    fetch_class,
+    fetch_students,
+)
 from grader.lms.sync.journal import Journal, open_journal
 from grader.lms.sync.platform import COMMENT, LmsAssignment, LmsGrades, PushedGrade, parts_comment
 from grader.lms.sync.push import (
@@ -134,7 +141,8 @@ def run_fetch(
     if options.extend is not None:
         _extend(fetched, options.extend, options.course, output)
     _tell_source(fetched, options, output)
-    return print_collected(fetched.outcome, options.output, output)
+    told = (PLATFORM_NAMES[options.platform], options.extend or "")
+    return print_collected(fetched.outcome, options.output, output, *told)
 
 
 def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:
@@ -145,8 +153,7 @@ def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> No
     list_some(output, say("another-due-date-there"), [*fetched.due_dates])
     if fetched.due_dates and options.extend is None:
         tell(output, say("record-them-in-gradebook", option="--extend SLUG"))
-    if source.excused:
-        tell(output, say("excused-there-sentence", count=len(source.excused)))
+    list_some(output, say("excused-there-sentence"), fetched.excused)
     if options.roster is None:
         command = f"grader roster import {options.output / ROSTER}"
         tell(output, say("students-title", command=command))
@@ -190,6 +197,7 @@ def _extend(fetched: Fetched, slug: str, course: Path | None, output: Console) -
 
 class _Account(NamedTuple):
     options: PushOptions
+    key: Key
     assignment: LmsAssignment
     most: Decimal
     students: tuple[CollectedStudent, ...]
@@ -218,7 +226,9 @@ def run_push(
         wanted = [_wanted(account, *each) for each in graded]
         rows = plan(platform, wanted, journal, overwrite=options.overwrite)
         _print_plan(rows, assignment, account, output)
-        _tell_scale((grade for _, grade, _ in graded), account, output)
+        _tell_absent(options, [student for student, _, _ in graded], output)
+        told = zip(rows, graded, strict=True)
+        _tell_scale((grade for row, (_, grade, _) in told if row.wanted.grade), account, output)
         skipped = _skipped(rows)
         count = sum(row.verdict == "write" for row in rows)
         if options.dry_run or not count:
@@ -307,17 +317,13 @@ def print_public_key(
 def _source(options: PushOptions) -> Source:
     """Return where a folder came from. Raises UsageError."""
     source = read_source(options.folder)
-    if source is None or source.platform != options.platform:
-        raise UsageError(
-            say(
-                "not-fetched-from-has",
-                folder=str(options.folder),
-                platform=PLATFORM_NAMES[options.platform],
-                file=SOURCE,
-            ),
-            say("name-output-grader-sync-fetch", platform=options.platform),
-        )
-    return source
+    if source is not None and source.platform == options.platform:
+        return source
+    told = {"folder": str(options.folder), "platform": PLATFORM_NAMES[options.platform]}
+    fault = say("not-fetched-from-has", **told, file=SOURCE)
+    if source is not None:
+        fault = say("fetched-from-another", **told, other=PLATFORM_NAMES[source.platform])
+    raise UsageError(fault, say("name-output-grader-sync-fetch", platform=options.platform))
 
 
 def _account(
@@ -340,6 +346,7 @@ def _account(
     shared = _shared(users)
     return _Account(
         options,
+        platform.key,
         assignment,
         assignment.points,
         students,
@@ -439,6 +446,8 @@ def _print_plan(
         output.print(table)
     if same := sum(row.verdict == "same" for row in rows):
         tell(output, say("unchanged-sentence", count=same))
+    if any(row.verdict == "unmatched" for row in rows):
+        tell(output, say("add-user-ids-to-roster", column=repr(USER_COLUMNS[account.key])))
     if any(row.verdict in _OVERWRITTEN for row in rows):
         tell(output, say("replace-what-others-entered", option="--overwrite"))
     deducted = [row.wanted.login for row in rows if row.there.deducted]
@@ -468,6 +477,15 @@ def _why(row: Row) -> str:
     if row.verdict in _OVERWRITTEN and grade is not None:
         reason = say("reason-and-points-here", reason=reason, points=show(grade.points))
     return words(reason)
+
+
+def _tell_absent(options: PushOptions, graded: Collection[Student], output: Console) -> None:
+    """Tell who handed in nothing here: whatever stands there for them stays."""
+    with open_book(options.course) as book:
+        present = [each for each in book.students() if each.withdrawn is None]
+    handed_in = {each.id for each in graded}
+    absent = [each.login for each in present if each.id not in handed_in]
+    list_some(output, say("without-submission-and-left-unchanged"), absent)
 
 
 def _tell_scale(grades: Iterable[Grade], account: _Account, output: Console) -> None:

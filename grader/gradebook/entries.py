@@ -260,9 +260,10 @@ def find_student(
                 say("students-match", count=len(found), word=repr(word), named=named),
                 say("name-one-by-rosters-id"),
             )
-    raise UsageError(
-        say("nobody-in-roster-has-id-e-mail", word=repr(word)), say("see-grader-grades-list")
-    )
+    nobody = say("nobody-in-roster-has-id-e-mail", word=repr(word))
+    if "name" not in by:
+        nobody = say("nobody-in-roster-has-id-or-e-mail", word=repr(word))
+    raise UsageError(nobody, say("see-grader-grades-list"))
 
 
 class RosterEntry(Value, frozen=True):

@@ -173,7 +173,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         (*heads, *listed, *uncounted, why, *chosen.lines, end),
         chosen.open,
         decided_parts(chosen.attempt, chosen.parts),
-        told_objections(account.objections, account.adjustments),
+        told_objections(account.objections, account.attempts, chosen.attempt.number),
     )
 
 

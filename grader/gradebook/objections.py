@@ -6,14 +6,14 @@ text is a student's all the same: whoever shows it escapes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, Literal, get_args
 
 from grader.errors import UsageError
 from grader.gradebook.decisions import told_time
-from grader.gradebook.entries import Adjustment, Value, signed, valid
+from grader.gradebook.entries import Adjustment, Attempt, Value, signed, valid
 from grader.language import Text, foreign, say
 from grader.lateness import NONE
 from grader.render.final_grade import ToldObjection, ToldReply
@@ -89,11 +89,18 @@ def checked_part(part: str, slug: str, parts: tuple[str, ...]) -> str:
     return part
 
 
+_Changes = Mapping[int | None, tuple[int, Decimal | None]]
+"""The attempt and the points of adjustments that count, by their numbers."""
+
+
 def objection_lines(
-    objections: Iterable[Objection], adjustments: Iterable[Adjustment]
+    objections: Iterable[Objection], attempts: Iterable[Attempt], counts: int | None
 ) -> tuple[Text, ...]:
-    """Return what is said of objections: a line for each, and one for each reply."""
-    changes = {each.id: each for each in valid(adjustments)}
+    """Return what is said of objections: a line for each, and one for each reply.
+
+    `counts` is the number of the attempt that does: others' points are said to be theirs.
+    """
+    changes = _changes(attempts)
     lines = []
     for each in objections:
         asked = {"number": str(each.id), "time": told_time(each.recorded), "text": each.text}
@@ -103,32 +110,41 @@ def objection_lines(
             lines.append(say("objection", **asked))
         if not each.replies:
             lines.append(say("has-not-been-answered-yet"))
-        lines += [_reply_line(reply, changes) for reply in each.replies]
+        lines += [_reply_line(reply, changes, counts) for reply in each.replies]
     return tuple(lines)
 
 
-def _reply_line(reply: Reply, changes: dict[int, Adjustment]) -> Text:
+def _reply_line(reply: Reply, changes: _Changes, counts: int | None) -> Text:
     told = {"who": reply.who, "time": told_time(reply.recorded), "text": reply.text}
-    points = _points(reply, changes)
-    if points is None:
+    attempt, points = changes.get(reply.adjustment, (None, None))
+    if points is None or attempt is None:
         return say("answered-by", **told)
+    if attempt != counts:
+        points_there = {"points": signed(points), "attempt": str(attempt)}
+        return say("answered-by-points-elsewhere", **told, **points_there)
     return say("answered-by-points", **told, points=signed(points))
 
 
-def _points(reply: Reply, changes: dict[int, Adjustment]) -> Decimal | None:
-    change = None if reply.adjustment is None else changes.get(reply.adjustment)
-    return None if change is None else change.points
+def _changes(attempts: Iterable[Attempt]) -> _Changes:
+    attempts = tuple(attempts)
+    counting = {each.id for each in valid(a for each in attempts for a in each.adjustments)}
+    return {
+        entry.id: (each.number, entry.points)
+        for each in attempts
+        for entry in each.adjustments
+        if entry.id in counting
+    }
 
 
 def told_objections(
-    objections: Iterable[Objection], adjustments: Iterable[Adjustment]
+    objections: Iterable[Objection], attempts: Iterable[Attempt], counts: int | None
 ) -> tuple[ToldObjection, ...]:
-    """Return objections as a student's page shows them."""
-    changes = {each.id: each for each in valid(adjustments)}
+    """Return objections as a student's page shows them, with the points of the counting attempt."""
+    changes = _changes(attempts)
 
     def told(reply: Reply) -> ToldReply:
-        points = _points(reply, changes)
-        change = None if points is None else float(points)
+        attempt, points = changes.get(reply.adjustment, (None, None))
+        change = None if points is None or attempt != counts else float(points)
         return ToldReply(foreign(reply.text), reply.who, told_time(reply.recorded), change)
 
     return tuple(

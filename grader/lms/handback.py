@@ -275,7 +275,7 @@ def pack_pages(
     buffer, left_out = io.BytesIO(), []
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for work in works:
-            files = _packed_files(work, form, student_page(work, now), collected)
+            files = _packed_files(work, form, partial(student_page, work, now), collected)
             left_out += [] if files else [work.folder]
             for name, content in files.items():
                 entry = zipfile.ZipInfo(name, _DATE)
@@ -285,7 +285,7 @@ def pack_pages(
 
 
 def _packed_files(
-    work: GradedWork, form: Packed, page: bytes, collected: Path | None
+    work: GradedWork, form: Packed, page: Callable[[], bytes], collected: Path | None
 ) -> Mapping[str, bytes]:
     """Return a page by the name that a system knows; nothing where it knows none."""
     if work.student is None:
@@ -296,14 +296,14 @@ def _packed_files(
         return {}
     if form == "canvas":
         given = work.student.attempts[-1].given
-        return {f"{given.rpartition('.')[0] or given}.html": page} if given else {}
+        return {f"{given.rpartition('.')[0] or given}.html": page()} if given else {}
     # Moodle takes what stands between the first underscores for its number.
     name = (work.student.name or work.whose).replace("_", " ").replace("/", " ")
-    return {f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}": page}
+    return {f"{name}_{work.student.keys['moodle']}_assignfeedback_file_/{_PAGE}": page()}
 
 
 def _files_of_nbgrader(
-    work: GradedWork, student: CollectedStudent, page: bytes, collected: Path | None
+    work: GradedWork, student: CollectedStudent, page: Callable[[], bytes], collected: Path | None
 ) -> Mapping[str, bytes]:
     """Return a page and notes of the attempt that it is of, which the notebook tells."""
     if collected is None:
@@ -314,7 +314,7 @@ def _files_of_nbgrader(
     if note is None:
         return {}
     notebook = PurePosixPath(submission.name).stem
-    return feedback_files(student.keys["folder"], note, notebook, page)
+    return feedback_files(student.keys["folder"], note, notebook, page())
 
 
 def page_names(works: Iterable[GradedWork]) -> Mapping[str, str]:

@@ -15,7 +15,8 @@ from grader.gradebook.database import open_database
 from grader.gradebook.entries import find_student
 from tests.cli.test_batch import RIGHT, write
 from tests.endtoend.warm import run_warm
-from tests.gradebook.factory import SLUG, hand_in
+from tests.gradebook.factory import SLUG, enrol, hand_in
+from tests.gradebook.small_class import Class
 
 ROOT = Path(__file__).parents[2]
 ROSTER = (
@@ -283,3 +284,27 @@ def _regrade_after_a_changed_rubric(course: Path) -> None:
     assert "0 grades changed." in again.stdout
     gradings = found(course, "grades", "show", "ada")["assignments"]["small"]["attempts"][0]
     assert [10, 13, 13] == [each["score"] for each in gradings["gradings"]]
+
+
+def test_a_grade_by_an_earlier_rubric_is_listed_with_its_own_points(tmp_path: Path) -> None:
+    """It stood below "of 14", and looked as if it was out of 14 points."""
+    small = Class(tmp_path)
+    enrol(small.book, "ada", "ben")
+    small.grade_all({"ada": 1.0, "ben": 0.5})
+    assert "earlier" not in said(tmp_path, "grades", "list")
+    small.weigh(10)
+    for told in (said(tmp_path, "grades", "list"), said(tmp_path, "grades", "list", "small")):
+        assert ["ada", "Ada", "10", "of", "10"] in [line.split() for line in told.splitlines()]
+        assert "small: graded out of other points than the 14 in assignment.toml (2)." in told
+    told = said(tmp_path, "grades", "stats")
+    assert "Recompute the points: grader regrade --changed small" in told
+    said(tmp_path, "regrade", "--changed", "small")
+    assert "other points" not in said(tmp_path, "grades", "list")
+    small.book.close()
+
+
+def test_an_adjustment_is_shown_without_idle_digits(folder: Path) -> None:
+    add = ("grades", "adjust", "ada", SLUG, "--part", "schedule", "--points", "+1.50")
+    number = found(folder, *add, "--reason", "a hint")["adjustment"]
+    assert "schedule +1.5, by" in said(folder, "grades", "show", "ada")
+    said(folder, *add[:4], "--take-back", str(number), "--reason", "no")

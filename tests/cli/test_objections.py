@@ -134,7 +134,7 @@ def test_a_table_is_entered_whole_or_not_at_all(folder: Path) -> None:
     table = folder / "asked.csv"
     table.write_text("Student,Part,Text\nada,schedule,Why?\nben,,=cmd()\n")
     words = ("objections", "import", "asked.csv", "--assignment", SLUG)
-    assert "2 objections in asked.csv: 2 new." in said(folder, *words)
+    assert "Objections in asked.csv: 2, new: 2." in said(folder, *words)
     assert {"new": [], "known": 2} == found(folder, *words)
     table.write_text(f"student,assignment,text\nada,{SLUG},More?\nzoe,{SLUG},Who?\n")
     words = ("objections", "import", "asked.csv")

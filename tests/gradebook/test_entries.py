@@ -217,6 +217,11 @@ class TestFindStudent:
         with pytest.raises(UsageError, match="No student in the roster"):
             find_student(self.CLASS, word)
 
+    def test_a_name_that_does_not_count_is_not_said_to_be_nobodys(self) -> None:
+        """ "No student has the name 'zoë'" was said of an import that asks for no names."""
+        with pytest.raises(UsageError, match="has the id or e-mail 'zo"):
+            find_student(self.CLASS, "zoe\u0308", by=("login", "email"))
+
 
 @pytest.mark.parametrize(
     ("points", "said"),

@@ -137,7 +137,8 @@ def test_it_is_explained_with_its_answer(book: Gradebook, ada: Student) -> None:
     ask(book, ada, "And in all?", "")
     answer(book, ada, number, "+2.5")
     found = account(book, ada)
-    lines = [each.english for each in objection_lines(found.objections, found.adjustments)]
+    told = objection_lines(found.objections, found.attempts, derive(found).attempt)
+    lines = [each.english for each in told]
     assert [
         f"Objection {number}, part schedule, 2026",
         "Answered by eve, 2026",
@@ -145,6 +146,24 @@ def test_it_is_explained_with_its_answer(book: Gradebook, ada: Student) -> None:
         "Not answered yet.",
     ] == [each.partition("-")[0] for each in lines]
     assert lines[1].endswith(", +2.5 points: because")
+
+
+def test_points_of_an_attempt_that_does_not_count_are_no_points_of_the_grade(
+    book: Gradebook, ada: Student
+) -> None:
+    """It was said "+2.5 points" of a later attempt, whose grade has none of them."""
+    number = ask(book, ada)
+    answer(book, ada, number, "+2.5")
+    (reply,) = derive(account(book, ada)).objections[0].replies
+    assert 2.5 == reply.points
+    hand_in(book, ada, b"a better one", 90)
+    found = account(book, ada)
+    grade = derive(found)
+    assert (2, 90) == (grade.attempt, grade.points)
+    last = objection_lines(found.objections, found.attempts, grade.attempt)[-1].english
+    assert last.endswith(", +2.5 points for attempt 1, which does not count: because")
+    (reply,) = grade.objections[0].replies
+    assert (None, "because") == (reply.points, reply.text.english)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "x" * (LONGEST + 1)])

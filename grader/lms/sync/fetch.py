@@ -48,7 +48,7 @@ _CLASS = 16 * 2**30
 _FILES = 200
 """Of one student. More is no way to hand in a notebook."""
 
-_NUMBERS: Mapping[Key, str] = {
+USER_COLUMNS: Mapping[Key, str] = {
     "canvas": "Canvas user ID",
     "moodle_user": "Moodle user ID",
     "lti": "LTI user ID",
@@ -57,11 +57,15 @@ _NUMBERS: Mapping[Key, str] = {
 
 
 class Fetched(NamedTuple):
-    """The result of a fetch and its source; `due_dates` are students' own, by their ids."""
+    """The result of a fetch and its source; `due_dates` are students' own, by their ids.
+
+    `excused` are called by their ids, too, and as the system does where the roster has none.
+    """
 
     outcome: CollectOutcome
     source: Source
     due_dates: Mapping[str, datetime]
+    excused: tuple[str, ...] = ()
 
 
 def fetch_class(
@@ -111,7 +115,8 @@ def fetch_class(
         for user, due in source.extended.items()
         if (owner := owners.find(_delivery(known[user], platform.key))) is not None
     }
-    return Fetched(replace(outcome, unchanged=unchanged), source, due_dates)
+    spared = tuple(called(known[user]) for user in excused)
+    return Fetched(replace(outcome, unchanged=unchanged), source, due_dates, spared)
 
 
 _NOTHING = Standing()
@@ -157,7 +162,7 @@ def fetch_students(
 def _ids_table(matched: Iterable[tuple[str, str]], key: Key) -> bytes:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["login", _NUMBERS[key]])
+    writer.writerow(["login", USER_COLUMNS[key]])
     writer.writerows((login, harmless(user)) for login, user in matched)
     return buffer.getvalue().encode()
 
@@ -276,7 +281,7 @@ def _own_roster(people: Iterable[LmsPerson], key: Key) -> Roster:
 def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["login", "name", "email", _NUMBERS[key]])
+    writer.writerow(["login", "name", "email", USER_COLUMNS[key]])
     for person, each in zip(roster.people, people, strict=True):
         row = [person.name, each.email, each.user]
         writer.writerow([person.id, *map(harmless, row)])

@@ -128,7 +128,9 @@ class TestCanvas:
         assert {"101": "2026-12-08T22:59:00Z"} == found["extended"]
         assert "--output reports --handed-in" in ran.text
         assert ["103"] == found["excused"]
-        assert "Different due date in the LMS (1): ada." in ran.text
+        assert "Individual due dates in the LMS (1): ada." in ran.text
+        assert "Excused in the LMS (1): eve." in ran.text
+        assert "From Canvas: " in ran.text and "Layout" not in ran.text
         assert "--extend SLUG" in ran.text
 
     def test_extend_records_them_in_the_gradebook_once(self, taught: Canvas, small: Class) -> None:
@@ -141,6 +143,7 @@ class TestCanvas:
         account = small.book.accounts()[small.student("ada")]["small"]
         assert ["2026-12-08T22:59:00+00:00"] == [e.due.isoformat() for e in account.extensions]
         assert "Extended in the gradebook (1): ada." in first.text
+        assert "--output reports --assignment small --handed-in" in first.text
         assert "Extended" not in again.text
         assert "Not in the gradebook's roster (1): leilei." in again.text
 
@@ -328,7 +331,7 @@ class TestMoodle:
         assert {"hw.ipynb": notebook("second")} == content(tmp_path, "ada")
         assert "2026-12-01T20:00:00+00:00" == students(tmp_path)["ada"].attempts[-1].at
         assert "11" == students(tmp_path)["ada"].keys["moodle_user"]
-        assert "Different due date in the LMS (1): eve." in ran.text
+        assert "Individual due dates in the LMS (1): eve." in ran.text
 
     def test_a_file_may_have_a_name_in_any_script(self, moodle: Moodle, tmp_path: Path) -> None:
         """Its address is quoted, as Moodle does it."""

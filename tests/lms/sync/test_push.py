@@ -184,7 +184,40 @@ class TestBoth:
         small.grade_all({"zoe": 1.0})
         ran = push(site, small.folder)
         assert "zoe – – not matched to a user in the LMS" in ran.text
+        column = "Canvas user ID" if isinstance(site, Canvas) else "Moodle user ID"
+        assert f"Unmatched students: add the column '{column}' to the roster" in ran.text
         assert not ran.complete
+
+    def test_who_handed_in_nothing_is_named_and_keeps_a_grade_there(
+        self, site: Site, small: Class
+    ) -> None:
+        """A teacher learns that nothing is done about them; it is no fault."""
+        enrol(small.book, "zoe", "yan")
+        site.enrol(104, "zoe")
+        site.enter(104, 3.0)  # type: ignore[attr-defined]
+        ran = push(site, small.folder)
+        assert "Without a submission, and left unchanged (2): yan, zoe." in ran.text
+        assert ran.complete
+        assert 3.0 == (
+            site.submissions[104]["entered_score"]
+            if isinstance(site, Canvas)
+            else float(site.grades[104]["grade"])  # type: ignore[attr-defined]
+        )
+        assert 0 == site.writes[104]
+
+    def test_of_scaling_only_that_of_pushed_grades_is_told(self, site: Site, small: Class) -> None:
+        """A grade that is not marked yet is out of fewer points, and goes nowhere."""
+        if isinstance(site, Canvas):
+            site.assignment["points_possible"] = 15
+        else:
+            site.points = 15  # type: ignore[attr-defined]
+        small.weigh(10)
+        enrol(small.book, "zoe")
+        small.grade_all({"zoe": 1.0})  # nobody there
+        ran = push(site, small.folder)
+        assert "zoe – – not matched" in ran.text
+        assert "out of 10 here and out of 15 in" in ran.text
+        assert "out of 14" not in ran.text
 
     def test_who_has_left_the_course_gets_nothing(self, site: Site, small: Class) -> None:
         site.users = [each for each in site.users if each["id"] != USERS["eve"]]
@@ -257,8 +290,14 @@ class TestBoth:
 
     def test_a_folder_that_was_not_fetched_is_refused(self, site: Site, small: Class) -> None:
         (small.folder / "class" / "lms.json").unlink()
-        with pytest.raises(UsageError, match="was not fetched from"):
+        with pytest.raises(UsageError, match=r"was not fetched from.*: lms\.json is missing"):
             push(site, small.folder)
+
+    def test_so_is_one_that_was_fetched_from_another_system(self, site: Site, small: Class) -> None:
+        """It was said that lms.json is missing, which was there."""
+        here, other = ("Canvas", "moodle") if isinstance(site, Canvas) else ("Moodle", "canvas")
+        with pytest.raises(UsageError, match=f"was fetched from {here}, not from {other.title()}"):
+            push(site, small.folder, platform=other)
 
 
 class TestCanvas:
