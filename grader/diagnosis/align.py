@@ -238,17 +238,17 @@ class _Search:
         if mistake is None or mistake.kind not in _LEFT_OUT or mistake.place is None:
             return None
         for step in sorted(self.ancestors[wrong]):
-            between = self._next_of_match(step)
-            if between is None:
+            first = self._next_of_match(step)
+            if first is None:
                 continue
-            between = whole_of(between, self.program)
+            between = whole_of(first, self.program)
             if self.program.next_of(between) != mistake.place:
                 continue
             # relu(relu(x)) + b in place of relu(relu(x) + b): both steps are right, and the second
             # should come after the sum.
             matching = self.matching
             if matching.gives_what_it_takes(step) and is_idle(matching, step, mistake.place):
-                facts = exchanged(self.program, between, mistake.place)
+                facts = exchanged(self.program, between, mistake.place, is_whole=between != first)
                 return step, LikelyMistake("order_swapped", facts["layers"][0], facts, between)
         return None
 

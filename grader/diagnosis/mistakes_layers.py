@@ -440,13 +440,16 @@ def moved_behind(program: Program, place: int) -> Iterator[Change]:
             yield Change("order_swapped", place, computes, exchanged(program, place, following))
 
 
-def exchanged(program: Program, place: int, following: int) -> dict[str, Any]:
+def exchanged(
+    program: Program, place: int, following: int, *, is_whole: bool = False
+) -> dict[str, Any]:
     """Return the facts of two layers that are exchanged, of which one may be a layer's bias alone.
 
     Who adds the bias of a convolution behind the ReLU does the convolution first, as they should.
+    `is_whole`: the product comes too late as well.
     """
     names = (program.layers[place].name, program.layers[following].name)
-    is_bias = program.layers[place].operation.kind == "bias"
+    is_bias = program.layers[place].operation.kind == "bias" and not is_whole
     return {"layers": names} | ({"part": "bias"} if is_bias else {})
 
 

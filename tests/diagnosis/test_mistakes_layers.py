@@ -165,6 +165,18 @@ class TestOrder:
         assert ("order_swapped", 6) == (alignment.mistake.kind, alignment.wrong)
         assert ("relu", "linear") == alignment.mistake.facts["layers"]
 
+    def test_a_relu_before_the_product_is_exchanged_with_all_of_the_linear_layer(self) -> None:
+        """It changes nothing there: it is not the bias alone that comes too late."""
+        before, (linear, relu_step), behind = (
+            network.RIGHT[:5],
+            network.RIGHT[5:7],
+            network.RIGHT[7:],
+        )
+        alignment = align(run([*before, relu_step, linear, *behind]), LAYERS)
+        assert alignment.mistake is not None
+        assert "order_swapped" == alignment.mistake.kind
+        assert {"layers": ("linear", "relu")} == alignment.mistake.facts
+
     @pytest.mark.parametrize("first", [True, False])
     def test_a_layer_exchanged_with_the_sum_that_takes_it(self, first: bool) -> None:
         """Whichever operand of the sum it is: h + relu(g) or relu(g) + h."""
