@@ -156,9 +156,12 @@ def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
 
 
 def _is_other(found: Edit, mistake: LikelyMistake | None) -> bool:
-    """Say whether what is known says more than that some axis is bound wrongly."""
+    """Say whether what is known says more than that some axis is bound wrongly.
+
+    Letters are sure: of an output's axis that is declared R, each item seems to begin anywhere.
+    """
     kind = "" if mistake is None else mistake.kind
-    return found.kind == "axis_binding" and kind not in ("", "partly_right")
+    return found.kind == "axis_binding" and not found.wanted and kind not in ("", "partly_right")
 
 
 def _buffer(function: FunctionFacts | None, variable: str, *, has_main: bool) -> str:
@@ -235,6 +238,11 @@ def _mended(
         is_bound = below is None and _has_idle_loop(function, buffer)
         is_right = is_bound and trial.gives(function, few, wanted.numbers)
         return _binding(function, buffer, has_main=has_main) if is_right else None
+    # `output[vc, vf, vy, vx]` of one channel is `output[vn, vf, vy, vx]` of one image, and mends
+    # nothing where an axis of the output is declared as one of the sum.
+    is_declared = all(each.iterators == _letters(each) for each in function.blocks)
+    if not (is_computed or is_declared) and trial.gives(function, few, wanted.numbers):
+        return _binding(function, buffer, has_main=has_main) if below is None else None
     tried = edits if is_computed else own_edits
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None

@@ -551,6 +551,40 @@ def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
     )
 
 
+def test_letters_are_named_where_each_item_seems_to_begin_anywhere() -> None:
+    letters = told(
+        *('remap("SSR"', 'remap("RSS"'),
+        source=SQUARE,
+        compute=lambda a, b, v: a @ b,
+        kind="sum_not_initialised",
+    )
+    assert letters is not None
+    assert ("axis_binding", "SSR") == (letters.kind, letters.facts["wanted"])
+
+
+ONE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((1, 5), "float32"), B: T.Buffer((5, 5), "float32"),
+          C: T.Buffer((1, 5), "float32")):
+        for n, j, c, k in T.grid(1, 5, 1, 5):
+            with T.sblock("C"):
+                vn, vj, vc, vk = T.axis.remap("RRSS", [n, j, c, k])
+                with T.init():
+                    C[vn, vj] = T.float32(0)
+                C[vn, vj] = C[vn, vj] + A[vc, vk] * B[vk, vj]
+"""
+
+
+def test_where_statements_are_right_no_index_of_one_item_is_put_for_another() -> None:
+    """Of one image and one channel, either axis may stand in the index; the letters are wrong."""
+    module = from_source(ONE, extra_vars={"I": I, "T": T})
+    found = told_of(module, (A[:1, :5], B[:5, :5]), lambda a, b: a @ b, "sum_not_initialised")
+    assert found is not None
+    assert ("axis_binding", "SSRR") == (found.kind, found.facts["wanted"])
+
+
 def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
     """A square, begun along its diagonal: who says whether rows or columns were meant?"""
     mistake = told(
