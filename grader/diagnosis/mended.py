@@ -257,10 +257,11 @@ def _mended(
         if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
             if is_computed:
                 return edit
-            if right is not None and right.told != edit.told:
+            if right is None:
+                right = edit
+            elif right.told != edit.told and right.stage == edit.stage:
                 # `C[vi, vi]` of a square may be meant as `C[vi, vj]` and as `C[vj, vi]`
                 return None
-            right = edit
     if right is not None:
         return right
     # Where every statement is right, what is not is where its axes go.

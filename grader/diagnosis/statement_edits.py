@@ -170,7 +170,8 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
 def own_edits(function: FunctionFacts) -> Iterator[Edit]:
     """Yield what a sum may have to be that is begun, read or stored at another index than its own.
 
-    What such a function computes hangs on the order of its loops, and on what the memory held.
+    What such a function computes hangs on the order of its loops, and on what the memory held. To
+    begin or read where the sum is stored is of an earlier stage than to store it elsewhere.
     """
     if not all(map(_is_spelled, function.blocks)):
         return
@@ -178,7 +179,7 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
     for place, block in enumerate(function.blocks):
         for at, store in enumerate(block.statements):
             others = _stored_at(store, block) if _may_be_elsewhere(store, block) else ()
-            for index in (store.index, *others):
+            for stage, index in enumerate((store.index, *others)):
                 changed, found, wanted = _at_its_own(store, index)
                 edited = _with(function, place, "statements", at, changed)
                 if block.initial:
@@ -187,7 +188,8 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
                         found = found or spelled(_target(block.initial[0]))
                         edited = _with(edited, place, "initial", 0, start)
                 if found:
-                    yield Edit(edited, "wrong_index", block.name, found, wanted)
+                    told = found, wanted, "", min(stage, 1)
+                    yield Edit(edited, "wrong_index", block.name, *told)
 
 
 def _too_early(function: FunctionFacts) -> Iterator[Edit]:

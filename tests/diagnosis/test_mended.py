@@ -585,6 +585,15 @@ def test_where_statements_are_right_no_index_of_one_item_is_put_for_another() ->
     assert ("axis_binding", "SSRR") == (found.kind, found.facts["wanted"])
 
 
+def test_a_sum_that_begins_elsewhere_begins_where_it_is_stored() -> None:
+    """Of one image, `C[vc, vj]` would be right as well, at both places."""
+    source = ONE.replace("RRSS", "SSRR").replace("C[vn, vj] = T.f", "C[vn, vc] = T.f")
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    found = told_of(module, (A[:1, :5], B[:5, :5]), lambda a, b: a @ b, "sum_not_initialised")
+    assert found is not None
+    assert ("C[vn, vc]", "C[vn, vj]") == (found.facts["found"], found.facts["wanted"])
+
+
 def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
     """A square, begun along its diagonal: who says whether rows or columns were meant?"""
     mistake = told(
