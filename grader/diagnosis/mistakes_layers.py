@@ -284,6 +284,10 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     compute = layer.operation.compute
     if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
         yield change("layer_left_out", place, same)
+    # Without a product and its bias, what takes them has as many numbers as they take.
+    whole = program.next_of(place) if layer.is_partial else None
+    if whole is not None and layer.value.shape != layer.operation.operands[0].value.shape:
+        yield Change("layer_left_out", whole, {place: same, whole: same}, {})
     # A ReLU of a ReLU is the same again, and a bias twice has its own name.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))
@@ -395,6 +399,20 @@ def swapped(program: Program, place: int) -> Iterator[Change]:
             first = _in_place_of(other, taken[0], index)
             second = _with_others(one, taken[0], index)
             yield Change("order_swapped", place, {place: first, following: second}, facts)
+
+
+def hurried(program: Program, place: int) -> Iterator[Change]:
+    """Do the layer of one operand that follows a product, or its bias, before the product."""
+    partial_ones = (each for each in program.takes[place] if program.layers[each].is_partial)
+    product, following = next(partial_ones, place), program.next_of(place)
+    one = program.layers[product].operation
+    if one.kind not in _PRODUCTS or following is None:
+        return
+    other = program.layers[following].operation
+    if len(other.operands) == 1:
+        early = {product: lambda x, *rest: one.compute(other.compute(x), *rest), following: same}
+        facts = exchanged(program, place, following, is_whole=True)
+        yield Change("order_swapped", place, early, facts)
 
 
 def delayed(program: Program, place: int) -> Iterator[Change]:

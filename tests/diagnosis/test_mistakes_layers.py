@@ -177,6 +177,28 @@ class TestOrder:
         assert "order_swapped" == alignment.mistake.kind
         assert {"layers": ("linear", "relu")} == alignment.mistake.facts
 
+    def test_a_softmax_before_the_product_that_it_follows(self) -> None:
+        """It is not one too many: nothing follows the product then."""
+        *before, last, softmax_step = network.RIGHT
+        alignment = align(run([*before, softmax_step, last]), LAYERS)
+        assert alignment.mistake is not None
+        assert "order_swapped" == alignment.mistake.kind
+        assert {"layers": ("linear", "softmax")} == alignment.mistake.facts
+
+    def test_a_softmax_too_many_before_a_product_that_has_its_own(self) -> None:
+        *before, last, softmax_step = network.RIGHT
+        early = ("softmax1", softmax)
+        alignment = align(run([*before, early, last, softmax_step]), LAYERS)
+        assert alignment.mistake is not None
+        assert "softmax_extra" == alignment.mistake.kind
+
+    def test_the_last_product_left_out(self) -> None:
+        """The softmax has as many classes as the layer before has outputs."""
+        steps = run(but(dense2=None))
+        alignment = align(steps, LAYERS)
+        assert alignment.mistake is not None
+        assert ("layer_left_out", "linear") == alignment.mistake[:2]
+
     @pytest.mark.parametrize("first", [True, False])
     def test_a_layer_exchanged_with_the_sum_that_takes_it(self, first: bool) -> None:
         """Whichever operand of the sum it is: h + relu(g) or relu(g) + h."""
