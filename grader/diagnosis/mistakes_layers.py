@@ -293,7 +293,8 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
         yield change("relu_extra", place, after(compute, torch.relu))
     # Who divides by 8 where PyTorch divides by the root of it did not divide twice in one step.
     if layer.operation.kind != "bias" and factor_of(layer) is None:
-        yield change("layer_repeated", place, _twice(compute))
+        for twice in _repeated(layer):
+            yield change("layer_repeated", place, twice)
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
         yield change("result_transposed", place, after(compute, _transposed), **_argument(layer))
     if layer.operation.kind in ("linear", "bias"):
@@ -370,7 +371,8 @@ def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
     layer = program.layers[place]
     compute = layer.operation.compute
     kind: MistakeKind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
-    yield change(kind, place, _twice(compute))
+    for twice in _repeated(layer):
+        yield change(kind, place, twice)
     yield change("relu_extra", place, after(compute, torch.relu))
     for axis in range(-1, -layer.value.ndim - 1, -1):
         yield change("softmax_extra", place, after(compute, partial(torch.softmax, dim=axis)))
@@ -380,8 +382,12 @@ def _transposed(x: Tensor) -> Tensor:
     return x.mT
 
 
-def _twice(compute: Compute) -> Compute:
-    return lambda x, *others: compute(compute(x, *others), *others)
+def _repeated(layer: Layer) -> Iterator[Compute]:
+    """Do a layer once more on what it gives: of `x * s`, both `x * s * s` and `x * (x * s)`."""
+    compute, operands = layer.operation.compute, layer.operation.operands
+    yield lambda x, *others: compute(compute(x, *others), *others)
+    if len(operands) == 2 and all(each.is_running for each in operands):
+        yield lambda x, y: compute(x, compute(x, y))
 
 
 def swapped(program: Program, place: int) -> Iterator[Change]:

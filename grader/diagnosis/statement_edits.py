@@ -143,7 +143,7 @@ class Made(NamedTuple):
         spot, other = self.spot, self.other
         while spot.outer is not None and counts[_spelled(spot.one)] > 1:
             spot, other = spot.outer, spot.around(other)
-        short = spelled(spot.one), spelled(other)
+        short = _cut_alike(spot.one, other) or (spelled(spot.one), spelled(other))
         # What differs may have been cut: "compute `...` in place of `...`" is told of nobody.
         return short if short[0] != short[1] else (_spelled(spot.one), _spelled(other))
 
@@ -617,6 +617,29 @@ def _as(one: Expression, dtype: str) -> Expression:
 def spelled(one: Expression) -> str:
     """Return an expression as it is written, without casts; what is long is cut."""
     return _cut(one, _LONGEST, _LEVELS)
+
+
+def _cut_alike(one: Expression, other: Expression) -> tuple[str, str] | None:
+    """Return two expressions of which the longest part that both have is cut, None where that is
+    not enough.
+
+    `max(... >> shift, 127)` and `max(min(..., 127), -128)` are not told: it is not the same `...`.
+    """
+    texts = _spelled(one), _spelled(other)
+    if max(map(len, texts)) <= _LONGEST:
+        return texts
+    shared = [text for text in map(_spelled, _within(one)) if text in map(_spelled, _within(other))]
+    longest = max(shared, key=len, default="")
+    if len(longest) < _LONGEST_PART:
+        return None
+    found, wanted = (each.replace(longest, "...") for each in texts)
+    return (found, wanted) if len(found) <= _LONGEST >= len(wanted) else None
+
+
+def _within(one: Expression) -> Iterator[Expression]:
+    yield one
+    for each in one.arguments:
+        yield from _within(each)
 
 
 def _cut(one: Expression, longest: int, levels: int) -> str:

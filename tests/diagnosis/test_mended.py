@@ -551,6 +551,24 @@ def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
     )
 
 
+def test_what_is_cut_is_the_same_in_both_expressions() -> None:
+    """`max(... * 300, 127)` and `max(min(..., 127), -128)` would cut two things."""
+    long = "V[vj] + V[vj] * A[vi, vj] * V[vj] * A[vi, vj] * T.float32(300)"
+    source = CLAMP.replace("V[vj] + V[vj] * A[vi, vj] * T.float32(300)", long)
+    source = source.replace("T.min(", "T.max(")
+    module = from_source(source, extra_vars={"I": I, "T": T})
+
+    def compute(a: Any, _b: Any, v: Any) -> Any:
+        return torch.clamp(v + v * a * v * a * 300, -128, 127)
+
+    mistake = told_of(module, (A, B[:, 0], B[:, 1]), compute, None)
+    assert mistake is not None
+    assert ("max(..., 127.0)", "min(..., 127.0)") == (
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
 def test_letters_are_named_where_each_item_seems_to_begin_anywhere() -> None:
     letters = told(
         *('remap("SSR"', 'remap("RSS"'),

@@ -222,6 +222,19 @@ class TestOrder:
         assert ("order_swapped", 1) == (alignment.mistake.kind, alignment.wrong)
         assert ("relu", "add") == alignment.mistake.facts["layers"]
 
+    def test_a_factor_taken_once_more(self) -> None:
+        """Whichever it is: silu in place of the sigmoid gives `x * (x * s)`."""
+        x = noise(4, 12)
+
+        def gated() -> torch.Tensor:
+            return double(x) * torch.sigmoid(double(x))
+
+        silu = x / (1 + np.exp(-x))
+        steps = run([("silu", lambda _: silu), ("multiply", lambda each: x * each)], x)
+        mistake = align(steps, record(gated, [x])).mistake
+        assert mistake is not None
+        assert ("layer_repeated", "mul") == mistake[:2]
+
     def test_a_layer_left_out(self) -> None:
         steps = run(but(dense1=None))
         mistake = align(steps, LAYERS).mistake
