@@ -36,6 +36,7 @@ __all__ = ["Alignment", "Observed", "Status", "align", "closest"]
 Status = Literal["right", "unknown", "wrong", "follows"]
 
 _LEFT_OUT = frozenset({*MISSING.values(), "layer_left_out"})
+_TOO_MANY = {"softmax_extra": "softmax", "relu_extra": "relu"}
 _TRIED = 3
 """Steps after an unexplained one that are looked at for a mistake."""
 
@@ -202,6 +203,7 @@ class _Search:
         self, wrong: int, mistake: LikelyMistake | None
     ) -> tuple[int, LikelyMistake] | None:
         """Return that a layer which seems to be left out is done after the wrong step."""
+        mistake = self._seemingly(wrong, mistake)
         if mistake is None or mistake.kind not in {*_LEFT_OUT, "operand_missing", "other_operand"}:
             return None
         for step, each in enumerate(self.steps):
@@ -216,6 +218,24 @@ class _Search:
                 if found is not None:
                     return wrong, found
         return None
+
+    def _seemingly(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
+        """Return that a product is left out, where what follows it is done too early and only then.
+
+        A softmax too many before the last product is the one that is missing behind it.
+        """
+        name = "" if mistake is None else _TOO_MANY.get(mistake.kind, "")
+        if mistake is None or mistake.place is None or not name:
+            return mistake
+        product = self.program.next_of(mistake.place)
+        whole = None if product is None else whole_of(product, self.program)
+        behind = None if whole is None else self.program.next_of(whole)
+        if behind is None or self.program.layers[behind].operation.kind != name:
+            return mistake
+        callee = _stem(self.steps[wrong].callee)
+        if any(_stem(each.callee) == callee for each in self.steps[wrong + 1 :]):
+            return mistake
+        return LikelyMistake("layer_left_out", place=whole)
 
     def _is_idle_after(self, step: int) -> bool:
         """Say whether the same is done to what a step gives, and changes nothing of it."""
@@ -238,17 +258,17 @@ class _Search:
         if mistake is None or mistake.kind not in _LEFT_OUT or mistake.place is None:
             return None
         for step in sorted(self.ancestors[wrong]):
-            between = self._next_of_match(step)
-            if between is None:
+            first = self._next_of_match(step)
+            if first is None:
                 continue
-            between = whole_of(between, self.program)
+            between = whole_of(first, self.program)
             if self.program.next_of(between) != mistake.place:
                 continue
             # relu(relu(x)) + b in place of relu(relu(x) + b): both steps are right, and the second
             # should come after the sum.
             matching = self.matching
             if matching.gives_what_it_takes(step) and is_idle(matching, step, mistake.place):
-                facts = exchanged(self.program, between, mistake.place)
+                facts = exchanged(self.program, between, mistake.place, is_whole=between != first)
                 return step, LikelyMistake("order_swapped", facts["layers"][0], facts, between)
         return None
 
@@ -415,6 +435,11 @@ class _Search:
         if wrong is not None and (step > wrong or wrong in self.ancestors[step]):
             return "follows"
         return "unknown"
+
+
+def _stem(callee: str) -> str:
+    """Return the name of a function of which `softmax1` is a copy."""
+    return callee.rstrip("0123456789")
 
 
 def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:

@@ -128,7 +128,7 @@ class Matching:
             return self.steps[step].is_unwritten
         # A weight that `main` takes as an argument may be transposed by a separate step. What is
         # returned as it was given is no preparation.
-        return not (self._is_prepared(step) and self.has_followers(step))
+        return not (self._is_prepared(step) and self._may_be_taken(step))
 
     def is_wrong_constant(self, step: int) -> bool:
         """Say whether a step is a result that depends on nothing, and is no value of PyTorch's."""
@@ -176,6 +176,15 @@ class Matching:
     def has_followers(self, step: int) -> bool:
         """Say whether anything is computed from a step."""
         return any(step in before for before in self.ancestors)
+
+    def _may_be_taken(self, step: int) -> bool:
+        """Say whether anything is computed from a step, or from what is not known.
+
+        A block that is tensorized takes `B_global`, and nothing of it is seen.
+        """
+        later = self.steps[step + 1 :]
+        is_open = any(not (each.takes or each.takes_input) for each in later)
+        return self.has_followers(step) or is_open
 
     def right_before(self, step: int) -> tuple[int, ...]:
         """Return the layers whose right values a step is computed from, by whatever way."""

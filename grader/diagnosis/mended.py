@@ -156,9 +156,12 @@ def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
 
 
 def _is_other(found: Edit, mistake: LikelyMistake | None) -> bool:
-    """Say whether what is known says more than that some axis is bound wrongly."""
+    """Say whether what is known says more than that some axis is bound wrongly.
+
+    Letters are sure: of an output's axis that is declared R, each item seems to begin anywhere.
+    """
     kind = "" if mistake is None else mistake.kind
-    return found.kind == "axis_binding" and kind not in ("", "partly_right")
+    return found.kind == "axis_binding" and not found.wanted and kind not in ("", "partly_right")
 
 
 def _buffer(function: FunctionFacts | None, variable: str, *, has_main: bool) -> str:
@@ -231,10 +234,13 @@ def _mended(
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)
-    if not (is_computed or is_own):
-        is_bound = below is None and _has_idle_loop(function, buffer)
-        is_right = is_bound and trial.gives(function, few, wanted.numbers)
-        return _binding(function, buffer, has_main=has_main) if is_right else None
+    if not is_computed:
+        is_right = _is_bound_otherwise(function, buffer, is_own) and trial.gives(
+            function, few, wanted.numbers
+        )
+        if is_right or not is_own:
+            is_told = is_right and below is None
+            return _binding(function, buffer, has_main=has_main, is_told=is_told)
     tried = edits if is_computed else own_edits
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
@@ -249,15 +255,14 @@ def _mended(
         if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
             if is_computed:
                 return edit
-            if right is not None and right.told != edit.told:
+            if right is None:
+                right = edit
+            elif right.told != edit.told and right.stage == edit.stage:
                 # `C[vi, vi]` of a square may be meant as `C[vi, vj]` and as `C[vj, vi]`
                 return None
-            right = edit
-    if right is not None:
-        return right
     # Where every statement is right, what is not is where its axes go.
-    is_right = below is None and tried is own_edits and trial.gives(function, few, wanted.numbers)
-    return _binding(function, buffer, has_main=has_main) if is_right else None
+    is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
+    return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
 
 
 def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
@@ -269,11 +274,13 @@ def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
         yield from np.array_split(np.arange(size), 1 + size * terms // MOST_NUMBERS)
 
 
-def _binding(function: FunctionFacts, buffer: str, *, has_main: bool) -> Edit | None:
-    """Return what is wrong with the axes of a function whose statements are right.
+def _binding(function: FunctionFacts, buffer: str, *, has_main: bool, is_told: bool) -> Edit | None:
+    """Return what is wrong with the axes of a function whose statements are right (`is_told`).
 
     Of a function that `main` calls it is not seen which of its buffers is the first wrong one.
     """
+    if not is_told:
+        return None
     own = [block for block in function.blocks if buffer in block.stores]
     blocks = function.blocks if has_main else own
     short = short_axis(function, blocks)
@@ -311,6 +318,17 @@ def _letters(block: Block) -> str:
     if not any(name in stored and letter == "R" for name, letter in letters):
         return block.iterators
     return "".join("S" if name in stored else "R" for name in names)
+
+
+def _is_bound_otherwise(function: FunctionFacts, buffer: str, is_own: bool) -> bool:
+    """Say whether it shows that axes are bound wrongly, before any edit is tried.
+
+    `output[vc, vf, vy, vx]` of one channel is `output[vn, vf, vy, vx]` of one image, and mends
+    nothing where an axis of the output is declared as one of the sum.
+    """
+    if not is_own:
+        return _has_idle_loop(function, buffer)
+    return any(each.iterators != _letters(each) for each in function.blocks)
 
 
 def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:

@@ -34,6 +34,7 @@ from grader.diagnosis.mistakes_layers import (
     convolution_mistakes,
     delayed,
     extra_mistakes,
+    hurried,
     moved_behind,
     order_mistakes,
     pooling_mistakes,
@@ -234,6 +235,9 @@ def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: f
     return bool(as_changed[telling].mean() >= _NEARLY)
 
 
+_EXCHANGES = (swapped, hurried, delayed, moved_behind)
+
+
 def swaps(
     mistake: LikelyMistake,
     following: WrongValue,
@@ -259,7 +263,7 @@ def swaps(
         # one too many behind it is.
         if is_explained and not is_idle_after:
             continue
-        for one in chain(swapped(program, at), delayed(program, at), moved_behind(program, at)):
+        for one in chain.from_iterable(each(program, at) for each in _EXCHANGES):
             for place, other in program.changed(one, value.size):
                 stored = known(_as_stored(other, following.value.dtype))
                 if place >= max(one.computes) and is_equal(value, stored, tolerance):
@@ -335,10 +339,10 @@ def _everywhere(
 def _mistake(one: Change, program: Program) -> LikelyMistake:
     layer = program.layers[one.place]
     kind = one.kind
-    if kind == "layer_left_out":
+    if kind == "layer_left_out" and len(one.computes) == 1:
         kind = MISSING.get(layer.operation.kind, kind)
     facts = dict(one.facts)
-    if len(one.computes) > 1 and kind != "order_swapped":
+    if len(one.computes) > 1 and kind not in ("order_swapped", "layer_left_out"):
         facts["layers"] = len(one.computes)
     return LikelyMistake(kind, _whole_name(one.place, program), facts, one.place)
 

@@ -284,12 +284,17 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     compute = layer.operation.compute
     if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
         yield change("layer_left_out", place, same)
+    # Without a product and its bias, what takes them has as many numbers as they take.
+    whole = program.next_of(place) if layer.is_partial else None
+    if whole is not None and layer.value.shape != layer.operation.operands[0].value.shape:
+        yield Change("layer_left_out", whole, {place: same, whole: same}, {})
     # A ReLU of a ReLU is the same again, and a bias twice has its own name.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))
     # Who divides by 8 where PyTorch divides by the root of it did not divide twice in one step.
     if layer.operation.kind != "bias" and factor_of(layer) is None:
-        yield change("layer_repeated", place, _twice(compute))
+        for twice in _repeated(layer):
+            yield change("layer_repeated", place, twice)
     if layer.value.ndim > 1 and layer.value.shape[-1] == layer.value.shape[-2]:
         yield change("result_transposed", place, after(compute, _transposed), **_argument(layer))
     if layer.operation.kind in ("linear", "bias"):
@@ -366,7 +371,8 @@ def extra_mistakes(program: Program, place: int) -> Iterator[Change]:
     layer = program.layers[place]
     compute = layer.operation.compute
     kind: MistakeKind = "bias_twice" if layer.operation.kind == "bias" else "layer_repeated"
-    yield change(kind, place, _twice(compute))
+    for twice in _repeated(layer):
+        yield change(kind, place, twice)
     yield change("relu_extra", place, after(compute, torch.relu))
     for axis in range(-1, -layer.value.ndim - 1, -1):
         yield change("softmax_extra", place, after(compute, partial(torch.softmax, dim=axis)))
@@ -376,8 +382,12 @@ def _transposed(x: Tensor) -> Tensor:
     return x.mT
 
 
-def _twice(compute: Compute) -> Compute:
-    return lambda x, *others: compute(compute(x, *others), *others)
+def _repeated(layer: Layer) -> Iterator[Compute]:
+    """Do a layer once more on what it gives: of `x * s`, both `x * s * s` and `x * (x * s)`."""
+    compute, operands = layer.operation.compute, layer.operation.operands
+    yield lambda x, *others: compute(compute(x, *others), *others)
+    if len(operands) == 2 and all(each.is_running for each in operands):
+        yield lambda x, y: compute(x, compute(x, y))
 
 
 def swapped(program: Program, place: int) -> Iterator[Change]:
@@ -395,6 +405,20 @@ def swapped(program: Program, place: int) -> Iterator[Change]:
             first = _in_place_of(other, taken[0], index)
             second = _with_others(one, taken[0], index)
             yield Change("order_swapped", place, {place: first, following: second}, facts)
+
+
+def hurried(program: Program, place: int) -> Iterator[Change]:
+    """Do the layer of one operand that follows a product, or its bias, before the product."""
+    partial_ones = (each for each in program.takes[place] if program.layers[each].is_partial)
+    product, following = next(partial_ones, place), program.next_of(place)
+    one = program.layers[product].operation
+    if one.kind not in _PRODUCTS or following is None:
+        return
+    other = program.layers[following].operation
+    if len(other.operands) == 1:
+        early = {product: lambda x, *rest: one.compute(other.compute(x), *rest), following: same}
+        facts = exchanged(program, place, following, is_whole=True)
+        yield Change("order_swapped", place, early, facts)
 
 
 def delayed(program: Program, place: int) -> Iterator[Change]:
@@ -440,13 +464,16 @@ def moved_behind(program: Program, place: int) -> Iterator[Change]:
             yield Change("order_swapped", place, computes, exchanged(program, place, following))
 
 
-def exchanged(program: Program, place: int, following: int) -> dict[str, Any]:
+def exchanged(
+    program: Program, place: int, following: int, *, is_whole: bool = False
+) -> dict[str, Any]:
     """Return the facts of two layers that are exchanged, of which one may be a layer's bias alone.
 
     Who adds the bias of a convolution behind the ReLU does the convolution first, as they should.
+    `is_whole`: the product comes too late as well.
     """
     names = (program.layers[place].name, program.layers[following].name)
-    is_bias = program.layers[place].operation.kind == "bias"
+    is_bias = program.layers[place].operation.kind == "bias" and not is_whole
     return {"layers": names} | ({"part": "bias"} if is_bias else {})
 
 

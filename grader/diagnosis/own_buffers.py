@@ -4,7 +4,7 @@ A sum that nothing begins: `max(NaN, 0)` is 0, and so is a result that is never 
 scheduled function by hand and left the initialisation out was told to look for the latter.
 
 A sum in float16 that is cast back: most of its numbers are off by little, none has fewer digits.
-Who had that was told to look at the edges of the loops.
+Who had that was told to look at the edges of the loops. So it is with weights in float16.
 """
 
 from __future__ import annotations
@@ -87,12 +87,13 @@ def with_lesser_sum(
         return alignment
     if not is_equal(numbers(step.value), known(layers[place].value), HALF):
         return alignment
-    told = {"dtype": buffer.tensor.dtype, "buffer": buffer.name}
+    told = {"dtype": buffer.tensor.dtype}
+    told |= {"buffer": buffer.name} if buffer in function.allocations else {}
     named = LikelyMistake("low_precision", layers[place].name, told, place)
     return alignment._replace(mistake=named)
 
 
 def _lesser(function: FunctionFacts) -> BufferFacts | None:
-    """Return the first buffer of a function's own in lesser precision."""
-    own = (each for each in function.allocations if each.tensor.dtype in _LESSER)
-    return next(own, None)
+    """Return the first buffer in lesser precision: of a function's own, or that it is given."""
+    buffers = (*function.allocations, *function.parameters)
+    return next((each for each in buffers if each.tensor.dtype in _LESSER), None)

@@ -143,7 +143,7 @@ class Made(NamedTuple):
         spot, other = self.spot, self.other
         while spot.outer is not None and counts[_spelled(spot.one)] > 1:
             spot, other = spot.outer, spot.around(other)
-        short = spelled(spot.one), spelled(other)
+        short = _cut_alike(spot.one, other) or (spelled(spot.one), spelled(other))
         # What differs may have been cut: "compute `...` in place of `...`" is told of nobody.
         return short if short[0] != short[1] else (_spelled(spot.one), _spelled(other))
 
@@ -170,7 +170,8 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
 def own_edits(function: FunctionFacts) -> Iterator[Edit]:
     """Yield what a sum may have to be that is begun, read or stored at another index than its own.
 
-    What such a function computes hangs on the order of its loops, and on what the memory held.
+    What such a function computes hangs on the order of its loops, and on what the memory held. To
+    begin or read where the sum is stored is of an earlier stage than to store it elsewhere.
     """
     if not all(map(_is_spelled, function.blocks)):
         return
@@ -178,7 +179,7 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
     for place, block in enumerate(function.blocks):
         for at, store in enumerate(block.statements):
             others = _stored_at(store, block) if _may_be_elsewhere(store, block) else ()
-            for index in (store.index, *others):
+            for stage, index in enumerate((store.index, *others)):
                 changed, found, wanted = _at_its_own(store, index)
                 edited = _with(function, place, "statements", at, changed)
                 if block.initial:
@@ -187,7 +188,8 @@ def own_edits(function: FunctionFacts) -> Iterator[Edit]:
                         found = found or spelled(_target(block.initial[0]))
                         edited = _with(edited, place, "initial", 0, start)
                 if found:
-                    yield Edit(edited, "wrong_index", block.name, found, wanted)
+                    told = found, wanted, "", min(stage, 1)
+                    yield Edit(edited, "wrong_index", block.name, *told)
 
 
 def _too_early(function: FunctionFacts) -> Iterator[Edit]:
@@ -615,6 +617,29 @@ def _as(one: Expression, dtype: str) -> Expression:
 def spelled(one: Expression) -> str:
     """Return an expression as it is written, without casts; what is long is cut."""
     return _cut(one, _LONGEST, _LEVELS)
+
+
+def _cut_alike(one: Expression, other: Expression) -> tuple[str, str] | None:
+    """Return two expressions of which the longest part that both have is cut, None where that is
+    not enough.
+
+    `max(... >> shift, 127)` and `max(min(..., 127), -128)` are not told: it is not the same `...`.
+    """
+    texts = _spelled(one), _spelled(other)
+    if max(map(len, texts)) <= _LONGEST:
+        return texts
+    shared = [text for text in map(_spelled, _within(one)) if text in map(_spelled, _within(other))]
+    longest = max(shared, key=len, default="")
+    if len(longest) < _LONGEST_PART:
+        return None
+    found, wanted = (each.replace(longest, "...") for each in texts)
+    return (found, wanted) if len(found) <= _LONGEST >= len(wanted) else None
+
+
+def _within(one: Expression) -> Iterator[Expression]:
+    yield one
+    for each in one.arguments:
+        yield from _within(each)
 
 
 def _cut(one: Expression, longest: int, levels: int) -> str:

@@ -196,6 +196,14 @@ class TestWrong:
         assert "relu" == LAYERS[alignment.last_right].name
         assert "max_pool2d" == LAYERS[alignment.expected].name
 
+    def test_a_copy_of_an_argument_that_a_hidden_step_may_take_is_not_wrong(self) -> None:
+        """`B_global`, which a tensorized block reads: what that takes is not seen."""
+        one, other = noise(4, 4), noise(4, 4)
+        layers = record(lambda: torch.matmul(double(one), double(other)), [one, other])
+        copy = Observed("B_global", "matmul", other, (), takes_input=True)
+        wrong = Observed("C", "matmul", one @ other + 1, (), takes_input=False)
+        assert 1 == align([copy, wrong], layers).wrong
+
     def test_float16_is_not_right(self) -> None:
         steps = run(but(dense=lambda x: network.hidden(x).astype(np.float16)))
         assert "dense" == callee(steps, align(steps, LAYERS))

@@ -551,6 +551,67 @@ def test_axes_that_are_declared_as_others_are_no_wrong_loops() -> None:
     )
 
 
+def test_what_is_cut_is_the_same_in_both_expressions() -> None:
+    """`max(... * 300, 127)` and `max(min(..., 127), -128)` would cut two things."""
+    long = "V[vj] + V[vj] * A[vi, vj] * V[vj] * A[vi, vj] * T.float32(300)"
+    source = CLAMP.replace("V[vj] + V[vj] * A[vi, vj] * T.float32(300)", long)
+    source = source.replace("T.min(", "T.max(")
+    module = from_source(source, extra_vars={"I": I, "T": T})
+
+    def compute(a: Any, _b: Any, v: Any) -> Any:
+        return torch.clamp(v + v * a * v * a * 300, -128, 127)
+
+    mistake = told_of(module, (A, B[:, 0], B[:, 1]), compute, None)
+    assert mistake is not None
+    assert ("max(..., 127.0)", "min(..., 127.0)") == (
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_letters_are_named_where_each_item_seems_to_begin_anywhere() -> None:
+    letters = told(
+        *('remap("SSR"', 'remap("RSS"'),
+        source=SQUARE,
+        compute=lambda a, b, v: a @ b,
+        kind="sum_not_initialised",
+    )
+    assert letters is not None
+    assert ("axis_binding", "SSR") == (letters.kind, letters.facts["wanted"])
+
+
+ONE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((1, 5), "float32"), B: T.Buffer((5, 5), "float32"),
+          C: T.Buffer((1, 5), "float32")):
+        for n, j, c, k in T.grid(1, 5, 1, 5):
+            with T.sblock("C"):
+                vn, vj, vc, vk = T.axis.remap("RRSS", [n, j, c, k])
+                with T.init():
+                    C[vn, vj] = T.float32(0)
+                C[vn, vj] = C[vn, vj] + A[vc, vk] * B[vk, vj]
+"""
+
+
+def test_where_statements_are_right_no_index_of_one_item_is_put_for_another() -> None:
+    """Of one image and one channel, either axis may stand in the index; the letters are wrong."""
+    module = from_source(ONE, extra_vars={"I": I, "T": T})
+    found = told_of(module, (A[:1, :5], B[:5, :5]), lambda a, b: a @ b, "sum_not_initialised")
+    assert found is not None
+    assert ("axis_binding", "SSRR") == (found.kind, found.facts["wanted"])
+
+
+def test_a_sum_that_begins_elsewhere_begins_where_it_is_stored() -> None:
+    """Of one image, `C[vc, vj]` would be right as well, at both places."""
+    source = ONE.replace("RRSS", "SSRR").replace("C[vn, vj] = T.f", "C[vn, vc] = T.f")
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    found = told_of(module, (A[:1, :5], B[:5, :5]), lambda a, b: a @ b, "sum_not_initialised")
+    assert found is not None
+    assert ("C[vn, vc]", "C[vn, vj]") == (found.facts["found"], found.facts["wanted"])
+
+
 def test_of_two_indices_that_would_both_be_right_none_is_named() -> None:
     """A square, begun along its diagonal: who says whether rows or columns were meant?"""
     mistake = told(

@@ -165,6 +165,40 @@ class TestOrder:
         assert ("order_swapped", 6) == (alignment.mistake.kind, alignment.wrong)
         assert ("relu", "linear") == alignment.mistake.facts["layers"]
 
+    def test_a_relu_before_the_product_is_exchanged_with_all_of_the_linear_layer(self) -> None:
+        """It changes nothing there: it is not the bias alone that comes too late."""
+        before, (linear, relu_step), behind = (
+            network.RIGHT[:5],
+            network.RIGHT[5:7],
+            network.RIGHT[7:],
+        )
+        alignment = align(run([*before, relu_step, linear, *behind]), LAYERS)
+        assert alignment.mistake is not None
+        assert "order_swapped" == alignment.mistake.kind
+        assert {"layers": ("linear", "relu")} == alignment.mistake.facts
+
+    def test_a_softmax_before_the_product_that_it_follows(self) -> None:
+        """It is not one too many: nothing follows the product then."""
+        *before, last, softmax_step = network.RIGHT
+        alignment = align(run([*before, softmax_step, last]), LAYERS)
+        assert alignment.mistake is not None
+        assert "order_swapped" == alignment.mistake.kind
+        assert {"layers": ("linear", "softmax")} == alignment.mistake.facts
+
+    def test_a_softmax_too_many_before_a_product_that_has_its_own(self) -> None:
+        *before, last, softmax_step = network.RIGHT
+        early = ("softmax1", softmax)
+        alignment = align(run([*before, early, last, softmax_step]), LAYERS)
+        assert alignment.mistake is not None
+        assert "softmax_extra" == alignment.mistake.kind
+
+    def test_the_last_product_left_out(self) -> None:
+        """The softmax has as many classes as the layer before has outputs."""
+        steps = run(but(dense2=None))
+        alignment = align(steps, LAYERS)
+        assert alignment.mistake is not None
+        assert ("layer_left_out", "linear") == alignment.mistake[:2]
+
     @pytest.mark.parametrize("first", [True, False])
     def test_a_layer_exchanged_with_the_sum_that_takes_it(self, first: bool) -> None:
         """Whichever operand of the sum it is: h + relu(g) or relu(g) + h."""
@@ -187,6 +221,19 @@ class TestOrder:
         assert alignment.mistake is not None
         assert ("order_swapped", 1) == (alignment.mistake.kind, alignment.wrong)
         assert ("relu", "add") == alignment.mistake.facts["layers"]
+
+    def test_a_factor_taken_once_more(self) -> None:
+        """Whichever it is: silu in place of the sigmoid gives `x * (x * s)`."""
+        x = noise(4, 12)
+
+        def gated() -> torch.Tensor:
+            return double(x) * torch.sigmoid(double(x))
+
+        silu = x / (1 + np.exp(-x))
+        steps = run([("silu", lambda _: silu), ("multiply", lambda each: x * each)], x)
+        mistake = align(steps, record(gated, [x])).mistake
+        assert mistake is not None
+        assert ("layer_repeated", "mul") == mistake[:2]
 
     def test_a_layer_left_out(self) -> None:
         steps = run(but(dense1=None))

@@ -132,6 +132,21 @@ def test_a_buffer_of_lesser_precision_is_named_where_numbers_are_nearly_right(
     assert LikelyMistake("low_precision", "sum", facts, 0) == explained(Lesser, mistake)
 
 
+@I.ir_module
+class Weighted:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4,), "float32"), W: T.Buffer((4,), "float16"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = A[vi] * T.Cast("float32", W[vi])
+
+
+def test_weights_of_lesser_precision_are_named() -> None:
+    facts = {"dtype": "float16"}
+    assert LikelyMistake("low_precision", "sum", facts, 0) == explained(Weighted, None)
+
+
 def test_it_is_not_where_they_are_further_off() -> None:
     assert PARTLY == explained(Lesser, PARTLY, value=SUMS * np.float32([1, 1, 1, 0.9]))
 
