@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from grader.errors import LmsError
 from grader.gradebook.entries import plan, read_roster
 from grader.lms.collect import read_manifest
 from tests.gradebook.small_class import Class
@@ -42,6 +45,8 @@ def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
         return {5: (429, slow, b""), 11: (502, {}, b""), 17: (0, {}, b"")}.get(kind)
 
     site.faults.append(fail)
+    with expiring(site, lambda: len(site.requests) > 2):
+        fetch(site, small.folder)
     first = fetch(site, small.folder)
     assert first.complete, first.text
     manifest = read_manifest(small.folder / "class")
@@ -55,11 +60,31 @@ def test_there_and_back_by_one_command_each_and_nothing_the_second_time(
     before = _files(small.folder)
     assert "Unchanged: 200." in fetch(site, small.folder).text
     assert before == _files(small.folder)
+    with expiring(site, lambda: sum(site.writes.values()) >= 90):
+        push(site, small.folder)
+    assert 90 == len(site.writes)
     assert push(site, small.folder).complete
     assert {1000 + n: 10.0 if n % 2 else 7.0 for n in range(200)} == standing(site)
     writes = dict(site.writes)
     assert "Unchanged: 200. Nothing was written." in push(site, small.folder).text
     assert writes == dict(site.writes)
+    assert {1} == {*writes.values()}
+
+
+@contextmanager
+def expiring(site: Site, has_expired: Callable[[], bool]) -> Iterator[None]:
+    """Let the token expire midway, and a command end with that; then there is a new one."""
+    good = site.token
+
+    def expire(_: Request) -> Reply | None:
+        site.token = "another" if has_expired() else good
+        return None
+
+    site.faults.append(expire)
+    with pytest.raises(LmsError, match="has expired"):
+        yield
+    site.faults.remove(expire)
+    site.token = good
 
 
 def _files(folder: Path) -> dict[str, bytes]:
