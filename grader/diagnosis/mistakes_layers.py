@@ -437,7 +437,23 @@ def moved_behind(program: Program, place: int) -> Iterator[Change]:
         if last.name and last.value.shape == layer.value.shape:
             behind = after(last.operation.compute, lambda value: value + added)
             computes = {place: same, following: behind}
-            yield Change("order_swapped", place, computes, exchanged(program, place, following))
+            facts = exchanged(program, place, following)
+            yield Change("order_swapped", place, computes, facts | _late(program, place))
+
+
+def _late(program: Program, place: int) -> dict[str, Any]:
+    """Return the facts of a layer that is done behind more than the next one.
+
+    They are not those of two that are exchanged: done before the clamp of a requantisation, a bias
+    is still behind its product. The bias of a linear layer is told as such.
+    """
+    before = program.layers[place].operation.operands[0].layer
+    if before is not None and program.layers[before].is_partial:
+        return {}
+    following = program.next_of(place)
+    while following is not None and not program.layers[following].name:
+        following = program.next_of(following)
+    return {} if following is None else {"part": "late", "wanted": program.layers[following].name}
 
 
 def exchanged(program: Program, place: int, following: int) -> dict[str, Any]:

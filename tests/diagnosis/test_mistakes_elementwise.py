@@ -286,6 +286,8 @@ def test_a_bias_that_is_added_behind_all_that_follows(dtype: type) -> None:
     mistake = align(steps, layers).mistake
     assert mistake is not None
     assert ("order_swapped", ("add", "clamp")) == (mistake.kind, mistake.facts["layers"])
+    # To exchange the two leaves the sum behind the product.
+    assert ("late", "mul") == (mistake.facts["part"], mistake.facts["wanted"])
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,12 @@ class TestSayings:
         )
         assert "Add the bias to the product first, and do relu on the sum." == advice.english
 
+    def test_of_what_is_done_too_late_it_is_said_before_what_it_belongs(self) -> None:
+        facts = {"layers": ("add", "clamp"), "part": "late", "wanted": "mul"}
+        message, advice = tell(DENSE, "order_swapped", facts)
+        assert message.english.endswith("add is done after clamp; it should be done before mul.")
+        assert "Do add before mul, not after clamp." == advice.english
+
     def test_several_layers_that_are_missing_are_listed(self) -> None:
         message, advice = tell(DENSE, "layer_left_out", {"missing": ("linear", "softmax")})
         assert "linear, softmax are left out." in message.english
