@@ -376,9 +376,17 @@ def _said(check: Check, part: Part) -> Text:
     """
     diagnosis = part.diagnosis
     if check.code == "run_failed" and diagnosis is not None and not diagnosis.mistake:
-        return check.reason
+        return _leading(check.reason)
     is_told = check.tells_diagnosis and diagnosis is not None and bool(diagnosis.message)
-    return diagnosis.message if is_told and diagnosis is not None else check.reason
+    return _leading(diagnosis.message if is_told and diagnosis is not None else check.reason)
+
+
+def _leading(text: Text) -> Text:
+    """Return as many whole sentences as there is room for, at least the first one."""
+    parts = list(text.parts) if isinstance(text, Sentences) else [text]
+    while len(parts) > 1 and len(tell(join(*parts))) > _ROOM:
+        parts.pop()
+    return join(*parts)
 
 
 def _rest(reason: Text, said: Text) -> Text:

@@ -354,6 +354,14 @@ class TestListed:
         reasons = [each.checks[0].reason.english for each in listed.parts]
         assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
 
+    def test_what_there_is_no_room_for_is_left_to_the_part_in_whole_sentences(self) -> None:
+        stop, more = foreign("It stops in line 5."), foreign(f"Done: {'a step, ' * 60}the last.")
+        report = of(part_with(graded("unfinished_cell", 2, 6, join(stop, more))))
+        causes = first_causes(report)
+        assert "It stops in line 5." == told_cause(causes[0], report)
+        told = as_listed(report, causes).parts[0].checks[0].reason.english
+        assert f"See 1 at the top. {more.english}" == told
+
     def test_what_one_mistake_brings_is_told_with_its_parts(self) -> None:
         parts = [mistaken("bias_missing", "Add it."), mistaken("bias_missing", "Add it.", 5)]
         assert "worth up to 15 points in 2 parts" == worth(first_causes(of(*parts))[0])
