@@ -285,6 +285,9 @@ _ORDER: Final = (_FAILED, _WRONG, _MISSING, _BETTER)
 _DEPENDENT: Final[frozenset[CheckCode]] = frozenset({"waits", "not_run", "untimed"})
 """Codes of checks that cannot be made before another one of their part holds."""
 
+_REWRITING: Final = ("operators", "fused")
+"""Kinds of checks of what a pass made of a model."""
+
 _LEAST: Final = 1e-6
 """Points are rounded to as much."""
 
@@ -377,8 +380,19 @@ def _said(check: Check, part: Part) -> Text:
     diagnosis = part.diagnosis
     if check.code == "run_failed" and diagnosis is not None and not diagnosis.mistake:
         return _leading(check.reason)
-    is_told = check.tells_diagnosis and diagnosis is not None and bool(diagnosis.message)
+    is_told = diagnosis is not None and bool(diagnosis.message)
+    is_told = is_told and (check.tells_diagnosis or _is_rewritten_wrong(part, check))
     return _leading(diagnosis.message if is_told and diagnosis is not None else check.reason)
+
+
+def _is_rewritten_wrong(part: Part, check: Check) -> bool:
+    """Say whether a pass lacks operators because it put others there: that changes the numbers.
+
+    A gelu in place of a silu is told as such, and not as a silu that is not there.
+    """
+    is_known = part.diagnosis is not None and bool(part.diagnosis.mistake)
+    is_waiting = any(each.code == "waits" for each in part.checks)
+    return is_known and is_waiting and check.code == "unmet" and _kind(check) in _REWRITING
 
 
 def _leading(text: Text) -> Text:
@@ -457,8 +471,11 @@ def _key(part: Part, check: Check) -> object:
     if cell is not None:
         return check.code, cell
     diagnosis = part.diagnosis
-    if check.tells_diagnosis and diagnosis is not None and diagnosis.mistake:
-        return diagnosis.mistake, check.hint
+    if diagnosis is not None and diagnosis.mistake:
+        if check.tells_diagnosis:
+            return diagnosis.mistake, check.hint
+        if _is_rewritten_wrong(part, check):
+            return diagnosis.mistake, diagnosis.advice
     # An external function that raised is called in several modules, with other shapes in each.
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee

@@ -232,6 +232,14 @@ def mistaken(mistake: Any, advice: str, points: float = 10) -> Part:
     return replace(part_with(check), diagnosis=diagnosis)
 
 
+def rewritten(kind: str, count: int) -> Part:
+    """Return a part in which a check is not met, and what is computed has a known mistake."""
+    part = mistaken("other_activation", "Compute silu.")
+    unmet = replace(graded("unmet", 0, 10, f"There should be {count}."), kind=kind)
+    waiting = replace(part.checks[0], code="waits", tells_diagnosis=False, max_score=5)
+    return replace(part, checks=(unmet, waiting))
+
+
 def raising(callee: str, why: str, points: float) -> Part:
     """Return a part whose module was run until an external function raised."""
     check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
@@ -314,6 +322,18 @@ class TestCauses:
         parts = [mistaken("pooling_kind", "Take the maximum."), part_with(graded("shape", 0, 9))]
         parts.append(mistaken("pooling_kind", "Take the maximum.", 5))
         assert (0, "values", 15) == first(*parts)
+
+    def test_a_pass_that_changes_numbers_is_told_of_them_and_not_of_what_is_not_there(self) -> None:
+        """A gelu in place of a silu: there is no silu, in any of the models."""
+        report = of(*(rewritten("operators", count) for count in (1, 2)))
+        (cause,) = first_causes(report)
+        assert (30, "It departs.") == (cause.points, told_cause(cause, report))
+        reasons = [each.checks[0].reason.english for each in as_listed(report, [cause]).parts]
+        assert [f"See 1 at the top. There should be {count}." for count in (1, 2)] == reasons
+
+    def test_a_graph_that_lacks_calls_is_told_of_those(self) -> None:
+        report = of(rewritten("call_tir_graph", 1))
+        assert "There should be 1." == told_cause(first_causes(report)[0], report)
 
     def test_two_mistakes_of_one_advice_are_two_causes(self) -> None:
         parts = [mistaken("bias_twice", "Add it once."), mistaken("bias_missing", "Add it once.")]
