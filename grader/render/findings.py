@@ -444,12 +444,18 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
         lost = [check for check in part.checks if is_lost(check)]
         causes = [check for check in lost if _is_cause(check)]
         keys = {_key(part, check) for check in causes}
-        # Of two causes in a part nobody knows which one the others wait for.
-        waiting = [check for check in lost if check.code in _DEPENDENT] if len(keys) == 1 else []
         for check in causes:
             yield _key(part, check), _cause(place, check, check)
-        for check in waiting:
-            yield _key(part, causes[0]), _cause(place, causes[0], check)
+        for check in lost:
+            if check.code in _DEPENDENT and causes:
+                # Of two causes the one counts that it says it waits for.
+                named = causes if len(keys) == 1 else [c for c in causes if _waits_for(check, c)]
+                for why in named[:1]:
+                    yield _key(part, why), _cause(place, why, check)
+
+
+def _waits_for(check: Check, other: Check) -> bool:
+    return check.reason.holds(other.title)
 
 
 def _cause(place: int, why: Check, lost: Check) -> Cause:

@@ -339,7 +339,10 @@ class TestEquivalence:
         self, wanted: tuple[int, ...] | None, is_told: bool
     ) -> None:
         """A stride of 2: nothing after it can be given PyTorch's values."""
-        steps = (Step("lv", "conv2d", (1, 16, 7, 7), "wrong"), Step("lv1", "relu", (1, 16, 7, 7), "follows"))
+        steps = (
+            Step("lv", "conv2d", (1, 16, 7, 7), "wrong"),
+            Step("lv1", "relu", (1, 16, 7, 7), "follows"),
+        )
         changed = {"steps": steps, "wrong": 0, "wanted": wanted, "mistake": "convolution_stride"}
         diagnosis = msgspec.structs.replace(DIAGNOSIS, **changed)
         layers = (JudgedLayer("conv2d", False), JudgedLayer("relu", False))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import NOTHING, Clause, Text, foreign, join, say
 from grader.render.findings import (
     as_listed,
     diagnosis_of,
@@ -316,6 +316,16 @@ class TestCauses:
         waiting = graded("waits", 0, 8)
         two = part_with(graded("shape", 0, 2), graded("dtype", 0, 3), waiting)
         assert (0, "values", 4) == first(part_with(graded("values", 0, 4)), two)
+
+    def test_of_two_causes_the_one_counts_that_the_other_checks_wait_for(self) -> None:
+        """Neither brings points by itself, and nothing was said to come first."""
+        dtype, shape = (
+            replace(graded(code, 0, 0), verdict="failed") for code in ("dtype", "shape")
+        )
+        why = say("counts-only-once-this-holds", condition=Clause(shape.title))
+        waiting = graded("waits", 0, 8, why)
+        two = part_with(dtype, shape, waiting)
+        assert (0, "shape", 8) == first(two)
 
     def test_one_mistake_is_one_cause_in_all_parts_that_it_shows_in(self) -> None:
         """The model that computes the mean of each window is scheduled, too."""
