@@ -29,6 +29,7 @@ DECIDES: Mapping[str, str] = {
     "flatten_order": "found",
     "index_fixed": "operand",
     "largest_for_sum": "found",
+    "layer_left_out": "of",
     "multiplied": "of",
     "negated": "of",
     "not_written": "written_in",
@@ -287,6 +288,12 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
     ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
+    "layer_left_out:factor": MistakeMessage(
+        say("multiplication-left-out"), say("multiply-here-before-what-follows")
+    ),
+    "layer_left_out:division": MistakeMessage(
+        say("division-left-out"), say("divide-here-before-what-follows")
+    ),
     "layer_left_out:several": MistakeMessage(
         say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")
     ),

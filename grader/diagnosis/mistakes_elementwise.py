@@ -138,6 +138,16 @@ def factor_of(layer: Layer) -> float | None:
     return factor if is_one else None
 
 
+def left_out_facts(layer: Layer) -> dict[str, Any]:
+    """Return by what a layer that was left out multiplies or divides; nothing for another layer."""
+    factor = factor_of(layer)
+    if factor is None:
+        return {}
+    if layer.name in _DIVISIONS:
+        return {"of": "division", "wanted": 1 / factor}
+    return {"of": "factor", "wanted": factor}
+
+
 def factor_facts(layer: Layer, times: float) -> dict[str, Any]:
     """Return what is told of a layer that multiplies by a number, and by `times` as much here."""
     wanted = factor_of(layer)

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, Program, after, change, same
-from grader.diagnosis.mistakes_elementwise import activated, factor_of
+from grader.diagnosis.mistakes_elementwise import activated, factor_of, left_out_facts
 from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
@@ -283,7 +283,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     layer = program.layers[place]
     compute = layer.operation.compute
     if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
-        yield change("layer_left_out", place, same)
+        yield change("layer_left_out", place, same, **left_out_facts(layer))
     # A ReLU of a ReLU is the same again, and a bias twice has its own name.
     if layer.operation.kind != "relu":
         yield change("relu_extra", place, after(compute, torch.relu))

@@ -212,6 +212,29 @@ def test_a_factor_that_is_left_out_comes_before_another_operand() -> None:
     assert ("layer_left_out", "mul") == (mistake.kind, mistake.layer)
 
 
+@pytest.mark.parametrize(
+    ("scaled", "told"),
+    [
+        (lambda x: x.sin() * 0.25, {"of": "factor", "wanted": 0.25}),
+        (lambda x: x.sin() / 4, {"of": "division", "wanted": 4.0}),
+        (lambda x: x.sin() * x, {}),
+    ],
+)
+def test_of_a_factor_that_is_left_out_it_is_told_how_much_it_is(scaled: Any, told: Any) -> None:
+    """`Add mul here` does not say by what: the scores of an attention are divided by a root."""
+    mistake = mistake_of(lambda x: scaled(x).exp(), lambda x: x.sin().exp(), X)
+    assert mistake is not None
+    assert ("layer_left_out", told) == (mistake.kind, dict(mistake.facts))
+
+
+def test_of_a_factor_that_is_left_out_at_the_end_too() -> None:
+    layers = record(lambda: (torch.tensor(X).double().sin() * 0.25).numpy(), [X])
+    steps = [Observed("y", "f", np.sin(X), takes_input=True)]
+    mistake = align(steps, layers).mistake
+    assert mistake is not None
+    assert ("factor", 0.25) == (mistake.facts["of"], mistake.facts["wanted"])
+
+
 def test_what_is_joined_in_the_reverse_order() -> None:
     mistake = mistake_of(lambda x, y: torch.cat([x, y]), lambda x, y: torch.cat([y, x]), X, Y)
     assert mistake is not None

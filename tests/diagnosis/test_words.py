@@ -203,6 +203,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
     if variant == "arguments":
         facts |= {"taken_argument": 2, "wanted_argument": 3}
+    if kind == "layer_left_out" and variant != "several":
+        facts.pop("missing", None)
     if variant == "repeated":
         facts["repeats"] = "lv1"
     if kind == "axis_binding":
@@ -254,6 +256,11 @@ class TestSayings:
         message, advice = tell(DENSE, "order_swapped", facts)
         assert message.english.endswith("add is done after clamp; it should be done before mul.")
         assert "Do add before mul, not after clamp." == advice.english
+
+    def test_a_factor_that_is_missing_is_told_with_its_number(self) -> None:
+        message, advice = tell(DENSE, "layer_left_out", {"of": "factor", "wanted": 0.25})
+        assert message.english.endswith("the multiplication by 0.25 is left out.")
+        assert "Multiply by 0.25 here, before what follows." == advice.english
 
     def test_several_layers_that_are_missing_are_listed(self) -> None:
         message, advice = tell(DENSE, "layer_left_out", {"missing": ("linear", "softmax")})
