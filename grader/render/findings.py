@@ -471,7 +471,8 @@ def _key(part: Part, check: Check) -> object:
     """Return what is the same for checks that one thing mends.
 
     That is the cell that failed, the mistake that a diagnosis names with the advice on it (a model
-    that computes the mean is scheduled, too), the function in which the run ended, or the words.
+    that computes the mean is scheduled, too), the function in which the run ended, what a pass
+    does not do, or the words.
     """
     cell = _cell(check)
     if cell is not None:
@@ -485,6 +486,9 @@ def _key(part: Part, check: Check) -> object:
     # An external function that raised is called in several modules, with other shapes in each.
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee
+    # One pass is applied to several models: names of functions and counts differ.
+    if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
+        return check.reason.id, check.hint
     return check.reason, check.hint
 
 

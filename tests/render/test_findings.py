@@ -341,6 +341,15 @@ class TestCauses:
         reasons = [each.checks[0].reason.english for each in as_listed(report, [cause]).parts]
         assert [f"See 1 at the top. There should be {count}." for count in (1, 2)] == reasons
 
+    def test_what_a_pass_lacks_in_several_models_is_one_cause(self) -> None:
+        """A mark that is forgotten is missing from functions of several names."""
+        parts = []
+        for name in ("fused_dense", "fused_dense1"):
+            reason = say("function-not-marked-as-one-compiled", name=name)
+            check = graded("unmet", 0, 10, reason, hint=foreign("Mark it."))
+            parts.append(part_with(replace(check, kind="fused")))
+        assert (0, "unmet", 20) == first(*parts)
+
     def test_a_graph_that_lacks_calls_is_told_of_those(self) -> None:
         report = of(rewritten("call_tir_graph", 1))
         assert "There should be 1." == told_cause(first_causes(report)[0], report)
