@@ -46,6 +46,7 @@ DECIDES: Mapping[str, str] = {
     "scaled": "of",
     "result_transposed": "of",
     "sum_for_mean": "takes",
+    "sum_not_initialised": "of",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
 }
@@ -107,6 +108,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "sum_not_initialised": MistakeMessage(
         say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
+    ),
+    "sum_not_initialised:init": MistakeMessage(
+        say("init-sets-another-buffer"), say("set-buffer-in-that-init")
     ),
     "wrong_terms": MistakeMessage(
         say("each-term-of-sum-is-should"), say("multiply-both-factors-of-each-term")

@@ -22,6 +22,7 @@ from grader.diagnosis.mended import with_mended_statement
 from grader.diagnosis.multiplied import with_multiplied_sum
 from grader.diagnosis.own_buffers import (
     with_lesser_sum,
+    with_misplaced_init,
     with_unset_sum,
     with_unwritten_buffer,
 )
@@ -119,6 +120,7 @@ def _look(
         alignment = with_mended_statement(
             alignment, candidate.facts, traced, layers, tolerance, candidate.base
         )
+        alignment = with_misplaced_init(alignment, candidate.facts, step.callee)
         alignment = with_other_extent(alignment, traced.steps, layers)
     return Look(traced, layers, alignment)
 
