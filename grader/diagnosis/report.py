@@ -28,7 +28,7 @@ from grader.diagnosis.own_buffers import (
 )
 from grader.diagnosis.returned import with_returned_argument
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
-from grader.diagnosis.words import Departure, name_layer, tell
+from grader.diagnosis.words import Departure, name_layer, tell, with_parameters
 from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
 from grader.evidence.operations import Layer
@@ -235,7 +235,7 @@ def _diagnosis(
     departure = _departure(diagnosed, traced.steps, layers, alignment)
     mistake = alignment.mistake
     kind = "" if mistake is None else mistake.kind
-    facts = {} if mistake is None else dict(mistake.facts)
+    facts = {} if mistake is None else with_parameters(mistake.facts, traced.parameters)
     known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
     if step.callee in diagnosed.candidate.facts.functions:
         known["written_in"] = "tensorir"

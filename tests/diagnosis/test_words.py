@@ -13,7 +13,7 @@ import pytest
 import grader.diagnosis
 from grader.diagnosis.explain import SCHEDULE_STEP
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.diagnosis.words import KINDS, Departure, tell
+from grader.diagnosis.words import KINDS, Departure, tell, with_parameters
 from grader.language import template
 from grader.report import MistakeKind
 
@@ -261,6 +261,21 @@ class TestSayings:
         message, advice = tell(DENSE, "layer_left_out", {"of": "factor", "wanted": 0.25})
         assert message.english.endswith("the multiplication by 0.25 is left out.")
         assert "Multiply by 0.25 here, before what follows." == advice.english
+
+    @pytest.mark.parametrize(
+        ("parameters", "told"),
+        [
+            (((3, "sin"), (1, "x"), (2, "cos")), "argument 3 (`sin`)"),
+            (((2, "x`\n"), (1, "")), "argument 2 (`x`)"),
+            (((1, ""),), "argument 1 of"),
+            ((), "argument 1 of"),
+        ],
+    )
+    def test_an_argument_is_told_by_its_place_and_name_in_the_submission(
+        self, parameters: Any, told: str
+    ) -> None:
+        facts = with_parameters({"of": "argument", "argument": 1}, parameters)
+        assert told in tell(DENSE, "negated", facts)[0].english
 
     def test_several_layers_that_are_missing_are_listed(self) -> None:
         message, advice = tell(DENSE, "layer_left_out", {"missing": ("linear", "softmax")})
