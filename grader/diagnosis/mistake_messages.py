@@ -194,6 +194,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "operands_swapped:joined": MistakeMessage(
         say("what-joins-in-reverse-order"), say("exchange-what-joined-first-comes-last")
     ),
+    "operands_swapped:neighbours": MistakeMessage(
+        say("pairs-neighbours-not-halves"), say("pair-number-with-that-of-the-other-half")
+    ),
     "result_transposed:argument": MistakeMessage(
         say("argument-function-read-with-last-two-indices"),
         say("exchange-last-two-indices-where-argument-read"),

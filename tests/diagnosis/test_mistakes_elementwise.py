@@ -16,6 +16,7 @@ from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.report import is_added
+from grader.diagnosis.words import tell_change
 from grader.evidence.recorder import record
 
 Compute = Callable[..., Any]
@@ -233,6 +234,31 @@ def test_of_a_factor_that_is_left_out_at_the_end_too() -> None:
     mistake = align(steps, layers).mistake
     assert mistake is not None
     assert ("factor", 0.25) == (mistake.facts["of"], mistake.facts["wanted"])
+
+
+def turned(x: Any, cos: Any, sin: Any) -> Any:
+    """Turn each pair of the first and the second half by an angle: a rotary embedding."""
+    left, right = x[..., :4], x[..., 4:]
+    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+def turned_neighbours(x: Any, cos: Any, sin: Any) -> Any:
+    left, right = x[..., 0::2], x[..., 1::2]
+    pairs = [left * cos - right * sin, right * cos + left * sin]
+    return torch.stack(pairs, dim=-1).flatten(-2)
+
+
+def test_neighbours_that_are_turned_in_place_of_halves_are_told() -> None:
+    """Half of the models do it so; its author was told to compare with cat."""
+    x, angle = np.linspace(-3, 2, 48).reshape(6, 8) ** 3, np.linspace(0, 5, 24).reshape(6, 4)
+    given = (x, np.cos(angle), np.sin(angle))
+    mistake = mistake_of(turned, turned_neighbours, *given)
+    assert mistake is not None
+    assert ("operands_swapped", "cat") == (mistake.kind, mistake.layer)
+    assert ("neighbours", 4) == (mistake.facts["of"], mistake.facts["distance"])
+    what, advice = tell_change(mistake.kind, mistake.facts)
+    assert "it pairs each number with its neighbour" in what.english
+    assert "Pair number j with number j + 4 of the axis." == advice.english
 
 
 def test_what_is_joined_in_the_reverse_order() -> None:

@@ -55,6 +55,7 @@ FACTS: dict[str, Any] = {
     "along": 1,
     "argument": 3,
     "shift": 128,
+    "distance": 8,
 }
 SPECIAL = {"missing", "taken", "start", "along", "buffer"}
 """Facts that make another saying due, beside those of `DECIDES`."""
