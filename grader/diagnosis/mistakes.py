@@ -338,7 +338,9 @@ def _mistake(one: Change, program: Program) -> LikelyMistake:
     if kind == "layer_left_out":
         kind = MISSING.get(layer.operation.kind, kind)
     facts = dict(one.facts)
-    if len(one.computes) > 1 and kind != "order_swapped":
+    # Two that are exchanged, or halves that are joined, are one mistake.
+    is_one = kind == "order_swapped" or facts.get("of") == "neighbours"
+    if len(one.computes) > 1 and not is_one:
         facts["layers"] = len(one.computes)
     return LikelyMistake(kind, _whole_name(one.place, program), facts, one.place)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -90,16 +91,16 @@ def _neighbours(program: Program, place: int) -> Iterator[Change]:
             continue
         for one, other in _halves(program, axis):
             computes = {
-                one: lambda x, a=axis: _every_second(x, a, 0),
-                other: lambda x, a=axis: _every_second(x, a, 1),
-                place: lambda x, y, a=axis: _in_turns(x, y, a),
+                one: partial(_every_second, axis=axis, start=0),
+                other: partial(_every_second, axis=axis, start=1),
+                place: partial(_in_turns, axis=axis),
             }
             facts = {"of": "neighbours", "distance": first.shape[axis]}
             yield Change("operands_swapped", place, computes, facts)
 
 
 def _halves(program: Program, axis: int) -> Iterator[tuple[int, int]]:
-    """Return pairs of layers that take the two halves of an argument along an axis."""
+    """Return pairs of layers that take the two halves of a value along an axis."""
     taken = [
         (place, layer.operation)
         for place, layer in enumerate(program.layers)
@@ -107,7 +108,7 @@ def _halves(program: Program, axis: int) -> Iterator[tuple[int, int]]:
     ]
     for (one, first), (other, second) in permutations(taken, 2):
         whole, operand = first.operands[0], second.operands[0]
-        if whole.argument is None or whole.argument != operand.argument:
+        if (whole.argument, whole.layer) != (operand.argument, operand.layer):
             continue
         parts = first.compute(), second.compute()
         is_fit = parts[0].shape == parts[1].shape and -axis <= parts[0].ndim

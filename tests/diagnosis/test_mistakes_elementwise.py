@@ -248,14 +248,23 @@ def turned_neighbours(x: Any, cos: Any, sin: Any) -> Any:
     return torch.stack(pairs, dim=-1).flatten(-2)
 
 
-def test_neighbours_that_are_turned_in_place_of_halves_are_told() -> None:
+@pytest.mark.parametrize("cases", [False, True])
+def test_neighbours_that_are_turned_in_place_of_halves_are_told(*, cases: bool) -> None:
     """Half of the models do it so; its author was told to compare with cat."""
     x, angle = np.linspace(-3, 2, 48).reshape(6, 8) ** 3, np.linspace(0, 5, 24).reshape(6, 4)
-    given = (x, np.cos(angle), np.sin(angle))
-    mistake = mistake_of(turned, turned_neighbours, *given)
+    given = [x, np.cos(angle), np.sin(angle)]
+
+    def of_each(*arguments: Any) -> Any:
+        """An oracle's function takes cases."""
+        return torch.stack([turned(*each) for each in zip(*arguments, strict=True)])
+
+    if cases:
+        given = [each[None] for each in given]
+    pytorch = of_each if cases else turned
+    mistake = mistake_of(pytorch, turned_neighbours, *given)
     assert mistake is not None
     assert ("operands_swapped", "cat") == (mistake.kind, mistake.layer)
-    assert ("neighbours", 4) == (mistake.facts["of"], mistake.facts["distance"])
+    assert {"of": "neighbours", "distance": 4} == dict(mistake.facts)
     what, advice = tell_change(mistake.kind, mistake.facts)
     assert "it pairs each number with its neighbour" in what.english
     assert "Pair number j with number j + 4 of the axis." == advice.english
