@@ -25,6 +25,7 @@ from grader.diagnosis.mistakes import (
     swaps,
     whole_of,
 )
+from grader.diagnosis.mistakes_elementwise import left_out_facts
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
@@ -340,7 +341,7 @@ class _Search:
         layer = self.program.layers[expected]
         missing = self._missing_after(expected)
         kind = MISSING.get(layer.operation.kind) if len(missing) == 1 else None
-        facts: dict[str, Any] = {"missing": missing}
+        facts: dict[str, Any] = {"missing": missing} | left_out_facts(layer)
         if kind == "softmax_missing":
             facts["along"] = layer.value.ndim + axis_from_the_end(layer)
         mistake = LikelyMistake(kind or "layer_left_out", layer.name, facts, expected)

@@ -30,7 +30,7 @@ from grader.diagnosis.tracing import (
     most_passes,
     trace_passes,
 )
-from grader.diagnosis.walk import LayerWalk, Lost, judge, parts_of, walk
+from grader.diagnosis.walk import LayerWalk, Lost, Part, judge, parts_of, walk
 from grader.errors import GraderError
 from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
@@ -264,8 +264,21 @@ def _judged(calls: _Calls, count: int) -> tuple[JudgedLayer, ...]:
     verdicts = judge(parts, right)
     if all(verdicts) and not any(each.is_over for each in known):
         return ()
-    names = [layers[each.places[-1]].name for each in parts]
-    return tuple(map(JudgedLayer, names, verdicts))
+    return tuple(
+        JudgedLayer(
+            layers[part.places[-1]].name,
+            verdict,
+            "" if verdict else _lost_for(part, right, layers),
+        )
+        for part, verdict in zip(parts, verdicts, strict=True)
+    )
+
+
+def _lost_for(part: Part, right: frozenset[int], layers: Sequence[Layer]) -> str:
+    """Return the layer before one that is right itself for which it is lost, or nothing."""
+    if not right.issuperset(part.places):
+        return ""
+    return next((layers[each].name for each in part.before if each not in right), "")
 
 
 def _images(outputs: Outputs, diagnosed: Diagnosed) -> list[int]:

@@ -29,6 +29,7 @@ DECIDES: Mapping[str, str] = {
     "flatten_order": "found",
     "index_fixed": "operand",
     "largest_for_sum": "found",
+    "layer_left_out": "of",
     "multiplied": "of",
     "negated": "of",
     "not_written": "written_in",
@@ -45,6 +46,7 @@ DECIDES: Mapping[str, str] = {
     "scaled": "of",
     "result_transposed": "of",
     "sum_for_mean": "takes",
+    "sum_not_initialised": "of",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
 }
@@ -106,6 +108,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "sum_not_initialised": MistakeMessage(
         say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
+    ),
+    "sum_not_initialised:init": MistakeMessage(
+        say("init-sets-another-buffer"), say("set-buffer-in-that-init")
     ),
     "wrong_terms": MistakeMessage(
         say("each-term-of-sum-is-should"), say("multiply-both-factors-of-each-term")
@@ -188,6 +193,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "operands_swapped:joined": MistakeMessage(
         say("what-joins-in-reverse-order"), say("exchange-what-joined-first-comes-last")
+    ),
+    "operands_swapped:neighbours": MistakeMessage(
+        say("pairs-neighbours-not-halves"), say("pair-number-with-that-of-the-other-half")
     ),
     "result_transposed:argument": MistakeMessage(
         say("argument-function-read-with-last-two-indices"),
@@ -287,11 +295,18 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
     ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
+    "layer_left_out:factor": MistakeMessage(
+        say("multiplication-left-out"), say("multiply-here-before-what-follows")
+    ),
+    "layer_left_out:division": MistakeMessage(
+        say("division-left-out"), say("divide-here-before-what-follows")
+    ),
     "layer_left_out:several": MistakeMessage(
         say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")
     ),
     "layer_repeated": MistakeMessage(say("done-twice"), say("do-once")),
     "order_swapped": MistakeMessage(say("and-exchanged"), say("do-first-and-on-result")),
+    "order_swapped:late": MistakeMessage(say("done-after-not-before"), say("do-before-not-after")),
     "order_swapped:bias": MistakeMessage(
         say("bias-added-after-should-added-before"), say("add-bias-product-first-and-do")
     ),

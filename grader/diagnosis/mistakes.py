@@ -342,7 +342,9 @@ def _mistake(one: Change, program: Program) -> LikelyMistake:
     if kind == "layer_left_out" and len(one.computes) == 1:
         kind = MISSING.get(layer.operation.kind, kind)
     facts = dict(one.facts)
-    if len(one.computes) > 1 and kind not in ("order_swapped", "layer_left_out"):
+    # Two that are exchanged, a product with its bias, or halves that are joined, are one mistake.
+    is_one = kind in ("order_swapped", "layer_left_out") or facts.get("of") == "neighbours"
+    if len(one.computes) > 1 and not is_one:
         facts["layers"] = len(one.computes)
     return LikelyMistake(kind, _whole_name(one.place, program), facts, one.place)
 

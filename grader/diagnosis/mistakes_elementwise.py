@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import permutations
 from typing import Any
 
 import torch
@@ -60,6 +62,7 @@ def elementwise_mistakes(program: Program, place: int) -> Iterator[Change]:
             lambda *values: layer.operation.compute(*reversed(values)),
             of="joined",
         )
+        yield from _neighbours(program, place)
     yield from _vectors(place, layer)
     if name in ("mean", "sum"):
         yield from _reductions(place, layer)
@@ -71,6 +74,55 @@ def elementwise_mistakes(program: Program, place: int) -> Iterator[Change]:
         yield from _normalised(place, layer)
     if name in ("sin", "cos", "sub", "mul", "div", "neg"):
         yield change("negated", place, after(layer.operation.compute, torch.neg))
+
+
+def _neighbours(program: Program, place: int) -> Iterator[Change]:
+    """Pair neighbours in place of the two halves of an axis, and join the pairs as neighbours.
+
+    Of rotary embeddings, both are in use.
+    """
+    layer = program.layers[place]
+    if len(layer.operation.operands) != 2:
+        return
+    first, second = (each.value for each in layer.operation.operands)
+    joined = layer.operation.compute()
+    for axis in range(-joined.ndim, 0):
+        if first.shape != second.shape or not _is_same(torch.cat([first, second], axis), joined):
+            continue
+        for one, other in _halves(program, axis):
+            computes = {
+                one: partial(_every_second, axis=axis, start=0),
+                other: partial(_every_second, axis=axis, start=1),
+                place: partial(_in_turns, axis=axis),
+            }
+            facts = {"of": "neighbours", "distance": first.shape[axis]}
+            yield Change("operands_swapped", place, computes, facts)
+
+
+def _halves(program: Program, axis: int) -> Iterator[tuple[int, int]]:
+    """Return pairs of layers that take the two halves of a value along an axis."""
+    taken = [
+        (place, layer.operation)
+        for place, layer in enumerate(program.layers)
+        if not layer.name and len(layer.operation.operands) == 1
+    ]
+    for (one, first), (other, second) in permutations(taken, 2):
+        whole, operand = first.operands[0], second.operands[0]
+        if (whole.argument, whole.layer) != (operand.argument, operand.layer):
+            continue
+        parts = first.compute(), second.compute()
+        is_fit = parts[0].shape == parts[1].shape and -axis <= parts[0].ndim
+        if is_fit and _is_same(torch.cat(parts, axis), whole.value):
+            yield one, other
+
+
+def _every_second(x: Tensor, axis: int, start: int) -> Tensor:
+    return x.movedim(axis, -1)[..., start::2].movedim(-1, axis)
+
+
+def _in_turns(x: Tensor, y: Tensor, axis: int) -> Tensor:
+    pairs = torch.stack([x.movedim(axis, -1), y.movedim(axis, -1)], -1)
+    return pairs.flatten(-2).movedim(-1, axis)
 
 
 def _vectors(place: int, layer: Layer) -> Iterator[Change]:
@@ -136,6 +188,16 @@ def factor_of(layer: Layer) -> float | None:
         return None
     is_one = _is_same(factors, torch.full_like(factors, factor)) and _is_same(factor * x, value)
     return factor if is_one else None
+
+
+def left_out_facts(layer: Layer) -> dict[str, Any]:
+    """Return by what a layer that was left out multiplies or divides; nothing for another layer."""
+    factor = factor_of(layer)
+    if factor is None:
+        return {}
+    if layer.name in _DIVISIONS:
+        return {"of": "division", "wanted": 1 / factor}
+    return {"of": "factor", "wanted": factor}
 
 
 def factor_facts(layer: Layer, times: float) -> dict[str, Any]:

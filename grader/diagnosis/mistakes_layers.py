@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from grader.diagnosis.fixed import fixed
 from grader.diagnosis.layers import Change, Program, after, change, same
-from grader.diagnosis.mistakes_elementwise import activated, factor_of
+from grader.diagnosis.mistakes_elementwise import activated, factor_of, left_out_facts
 from grader.diagnosis.mistakes_products import doubled
 from grader.evidence.operations import Compute, Layer, Operation, Tensor
 from grader.report import MistakeKind
@@ -283,7 +283,7 @@ def order_mistakes(program: Program, place: int) -> Iterator[Change]:
     layer = program.layers[place]
     compute = layer.operation.compute
     if layer.operation.kind not in _PRODUCTS or layer.operation.operands[0].argument is None:
-        yield change("layer_left_out", place, same)
+        yield change("layer_left_out", place, same, **left_out_facts(layer))
     # Without a product and its bias, what takes them has as many numbers as they take.
     whole = program.next_of(place) if layer.is_partial else None
     if whole is not None and layer.value.shape != layer.operation.operands[0].value.shape:
@@ -461,7 +461,23 @@ def moved_behind(program: Program, place: int) -> Iterator[Change]:
         if last.name and last.value.shape == layer.value.shape:
             behind = after(last.operation.compute, lambda value: value + added)
             computes = {place: same, following: behind}
-            yield Change("order_swapped", place, computes, exchanged(program, place, following))
+            facts = exchanged(program, place, following)
+            yield Change("order_swapped", place, computes, facts | _late(program, place))
+
+
+def _late(program: Program, place: int) -> dict[str, Any]:
+    """Return the facts of a layer that is done behind more than the next one.
+
+    They are not those of two that are exchanged: done before the clamp of a requantisation, a bias
+    is still behind its product. The bias of a linear layer is told as such.
+    """
+    before = program.layers[place].operation.operands[0].layer
+    if before is not None and program.layers[before].is_partial:
+        return {}
+    following = program.next_of(place)
+    while following is not None and not program.layers[following].name:
+        following = program.next_of(following)
+    return {} if following is None else {"part": "late", "wanted": program.layers[following].name}
 
 
 def exchanged(

@@ -37,6 +37,23 @@ def with_unset_sum(alignment: Alignment, facts: ModuleFacts, callee: str) -> Ali
     )
 
 
+def with_misplaced_init(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
+    """Return an alignment that names what T.init() sets in place of the sum of its block.
+
+    The step calls the TIR function `callee`.
+    """
+    mistake, function = alignment.mistake, facts.functions.get(callee)
+    if mistake is None or mistake.kind != "sum_not_initialised" or function is None:
+        return alignment
+    for block in function.blocks:
+        initial = {each.buffer for each in block.initial}
+        summed = {each.buffer for each in block.statements}
+        if len(initial) == len(summed) == 1 and initial != summed:
+            told = {"of": "init", "block": block.name, "found": min(initial), "buffer": min(summed)}
+            return alignment._replace(mistake=mistake._replace(facts={**mistake.facts, **told}))
+    return alignment
+
+
 def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
     """Return an alignment that names a buffer which a function reads and never writes.
 

@@ -22,12 +22,13 @@ from grader.diagnosis.mended import with_mended_statement
 from grader.diagnosis.multiplied import with_multiplied_sum
 from grader.diagnosis.own_buffers import (
     with_lesser_sum,
+    with_misplaced_init,
     with_unset_sum,
     with_unwritten_buffer,
 )
 from grader.diagnosis.returned import with_returned_argument
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
-from grader.diagnosis.words import Departure, name_layer, tell
+from grader.diagnosis.words import Departure, name_layer, tell, with_parameters
 from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
 from grader.evidence.operations import Layer
@@ -119,6 +120,7 @@ def _look(
         alignment = with_mended_statement(
             alignment, candidate.facts, traced, layers, tolerance, candidate.base
         )
+        alignment = with_misplaced_init(alignment, candidate.facts, step.callee)
         alignment = with_other_extent(alignment, traced.steps, layers)
     return Look(traced, layers, alignment)
 
@@ -233,7 +235,7 @@ def _diagnosis(
     departure = _departure(diagnosed, traced.steps, layers, alignment)
     mistake = alignment.mistake
     kind = "" if mistake is None else mistake.kind
-    facts = {} if mistake is None else dict(mistake.facts)
+    facts = {} if mistake is None else with_parameters(mistake.facts, traced.parameters)
     known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
     if step.callee in diagnosed.candidate.facts.functions:
         known["written_in"] = "tensorir"

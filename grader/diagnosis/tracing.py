@@ -20,7 +20,7 @@ from grader.evidence.answers import CaseOracle
 from grader.evidence.candidates import arrange, is_python, run_task, runner_kind, unreadable
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.operations import Layer
-from grader.evidence.oracle import Arrangement, Oracle
+from grader.evidence.oracle import Arrangement, Given, Oracle
 from grader.evidence.problems import explain_failure, explain_python_failure
 from grader.evidence.runners import RunnerPool
 from grader.ir.facts import ModuleFacts
@@ -56,7 +56,8 @@ class Traced(NamedTuple):
     of a computation, without an axis over cases. `rows` are the places among the oracle's inputs of
     the call's samples, one for each row of the batch; rows behind them only fill it up. `bindings`
     has for each step the place in `ModuleFacts.calls` of the call that made it, None where there is
-    none. `failure` is what ended the run before its last step.
+    none. `failure` is what ended the run before its last step. `parameters` say of each argument at
+    which place, from 1, the submission's function takes it, and how it is called there.
     """
 
     steps: tuple[Observed, ...]
@@ -64,6 +65,7 @@ class Traced(NamedTuple):
     rows: tuple[int, ...] = ()
     bindings: tuple[int | None, ...] = ()
     failure: Problem | None = None
+    parameters: tuple[tuple[int, str], ...] = ()
 
 
 def gather_trace(
@@ -168,6 +170,7 @@ def _read_pass(
             arguments_of(arrangement, runnable.oracle),
             bindings=bindings,
             failure=failure,
+            parameters=_parameters(arrangement, runnable.oracle, facts),
         )
 
 
@@ -243,12 +246,30 @@ def _plain(value: Values) -> Values:
 
 def arguments_of(arrangement: Arrangement, oracle: Oracle) -> tuple[Values, ...]:
     """Return what varies of the one call, in the order of the oracle's function."""
-    varying = [each for each in arrangement.arguments if each.varies]
+    return tuple(each.array[0] for _, each in _varying(arrangement, oracle))
+
+
+def _parameters(
+    arrangement: Arrangement, oracle: Oracle, facts: ModuleFacts
+) -> tuple[tuple[int, str], ...]:
+    """Return places, from 1, and names of what varies in the submission's own function."""
+    function = facts.functions.get(arrangement.function)
+    taken = facts.inputs if facts.has_main else () if function is None else function.parameters
+    names = [each.name for each in taken]
+    return tuple(
+        (place + 1, names[place] if place < len(names) else "")
+        for place, _ in _varying(arrangement, oracle)
+    )
+
+
+def _varying(arrangement: Arrangement, oracle: Oracle) -> list[tuple[int, Given]]:
+    """Return what varies, with its place, in the order of the oracle's function."""
+    varying = [(place, each) for place, each in enumerate(arrangement.arguments) if each.varies]
     if isinstance(oracle, CaseOracle):
         # Where shapes tell arguments apart, `main` may take them in another order than the oracle.
         order = oracle.argument_names
-        varying.sort(key=lambda each: order.index(each.name))
-    return tuple(each.array[0] for each in varying)
+        varying.sort(key=lambda each: order.index(each[1].name))
+    return varying
 
 
 # --- what was in the memory -----------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, DECIDES, MISTAKE_MESSAGES, ROUNDING
 from grader.diagnosis.mistake_messages_products import MistakeMessage
 from grader.evidence.problems import NOT_FINITE
+from grader.ir.vocabulary import shown
 from grader.language import (
     NOTHING,
     Sentence,
@@ -110,6 +111,23 @@ def _has_hole(saying: MistakeMessage, facts: Facts) -> bool:
     texts = [each for each in saying if isinstance(each, Sentence)]
     named = [values.get(name) for each in texts for name in each.lacks]
     return any(not as_text(each).english for each in named if isinstance(each, str | Text))
+
+
+_ARGUMENTS = ("argument", "taken_argument", "wanted_argument")
+
+
+def with_parameters(facts: Facts, parameters: Sequence[tuple[int, str]]) -> Facts:
+    """Return facts in which arguments go by their places and names in the submission's function.
+
+    `parameters` has these for each argument of the oracle's: where shapes tell arguments apart,
+    students may take them in another order.
+    """
+    found = dict(facts)
+    for each in _ARGUMENTS:
+        if isinstance(facts.get(each), int) and facts[each] <= len(parameters):
+            place, name = parameters[facts[each] - 1]
+            found[each] = f"{place} ({shown(name)})" if name else place
+    return found
 
 
 def tell_change(kind: MistakeKind, facts: Facts) -> tuple[Text, Text]:

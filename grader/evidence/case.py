@@ -124,10 +124,15 @@ class Replay:
 
 
 class JudgedLayer(NamedTuple):
-    """A layer of PyTorch's: whether a submission has it right where PyTorch's values go into it."""
+    """A layer of PyTorch's: whether a submission has it right where PyTorch's values go into it.
+
+    `before` is the layer that it is lost for, if that is one before it which earns nothing itself,
+    such as flattening in another order.
+    """
 
     name: str
     is_right: bool
+    before: str = ""
 
 
 class Stop(NamedTuple):

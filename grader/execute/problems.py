@@ -14,7 +14,7 @@ from grader.assignment import Limits
 from grader.execute.advice import NOTHING_GIVEN, Given, advice_for, advice_on_loop_variable
 from grader.execute.known_errors import recognise
 from grader.execute.path_redaction import PathRedaction
-from grader.language import NOTHING, Text, say
+from grader.language import NOTHING, Text, join, say
 from grader.messages.kernel import LoopVariable, NoteKind
 from grader.messages.printed_modules import with_names
 from grader.report import CellProblem
@@ -55,7 +55,7 @@ def cell_problem(
         error=error,
         message=message,
         line=_line_in_cell(traceback, cell),
-        hint=hint or _place_in_file(traceback),
+        hint=join(hint, _place_in_cells(traceback, cell, error)) or _place_in_file(traceback),
         code=code,
     )
 
@@ -122,6 +122,22 @@ def _line_in_cell(traceback: object, cell: int) -> int | None:
         for number, line in _FRAME.findall(text):
             found = int(line) if not number or int(number) >= cell else found
     return found
+
+
+def _place_in_cells(traceback: object, cell: int, error: str) -> Text:
+    """Return where in an earlier cell a function raised that this one calls; empty for others.
+
+    What checks a result is right to raise: of assertions nothing is said.
+    """
+    frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
+    texts = [_text(each[:_FRAME_LENGTH] if isinstance(each, str) else "") for each in frames]
+    places = [found for text in texts for found in _FRAME.findall(text)]
+    if not places or error == "AssertionError":
+        return NOTHING
+    number, line = places[-1]
+    if not number or not 0 < int(number) < cell:
+        return NOTHING
+    return say("raised-in-cell-at-line", cell=int(number), line=int(line))
 
 
 def _place_in_file(traceback: object) -> Text:

@@ -285,6 +285,9 @@ _ORDER: Final = (_FAILED, _WRONG, _MISSING, _BETTER)
 _DEPENDENT: Final[frozenset[CheckCode]] = frozenset({"waits", "not_run", "untimed"})
 """Codes of checks that cannot be made before another one of their part holds."""
 
+_REWRITING: Final = ("operators", "fused")
+"""Kinds of checks of what a pass made of a model."""
+
 _LEAST: Final = 1e-6
 """Points are rounded to as much."""
 
@@ -376,9 +379,28 @@ def _said(check: Check, part: Part) -> Text:
     """
     diagnosis = part.diagnosis
     if check.code == "run_failed" and diagnosis is not None and not diagnosis.mistake:
-        return check.reason
-    is_told = check.tells_diagnosis and diagnosis is not None and bool(diagnosis.message)
-    return diagnosis.message if is_told and diagnosis is not None else check.reason
+        return _leading(check.reason)
+    is_told = diagnosis is not None and bool(diagnosis.message)
+    is_told = is_told and (check.tells_diagnosis or _is_rewritten_wrong(part, check))
+    return _leading(diagnosis.message if is_told and diagnosis is not None else check.reason)
+
+
+def _is_rewritten_wrong(part: Part, check: Check) -> bool:
+    """Say whether a pass lacks operators because it put others there: that changes the numbers.
+
+    A gelu in place of a silu is told as such, and not as a silu that is not there.
+    """
+    is_known = part.diagnosis is not None and bool(part.diagnosis.mistake)
+    is_waiting = any(each.code == "waits" for each in part.checks)
+    return is_known and is_waiting and check.code == "unmet" and _kind(check) in _REWRITING
+
+
+def _leading(text: Text) -> Text:
+    """Return as many whole sentences as there is room for, at least the first one."""
+    parts = list(text.parts) if isinstance(text, Sentences) else [text]
+    while len(parts) > 1 and len(tell(join(*parts))) > _ROOM:
+        parts.pop()
+    return join(*parts)
 
 
 def _rest(reason: Text, said: Text) -> Text:
@@ -422,12 +444,18 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
         lost = [check for check in part.checks if is_lost(check)]
         causes = [check for check in lost if _is_cause(check)]
         keys = {_key(part, check) for check in causes}
-        # Of two causes in a part nobody knows which one the others wait for.
-        waiting = [check for check in lost if check.code in _DEPENDENT] if len(keys) == 1 else []
         for check in causes:
             yield _key(part, check), _cause(place, check, check)
-        for check in waiting:
-            yield _key(part, causes[0]), _cause(place, causes[0], check)
+        for check in lost:
+            if check.code in _DEPENDENT and causes:
+                # Of two causes the one counts that it says it waits for.
+                named = causes if len(keys) == 1 else [c for c in causes if _waits_for(check, c)]
+                for why in named[:1]:
+                    yield _key(part, why), _cause(place, why, check)
+
+
+def _waits_for(check: Check, other: Check) -> bool:
+    return check.reason.holds(other.title)
 
 
 def _cause(place: int, why: Check, lost: Check) -> Cause:
@@ -443,17 +471,24 @@ def _key(part: Part, check: Check) -> object:
     """Return what is the same for checks that one thing mends.
 
     That is the cell that failed, the mistake that a diagnosis names with the advice on it (a model
-    that computes the mean is scheduled, too), the function in which the run ended, or the words.
+    that computes the mean is scheduled, too), the function in which the run ended, what a pass
+    does not do, or the words.
     """
     cell = _cell(check)
     if cell is not None:
         return check.code, cell
     diagnosis = part.diagnosis
-    if check.tells_diagnosis and diagnosis is not None and diagnosis.mistake:
-        return diagnosis.mistake, check.hint
+    if diagnosis is not None and diagnosis.mistake:
+        if check.tells_diagnosis:
+            return diagnosis.mistake, check.hint
+        if _is_rewritten_wrong(part, check):
+            return diagnosis.mistake, diagnosis.advice
     # An external function that raised is called in several modules, with other shapes in each.
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee
+    # One pass is applied to several models: names of functions and counts differ.
+    if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
+        return check.reason.id, check.hint
     return check.reason, check.hint
 
 

@@ -53,3 +53,22 @@ def test_every_mistake_that_is_named_is_one(slug: str) -> None:
 def test_every_part_has_a_place_for_what_was_not_recognised(slug: str) -> None:
     assignment = COURSE.get(slug).assignment
     assert [] == [each.id for each in assignment.part if assignment.guide_to(each.id, ()) is None]
+
+
+@pytest.mark.parametrize(
+    ("slug", "part", "mistake", "heading"),
+    [
+        # An external function that writes nothing is one in whatever module calls it.
+        ("e2e-mlp", "bound", "not_written", "Part 3. Let a library do the work"),
+        ("e2e-mlp", "bound", "reversed", "Part 5. Bind the parameters"),
+        # A bias that the external function forgets is not one of the TensorIR functions.
+        ("e2e-conv", "torch_extern", "bias_missing", "Part 2. Let a library do the convolution"),
+        ("e2e-conv", "emit_te", "bias_missing", "Part 1. The network out of TensorIR functions"),
+    ],
+)
+def test_a_mistake_leads_to_where_its_part_is_explained(
+    slug: str, part: str, mistake: str, heading: str
+) -> None:
+    guide = COURSE.get(slug).assignment.guide_to(part, (mistake,))
+    assert guide is not None
+    assert heading == guide.heading

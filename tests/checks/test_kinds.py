@@ -332,6 +332,34 @@ class TestEquivalence:
         outcome = equivalence(found, EquivalenceOptions(partial="steps"))
         assert told in outcome.reason.english
 
+    @pytest.mark.parametrize(
+        ("wanted", "is_told"), [((1, 16, 14, 14), True), ((1, 16, 7, 7), False), (None, False)]
+    )
+    def test_what_has_other_shapes_is_not_said_to_be_wrong_on_pytorchs_values(
+        self, wanted: tuple[int, ...] | None, is_told: bool
+    ) -> None:
+        """A stride of 2: nothing after it can be given PyTorch's values."""
+        steps = (
+            Step("lv", "conv2d", (1, 16, 7, 7), "wrong"),
+            Step("lv1", "relu", (1, 16, 7, 7), "follows"),
+        )
+        changed = {"steps": steps, "wrong": 0, "wanted": wanted, "mistake": "convolution_stride"}
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, **changed)
+        layers = (JudgedLayer("conv2d", False), JudgedLayer("relu", False))
+        actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
+        found = case(module(CONV), outputs=actual, layers=layers, diagnosis=diagnosis)
+        outcome = equivalence(found, EquivalenceOptions(partial="steps"))
+        told = "whose input has a different shape than in PyTorch cannot be tried"
+        assert is_told == (told in outcome.reason.english)
+
+    def test_a_layer_that_is_lost_for_the_one_before_it_is_said_to_be_that(self) -> None:
+        """In another order, or halved: the linear layer itself gives the right result."""
+        layers = (JudgedLayer("relu", True), JudgedLayer("linear", False, "flatten"))
+        actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
+        found = case(module(CONV), outputs=actual, layers=layers)
+        outcome = equivalence(found, EquivalenceOptions(partial="steps"))
+        assert "lost for: linear with the flatten before it." in outcome.reason.english
+
     def test_it_is_said_where_no_layer_could_be_compared(self):
         actual = outputs(softmax(6).astype(np.float32)[::-1], softmax(6))
         options = EquivalenceOptions(partial="steps")

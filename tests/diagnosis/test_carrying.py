@@ -22,7 +22,7 @@ from grader.diagnosis.carrying import CORRECTIONS, GUESSES, SECONDS, judge_layer
 from grader.diagnosis.report import Diagnosed
 from grader.diagnosis.walk import chain
 from grader.errors import DisplacedError
-from grader.evidence.case import Candidate, Outputs
+from grader.evidence.case import Candidate, JudgedLayer, Outputs
 from grader.evidence.oracle import ModelOracle
 from grader.evidence.recorder import record
 from grader.language import foreign
@@ -119,6 +119,13 @@ def made(**changed: Emit | None) -> Candidate:
 
 def judged(given: Candidate, runners: Any = None, clock: Callable[[], float] = lambda: 0.0) -> str:
     """Return the layers, with a minus where one is lost."""
+    found = judged_layers(given, runners, clock)
+    return " ".join(each.name if each.is_right else f"-{each.name}" for each in found)
+
+
+def judged_layers(
+    given: Candidate, runners: Any = None, clock: Callable[[], float] = lambda: 0.0
+) -> tuple[JudgedLayer, ...]:
     options = OracleOptions(input_shape=(8,), output_shape=(3,), hidden_inputs=9)
     module: Any = SimpleNamespace(expected=expected)
     oracle = ModelOracle(module, options, no_data(), np.random.default_rng(0))
@@ -127,7 +134,7 @@ def judged(given: Candidate, runners: Any = None, clock: Callable[[], float] = l
     diagnosed = Diagnosed(given, PART, assignment, oracle)
     found = judge_layers(diagnosed, wrong, runners or Runners(), np.random.default_rng(1), clock)
     assert not found or NAMES == tuple(each.name for each in found)
-    return " ".join(each.name if each.is_right else f"-{each.name}" for each in found)
+    return found
 
 
 def constant(*shape: int) -> Emit:
@@ -164,7 +171,14 @@ class TestMistakes:
 
     def test_another_order_costs_the_layer_that_takes_it(self) -> None:
         given = made(flatten=reversed_columns)
-        assert "linear relu -linear relu linear softmax" == judged(given)
+        found = judged_layers(given)
+        assert [True, True, False, True, True, True] == [each.is_right for each in found]
+        # That layer gives the right result: what is wrong stands before it.
+        assert ["", "", "flatten", "", "", ""] == [each.before for each in found]
+
+    def test_of_a_layer_that_is_wrong_itself_none_before_it_is_named(self) -> None:
+        found = judged_layers(made(square=doubled))
+        assert "" == "".join(each.before for each in found)
 
     def test_a_wrong_layer_that_flattens_too_costs_itself_alone(self) -> None:
         given = made(relu=doubled, flatten=None)

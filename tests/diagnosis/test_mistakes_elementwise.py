@@ -16,6 +16,7 @@ from grader.diagnosis.layers import Program
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.mistakes_elementwise import elementwise_mistakes
 from grader.diagnosis.report import is_added
+from grader.diagnosis.words import tell_change
 from grader.evidence.recorder import record
 
 Compute = Callable[..., Any]
@@ -212,6 +213,63 @@ def test_a_factor_that_is_left_out_comes_before_another_operand() -> None:
     assert ("layer_left_out", "mul") == (mistake.kind, mistake.layer)
 
 
+@pytest.mark.parametrize(
+    ("scaled", "told"),
+    [
+        (lambda x: x.sin() * 0.25, {"of": "factor", "wanted": 0.25}),
+        (lambda x: x.sin() / 4, {"of": "division", "wanted": 4.0}),
+        (lambda x: x.sin() * x, {}),
+    ],
+)
+def test_of_a_factor_that_is_left_out_it_is_told_how_much_it_is(scaled: Any, told: Any) -> None:
+    """`Add mul here` does not say by what: the scores of an attention are divided by a root."""
+    mistake = mistake_of(lambda x: scaled(x).exp(), lambda x: x.sin().exp(), X)
+    assert mistake is not None
+    assert ("layer_left_out", told) == (mistake.kind, dict(mistake.facts))
+
+
+def test_of_a_factor_that_is_left_out_at_the_end_too() -> None:
+    layers = record(lambda: (torch.tensor(X).double().sin() * 0.25).numpy(), [X])
+    steps = [Observed("y", "f", np.sin(X), takes_input=True)]
+    mistake = align(steps, layers).mistake
+    assert mistake is not None
+    assert ("factor", 0.25) == (mistake.facts["of"], mistake.facts["wanted"])
+
+
+def turned(x: Any, cos: Any, sin: Any) -> Any:
+    """Turn each pair of the first and the second half by an angle: a rotary embedding."""
+    left, right = x[..., :4], x[..., 4:]
+    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+def turned_neighbours(x: Any, cos: Any, sin: Any) -> Any:
+    left, right = x[..., 0::2], x[..., 1::2]
+    pairs = [left * cos - right * sin, right * cos + left * sin]
+    return torch.stack(pairs, dim=-1).flatten(-2)
+
+
+@pytest.mark.parametrize("cases", [False, True])
+def test_neighbours_that_are_turned_in_place_of_halves_are_told(*, cases: bool) -> None:
+    """Half of the models do it so; its author was told to compare with cat."""
+    x, angle = np.linspace(-3, 2, 48).reshape(6, 8) ** 3, np.linspace(0, 5, 24).reshape(6, 4)
+    given = [x, np.cos(angle), np.sin(angle)]
+
+    def of_each(*arguments: Any) -> Any:
+        """An oracle's function takes cases."""
+        return torch.stack([turned(*each) for each in zip(*arguments, strict=True)])
+
+    if cases:
+        given = [each[None] for each in given]
+    pytorch = of_each if cases else turned
+    mistake = mistake_of(pytorch, turned_neighbours, *given)
+    assert mistake is not None
+    assert ("operands_swapped", "cat") == (mistake.kind, mistake.layer)
+    assert {"of": "neighbours", "distance": 4} == dict(mistake.facts)
+    what, advice = tell_change(mistake.kind, mistake.facts)
+    assert "it pairs each number with its neighbour" in what.english
+    assert "Pair number j with number j + 4 of the axis." == advice.english
+
+
 def test_what_is_joined_in_the_reverse_order() -> None:
     mistake = mistake_of(lambda x, y: torch.cat([x, y]), lambda x, y: torch.cat([y, x]), X, Y)
     assert mistake is not None
@@ -286,6 +344,8 @@ def test_a_bias_that_is_added_behind_all_that_follows(dtype: type) -> None:
     mistake = align(steps, layers).mistake
     assert mistake is not None
     assert ("order_swapped", ("add", "clamp")) == (mistake.kind, mistake.facts["layers"])
+    # To exchange the two leaves the sum behind the product.
+    assert ("late", "mul") == (mistake.facts["part"], mistake.facts["wanted"])
 
 
 @pytest.mark.parametrize(

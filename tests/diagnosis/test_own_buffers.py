@@ -19,6 +19,7 @@ from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.own_buffers import (
     with_lesser_sum,
+    with_misplaced_init,
     with_unset_sum,
     with_unwritten_buffer,
 )
@@ -63,6 +64,23 @@ class Begun:
                 C[vi] = T.max(Y[vi], T.float32(0))
 
 
+@I.ir_module
+class BegunElsewhere:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+        Y = T.sblock_alloc_buffer((4,), "float32")
+        for i, k in T.grid(4, 8):
+            with T.sblock("Y"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                Y[vi] = Y[vi] + A[vi, vk]
+        for i in range(4):
+            with T.sblock("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = T.max(Y[vi], T.float32(0))
+
+
 @cache
 def facts_of(module: type) -> ModuleFacts:
     return read_module(save(module))
@@ -73,6 +91,19 @@ def told(module: type, kind: Any = "zeros", callee: str = "f") -> str:
     found = with_unset_sum(zeros, facts_of(module), callee).mistake
     assert found is not None
     return found.kind
+
+
+@pytest.mark.parametrize(("module", "is_told"), [(BegunElsewhere, True), (Unset, False)])
+def test_of_an_init_that_sets_another_buffer_both_are_named(module: type, *, is_told: bool) -> None:
+    """Its author has a T.init() and was told to set the sum to 0, with T.init()."""
+    unset = LikelyMistake("sum_not_initialised", "bmm", {}, 1)
+    found = with_misplaced_init(
+        Alignment(("wrong",), (None,), 0, mistake=unset), facts_of(module), "f"
+    ).mistake
+    assert found is not None
+    what, advice = tell_change(found.kind, found.facts)
+    assert is_told == ("`T.init()` of block `Y` sets `C`; it should set `Y`" == what.english)
+    assert is_told == advice.english.startswith("Set `Y` in that `T.init()`.")
 
 
 def test_zeros_of_a_sum_that_nothing_begins_are_told_as_what_they_are() -> None:

@@ -219,6 +219,7 @@ class TestComputation:
         np.testing.assert_array_equal(left + right, result.steps[0].value)
         assert (2,) == result.rows
         assert (None, None) == result.bindings
+        assert ((1, "A"), (2, "B")) == result.parameters
 
     def test_arguments_are_in_the_order_of_the_computation(self) -> None:
         """Where shapes tell them apart, `main` may take them in another one."""
@@ -234,6 +235,8 @@ class TestComputation:
         result = traced(candidate(save(builder.get())), case_oracle(A, B), [1])
         left, right = result.arguments
         np.testing.assert_array_equal(left + right, result.steps[0].value)
+        # A student counts from the left of what they wrote.
+        assert ((2, "a"), (1, "b")) == result.parameters
 
 
 def test_a_python_function_goes_by_its_name() -> None:

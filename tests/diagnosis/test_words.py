@@ -13,7 +13,7 @@ import pytest
 import grader.diagnosis
 from grader.diagnosis.explain import SCHEDULE_STEP
 from grader.diagnosis.mistake_messages import DECIDES, MISTAKE_MESSAGES
-from grader.diagnosis.words import KINDS, Departure, tell
+from grader.diagnosis.words import KINDS, Departure, tell, with_parameters
 from grader.language import template
 from grader.report import MistakeKind
 
@@ -55,6 +55,7 @@ FACTS: dict[str, Any] = {
     "along": 1,
     "argument": 3,
     "shift": 128,
+    "distance": 8,
 }
 SPECIAL = {"missing", "taken", "start", "along", "buffer"}
 """Facts that make another saying due, beside those of `DECIDES`."""
@@ -203,6 +204,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
     if variant == "arguments":
         facts |= {"taken_argument": 2, "wanted_argument": 3}
+    if kind == "layer_left_out" and variant != "several":
+        facts.pop("missing", None)
     if variant == "repeated":
         facts["repeats"] = "lv1"
     if kind == "axis_binding":
@@ -248,6 +251,32 @@ class TestSayings:
             "the bias of conv2d is added after relu; it should be added before."
         )
         assert "Add the bias to the product first, and do relu on the sum." == advice.english
+
+    def test_of_what_is_done_too_late_it_is_said_before_what_it_belongs(self) -> None:
+        facts = {"layers": ("add", "clamp"), "part": "late", "wanted": "mul"}
+        message, advice = tell(DENSE, "order_swapped", facts)
+        assert message.english.endswith("add is done after clamp; it should be done before mul.")
+        assert "Do add before mul, not after clamp." == advice.english
+
+    def test_a_factor_that_is_missing_is_told_with_its_number(self) -> None:
+        message, advice = tell(DENSE, "layer_left_out", {"of": "factor", "wanted": 0.25})
+        assert message.english.endswith("the multiplication by 0.25 is left out.")
+        assert "Multiply by 0.25 here, before what follows." == advice.english
+
+    @pytest.mark.parametrize(
+        ("parameters", "told"),
+        [
+            (((3, "sin"), (1, "x"), (2, "cos")), "argument 3 (`sin`)"),
+            (((2, "x`\n"), (1, "")), "argument 2 (`x`)"),
+            (((1, ""),), "argument 1 of"),
+            ((), "argument 1 of"),
+        ],
+    )
+    def test_an_argument_is_told_by_its_place_and_name_in_the_submission(
+        self, parameters: Any, told: str
+    ) -> None:
+        facts = with_parameters({"of": "argument", "argument": 1}, parameters)
+        assert told in tell(DENSE, "negated", facts)[0].english
 
     def test_several_layers_that_are_missing_are_listed(self) -> None:
         message, advice = tell(DENSE, "layer_left_out", {"missing": ("linear", "softmax")})

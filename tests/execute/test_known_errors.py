@@ -369,3 +369,31 @@ def test_what_tvm_refuses_in_a_schedule_is_explained() -> None:
 )
 def test_any_other_is_unknown(error: str, message: str) -> None:
     assert UNKNOWN == recognise(error, message)
+
+
+def _scheduled(sch: Any) -> None:
+    """Do what any schedule of a sum does: all of this is refused behind decompose_reduction."""
+    i, j, k = sch.get_loops(sch.get_sblock("sums"))
+    sch.parallel(i)
+    k_0, k_1 = sch.split(k, [None, 4])
+    sch.reorder(k_0, k_1, j)
+    sch.vectorize(j)
+    sch.decompose_reduction(sch.get_sblock("sums"), k_0)
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        decomposed(lambda b: b.sch.parallel(b.i)),
+        decomposed(lambda b: b.sch.reorder(b.k, b.j)),
+    ],
+)
+def test_whoever_decomposes_too_early_is_told_to_do_it_at_the_end(
+    fail: Callable[[], object],
+) -> None:
+    """Told to do it behind the line that raised, students met the same in the next line."""
+    with pytest.raises(tvm.s_tir.ScheduleError) as caught:
+        fail()
+    known = recognise(error_name(caught.value), describe_error(caught.value))
+    assert "move that call to the end of the schedule" in advice_on_step(known).english
+    _scheduled(tvm.s_tir.Schedule(sum_and_double))

@@ -80,6 +80,9 @@ class TestTellingLine:
         assert line.endswith("x…")
 
 
+LIMITS = Limits()
+
+
 class TestCellProblem:
     def test_the_line_is_the_innermost_of_this_cell(self) -> None:
         traceback = [
@@ -93,6 +96,27 @@ class TestCellProblem:
         problem = cell_problem(content, 12, Limits())
         assert (problem.cell, problem.error, problem.message) == (12, "ValueError", "no")
         assert problem.line == 5
+
+    @pytest.mark.parametrize(
+        ("error", "last", "told"),
+        [
+            (
+                "IndexError",
+                "Cell In[3], line 77, in helper()",
+                "The error was raised in cell 3, line 77.",
+            ),
+            ("IndexError", "Cell In[12], line 6, in inner()", ""),
+            ("IndexError", "Cell In[13], line 6, in inner()", ""),  # of %%capture, say
+            ("AssertionError", "Cell In[3], line 77, in check()", ""),  # it checks, and is right
+        ],
+    )
+    def test_of_a_function_of_an_earlier_cell_it_is_told_where_it_raised(
+        self, error: str, last: str, told: str
+    ) -> None:
+        traceback = ["Cell In[12], line 5", last, "File /usr/lib/numpy.py:9, in load()"]
+        problem = cell_problem({"ename": error, "evalue": "no", "traceback": traceback}, 12, LIMITS)
+        assert told in problem.hint.english
+        assert ("The error was raised" in problem.hint.english) == bool(told)
 
     def test_the_place_in_a_syntax_error_is_left_to_the_line(self) -> None:
         content = {

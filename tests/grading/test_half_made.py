@@ -132,3 +132,5 @@ class TestAnotherSchedule:
         assert is_told == ("schedule of cell 22 earns more" in found[1].reason.english)
         assert is_told == ("Take another." in found[1].hint.english)
         assert "Not seen: a cache." in found[1].reason.english
+        # What is done and not seen is of the other one.
+        assert is_told == ("The rest here is about that schedule." in found[1].reason.english)

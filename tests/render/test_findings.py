@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import NOTHING, Clause, Text, foreign, join, say
 from grader.render.findings import (
     as_listed,
     diagnosis_of,
@@ -232,6 +232,14 @@ def mistaken(mistake: Any, advice: str, points: float = 10) -> Part:
     return replace(part_with(check), diagnosis=diagnosis)
 
 
+def rewritten(kind: str, count: int) -> Part:
+    """Return a part in which a check is not met, and what is computed has a known mistake."""
+    part = mistaken("other_activation", "Compute silu.")
+    unmet = replace(graded("unmet", 0, 10, f"There should be {count}."), kind=kind)
+    waiting = replace(part.checks[0], code="waits", tells_diagnosis=False, max_score=5)
+    return replace(part, checks=(unmet, waiting))
+
+
 def raising(callee: str, why: str, points: float) -> Part:
     """Return a part whose module was run until an external function raised."""
     check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
@@ -309,11 +317,42 @@ class TestCauses:
         two = part_with(graded("shape", 0, 2), graded("dtype", 0, 3), waiting)
         assert (0, "values", 4) == first(part_with(graded("values", 0, 4)), two)
 
+    def test_of_two_causes_the_one_counts_that_the_other_checks_wait_for(self) -> None:
+        """Neither brings points by itself, and nothing was said to come first."""
+        dtype, shape = (
+            replace(graded(code, 0, 0), verdict="failed") for code in ("dtype", "shape")
+        )
+        why = say("counts-only-once-this-holds", condition=Clause(shape.title))
+        waiting = graded("waits", 0, 8, why)
+        two = part_with(dtype, shape, waiting)
+        assert (0, "shape", 8) == first(two)
+
     def test_one_mistake_is_one_cause_in_all_parts_that_it_shows_in(self) -> None:
         """The model that computes the mean of each window is scheduled, too."""
         parts = [mistaken("pooling_kind", "Take the maximum."), part_with(graded("shape", 0, 9))]
         parts.append(mistaken("pooling_kind", "Take the maximum.", 5))
         assert (0, "values", 15) == first(*parts)
+
+    def test_a_pass_that_changes_numbers_is_told_of_them_and_not_of_what_is_not_there(self) -> None:
+        """A gelu in place of a silu: there is no silu, in any of the models."""
+        report = of(*(rewritten("operators", count) for count in (1, 2)))
+        (cause,) = first_causes(report)
+        assert (30, "It departs.") == (cause.points, told_cause(cause, report))
+        reasons = [each.checks[0].reason.english for each in as_listed(report, [cause]).parts]
+        assert [f"See 1 at the top. There should be {count}." for count in (1, 2)] == reasons
+
+    def test_what_a_pass_lacks_in_several_models_is_one_cause(self) -> None:
+        """A mark that is forgotten is missing from functions of several names."""
+        parts = []
+        for name in ("fused_dense", "fused_dense1"):
+            reason = say("function-not-marked-as-one-compiled", name=name)
+            check = graded("unmet", 0, 10, reason, hint=foreign("Mark it."))
+            parts.append(part_with(replace(check, kind="fused")))
+        assert (0, "unmet", 20) == first(*parts)
+
+    def test_a_graph_that_lacks_calls_is_told_of_those(self) -> None:
+        report = of(rewritten("call_tir_graph", 1))
+        assert "There should be 1." == told_cause(first_causes(report)[0], report)
 
     def test_two_mistakes_of_one_advice_are_two_causes(self) -> None:
         parts = [mistaken("bias_twice", "Add it once."), mistaken("bias_missing", "Add it once.")]
@@ -353,6 +392,14 @@ class TestListed:
         listed = as_listed(report, first_causes(report, most=2))
         reasons = [each.checks[0].reason.english for each in listed.parts]
         assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
+
+    def test_what_there_is_no_room_for_is_left_to_the_part_in_whole_sentences(self) -> None:
+        stop, more = foreign("It stops in line 5."), foreign(f"Done: {'a step, ' * 60}the last.")
+        report = of(part_with(graded("unfinished_cell", 2, 6, join(stop, more))))
+        causes = first_causes(report)
+        assert "It stops in line 5." == told_cause(causes[0], report)
+        told = as_listed(report, causes).parts[0].checks[0].reason.english
+        assert f"See 1 at the top. {more.english}" == told
 
     def test_what_one_mistake_brings_is_told_with_its_parts(self) -> None:
         parts = [mistaken("bias_missing", "Add it."), mistaken("bias_missing", "Add it.", 5)]

@@ -105,23 +105,40 @@ def _told(layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> Text:
 
     Of a step that is right and that nobody takes, the layer is lost, and no numbers are wrong.
     """
-    lost = [each.name for each in layers if not each.is_right]
-    wrong = [name_layer(each) for each in lost]
+    lost = [each for each in layers if not each.is_right]
+    wrong = [_name(each) for each in lost]
     if not wrong:
         return say("each-layer-right-by-itself-fault-comes")
-    if all(_is_unused(each, layers, diagnosis) for each in lost):
+    if all(_is_unused(each.name, layers, diagnosis) for each in lost):
         return say(
             "with-pytorchs-values-in-place-wrong-ones-layers",
             right=len(layers) - len(wrong),
             count=len(layers),
             wrong=in_a_row(wrong),
         )
-    return say(
+    told = say(
         "with-pytorchs-values-in-place-wrong-ones",
         right=len(layers) - len(wrong),
         count=len(layers),
         wrong=in_a_row(wrong),
     )
+    return join(told, say("layer-of-other-shape-cannot-be-tried")) if _is_apart(diagnosis) else told
+
+
+def _name(layer: JudgedLayer) -> Text:
+    name = name_layer(layer.name)
+    if not layer.before:
+        return name
+    return say("layer-with-the-one-before", layer=name, before=name_layer(layer.before))
+
+
+def _is_apart(diagnosis: Diagnosis | None) -> bool:
+    """Say whether the first wrong step has another shape than PyTorch's layer: what follows cannot
+    be given PyTorch's values then.
+    """
+    if diagnosis is None or diagnosis.wanted is None or diagnosis.wrong >= len(diagnosis.steps):
+        return False
+    return diagnosis.steps[diagnosis.wrong].shape != diagnosis.wanted
 
 
 def _is_unused(name: str, layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> bool:

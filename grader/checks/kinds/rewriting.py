@@ -16,7 +16,7 @@ from grader.assignment import Table
 from grader.checks.kinds.graph import used_calls
 from grader.evidence.case import Case
 from grader.evidence.registry import Outcome, check, failed, partial, passed
-from grader.ir.facts import BufferFacts, Call, ModuleFacts
+from grader.ir.facts import Argument, BufferFacts, Call, ModuleFacts
 from grader.ir.vocabulary import OPERATORS
 from grader.language import Text, in_a_row, say
 
@@ -79,11 +79,42 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
 
 def _too_few(facts: ModuleFacts, name: str) -> Text:
     """Return what to do where `main` has too few calls of an operator, by where there are more."""
+    repeated = _repeated(facts)
+    if repeated is not None:
+        return repeated
     for call in used_calls(facts):
         graph = facts.graphs.get(call.callee) if call.kind == "function" else None
         if graph is not None and any(each.callee == name for each in graph.calls):
             return say("calls-find-out-why-pass-put", function=call.callee, name=name)
     return say("print-module-before-and-after-pass", name=name)
+
+
+def _repeated(facts: ModuleFacts) -> Text | None:
+    """Return what to do about a function that does again what `main` still does on the same values.
+
+    A pass that does not count uses groups a product that something else takes as well: the pattern
+    matches, and the product is computed twice.
+    """
+    calls = used_calls(facts)
+    for call in calls:
+        graph = facts.graphs.get(call.callee) if call.kind == "function" else None
+        taken = () if graph is None else graph.calls
+        first = {each.callee for each in taken if all(map(_is_given, each.arguments))}
+        for other in calls:
+            is_alike = other.kind == "operator" and other.callee in first
+            if is_alike and _is_of(other, call):
+                return say("function-repeats-operator", function=call.callee, name=other.callee)
+    return None
+
+
+def _is_given(argument: Argument) -> bool:
+    return argument.kind in ("input", "constant")
+
+
+def _is_of(call: Call, other: Call) -> bool:
+    """Say whether a call takes values that another one takes too, and not constants alone."""
+    known = [each for each in call.arguments if each.kind in ("input", "value")]
+    return bool(known) and set(call.arguments) <= set(other.arguments)
 
 
 def _operators(calls: tuple[Call, ...]) -> Counter[str]:
@@ -145,7 +176,7 @@ def fused(case: Case, options: FusedOptions) -> Outcome:
     if made == wanted:
         return passed(say("groups-operators-each-in-function", count=len(calls)))
     right, most = (made & wanted).total(), max(made.total(), wanted.total())
-    return partial(right / most, *_explain(made, wanted))
+    return partial(right / most, *_explain(made, wanted, _repeated(facts)))
 
 
 def _unmarked(facts: ModuleFacts, calls: list[Call]) -> tuple[str, ...]:
@@ -160,8 +191,10 @@ def _group(facts: ModuleFacts, call: Call) -> Group:
     return () if graph is None else tuple(sorted(each.callee for each in graph.calls))
 
 
-def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
-    """Say which group is not there; where none is missing, which one should not be."""
+def _explain(
+    made: Counter[Group], wanted: Counter[Group], repeated: Text | None
+) -> tuple[Text, Text]:
+    """Say which group is not there; where none is missing, which one should not be, and why."""
 
     def counted(group: Group) -> Text:
         return say(
@@ -177,7 +210,7 @@ def _explain(made: Counter[Group], wanted: Counter[Group]) -> tuple[Text, Text]:
             say("print-module-after-pass-which-these-operators"),
         )
     group = next(iter(made - wanted))
-    leave = say("leave-in-main-everything-that-does")
+    leave = repeated or say("leave-in-main-everything-that-does")
     if wanted[group]:
         return counted(group), leave
     return say("function-does-and-none-should", group=_spell(group)), leave

@@ -87,6 +87,45 @@ class TestOperators:
         assert "passed" == operators(case(facts), allowed).verdict
 
 
+def shared() -> ModuleFacts:
+    """Return a module whose `main` adds up a product that `fused` computes again, and a sigmoid."""
+    x, w = Argument("input", "x", tensor(4, 8)), Argument("constant", "", tensor(8, 8))
+    inside = [Argument("input", name, tensor(8, 8)) for name in "ab"]
+    made = [Argument("value", "", tensor(4, 8), place) for place in range(3)]
+    calls = (
+        call("operator", MATMUL, x, w),
+        call("function", "fused", x, w),
+        call("operator", ADD, *made[:2]),
+    )
+    products = (
+        call("operator", MATMUL, *inside),
+        call("operator", "relax.sigmoid", Argument("value", "", tensor(4, 8), 0)),
+    )
+    graphs = {"fused": GraphFacts(products, primitive=True)}
+    return replace(module(*calls), result=made[2], graphs=graphs)
+
+
+class TestShared:
+    """A pass that does not count uses groups what something else needs, too."""
+
+    ADVICE = "`fused` computes `relax.matmul` on the same values as `main`"
+
+    def test_where_an_operator_is_missing_that_is_the_advice(self):
+        outcome = operators(case(shared()), OperatorOptions({"relax.sigmoid": 1}))
+        assert outcome.hint.english.startswith(self.ADVICE)
+
+    def test_where_a_group_is_too_many_that_is_the_advice(self):
+        outcome = fused(case(shared()), FusedOptions(()))
+        assert outcome.hint.english.startswith(self.ADVICE)
+
+    def test_another_product_of_the_same_kind_is_none_of_it(self):
+        facts = shared()
+        x, other = Argument("input", "x", tensor(4, 8)), Argument("input", "w", tensor(8, 8))
+        calls = (call("operator", MATMUL, x, other), *facts.calls[1:])
+        outcome = fused(case(replace(facts, calls=calls)), FusedOptions(()))
+        assert "does not match the pattern" in outcome.hint.english
+
+
 class TestFused:
     def judge(
         self, graphs: dict[str, GraphFacts], called: str, *groups: tuple[str, ...], **options
