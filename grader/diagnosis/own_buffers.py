@@ -96,18 +96,31 @@ def with_lesser_sum(
     precision, where such a buffer is no mistake.
     """
     mistake, function = alignment.mistake, facts.functions.get(step.callee)
-    place = alignment.expected if mistake is None else mistake.place
-    if place is None or function is None or (mistake and mistake.kind != "partly_right"):
+    if function is None or (mistake and mistake.kind != "partly_right") or tolerance > TOLERANCE:
         return alignment
-    buffer = _lesser(function)
-    if buffer is None or step.value is None or tolerance > TOLERANCE:
-        return alignment
-    if not is_equal(numbers(step.value), known(layers[place].value), HALF):
+    buffer, place = _lesser(function), _nearly(step, alignment, layers)
+    if buffer is None or place is None:
         return alignment
     told = {"dtype": buffer.tensor.dtype}
     told |= {"buffer": buffer.name} if buffer in function.allocations else {}
     named = LikelyMistake("low_precision", layers[place].name, told, place)
-    return alignment._replace(mistake=named)
+    return alignment._replace(mistake=named, expected=place)
+
+
+def _nearly(step: Observed, alignment: Alignment, layers: Sequence[Layer]) -> int | None:
+    """Return the layer whose value a step has but for rounding: the expected one, or another.
+
+    A product whose bias is added later is a part of the layer that is expected.
+    """
+    if step.value is None:
+        return None
+    value = numbers(step.value)
+    ahead = (at for at, each in enumerate(layers) if each.name and at not in alignment.matched)
+    expected = () if alignment.expected is None else (alignment.expected,)
+    for place in (*expected, *ahead):
+        if is_equal(value, known(layers[place].value), HALF):
+            return place
+    return None
 
 
 def _lesser(function: FunctionFacts) -> BufferFacts | None:

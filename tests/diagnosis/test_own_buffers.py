@@ -178,6 +178,15 @@ def test_weights_of_lesser_precision_are_named() -> None:
     assert LikelyMistake("low_precision", "sum", facts, 0) == explained(Weighted, None)
 
 
+def test_a_product_is_nearly_right_where_its_bias_is_added_later() -> None:
+    product = Layer("product", Operation("linear", (), {}), SUMS.astype(float), is_partial=True)
+    whole = Layer("linear", Operation("bias", (), {}), SUMS.astype(float)[::-1], output=0)
+    before = Alignment(("wrong",), (None,), 0, expected=1)
+    step = Observed("lv", "f", NEARLY)
+    found = with_lesser_sum(before, facts_of(Weighted), step, [product, whole], TOLERANCE)
+    assert (0, "low_precision") == (found.expected, found.mistake and found.mistake.kind)
+
+
 def test_it_is_not_where_they_are_further_off() -> None:
     assert PARTLY == explained(Lesser, PARTLY, value=SUMS * np.float32([1, 1, 1, 0.9]))
 
