@@ -116,7 +116,7 @@ def _nearly(step: Observed, alignment: Alignment, layers: Sequence[Layer]) -> in
         return None
     value = numbers(step.value)
     ahead = (at for at, each in enumerate(layers) if each.name and at not in alignment.matched)
-    expected = () if alignment.expected is None else (alignment.expected,)
+    expected: tuple[int, ...] = () if alignment.expected is None else (alignment.expected,)
     for place in (*expected, *ahead):
         if is_equal(value, known(layers[place].value), HALF):
             return place
