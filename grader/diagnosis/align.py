@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from grader.diagnosis.computed_twice import computed_twice
 from grader.diagnosis.layers import TOLERANCE, Program, is_equal, known, numbers
@@ -204,11 +205,14 @@ class _Search:
         self, wrong: int, mistake: LikelyMistake | None
     ) -> tuple[int, LikelyMistake] | None:
         """Return that a layer which seems to be left out is done after the wrong step."""
-        mistake = self._seemingly(wrong, mistake)
+        is_extra = mistake is not None and mistake.kind in _TOO_MANY
+        mistake = self._seemingly(mistake)
         if mistake is None or mistake.kind not in {*_LEFT_OUT, "operand_missing", "other_operand"}:
             return None
         for step, each in enumerate(self.steps):
             if wrong in each.takes and each.value is not None:
+                if is_extra and self._is_done_again(step, mistake.place):
+                    return None
                 found = swaps(
                     mistake,
                     self._found(step),
@@ -220,8 +224,8 @@ class _Search:
                     return wrong, found
         return None
 
-    def _seemingly(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
-        """Return that a product is left out, where what follows it is done too early and only then.
+    def _seemingly(self, mistake: LikelyMistake | None) -> LikelyMistake | None:
+        """Return that a product is left out, where what follows it is done too early.
 
         A softmax too many before the last product is the one that is missing behind it.
         """
@@ -233,10 +237,21 @@ class _Search:
         behind = None if whole is None else self.program.next_of(whole)
         if behind is None or self.program.layers[behind].operation.kind != name:
             return mistake
-        callee = _stem(self.steps[wrong].callee)
-        if any(_stem(each.callee) == callee for each in self.steps[wrong + 1 :]):
-            return mistake
         return LikelyMistake("layer_left_out", place=whole)
+
+    def _is_done_again(self, step: int, place: int | None) -> bool:
+        """Say whether the layer behind `place` is done on what a step gives, as it should be."""
+        behind = None if place is None else self.program.next_of(place)
+        value = self.steps[step].value
+        if behind is None or value is None:
+            return False
+        given = torch.from_numpy(numbers(value).reshape(value.shape))
+        again = known(self.program.layers[behind].operation.compute(given).numpy())
+        return any(
+            is_equal(numbers(each.value), again, self.tolerance)
+            for each in self.steps
+            if step in each.takes and each.value is not None
+        )
 
     def _is_idle_after(self, step: int) -> bool:
         """Say whether the same is done to what a step gives, and changes nothing of it."""
@@ -436,11 +451,6 @@ class _Search:
         if wrong is not None and (step > wrong or wrong in self.ancestors[step]):
             return "follows"
         return "unknown"
-
-
-def _stem(callee: str) -> str:
-    """Return the name of a function of which `softmax1` is a copy."""
-    return callee.rstrip("0123456789")
 
 
 def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
