@@ -6,7 +6,7 @@ Every edit is a whole function with one expression replaced, and what is told of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations, islice, product, takewhile
 from typing import NamedTuple
 
@@ -628,18 +628,22 @@ def _cut_alike(one: Expression, other: Expression) -> tuple[str, str] | None:
     texts = _spelled(one), _spelled(other)
     if max(map(len, texts)) <= _LONGEST:
         return texts
-    shared = [text for text in map(_spelled, _within(one)) if text in map(_spelled, _within(other))]
-    longest = max(shared, key=len, default="")
+    # An edit keeps the parts that it does not change: they are the same objects.
+    theirs = {id(each) for each in other.walk()}
+    longest = max(map(_spelled, _shared(one, theirs)), key=len, default="")
     if len(longest) < _LONGEST_PART:
         return None
     found, wanted = (each.replace(longest, "...") for each in texts)
     return (found, wanted) if len(found) <= _LONGEST >= len(wanted) else None
 
 
-def _within(one: Expression) -> Iterator[Expression]:
-    yield one
+def _shared(one: Expression, theirs: Set[int]) -> Iterator[Expression]:
+    """Yield the largest parts of an expression, but for itself, that are among others, by id."""
     for each in one.arguments:
-        yield from _within(each)
+        if id(each) in theirs:
+            yield each
+        else:
+            yield from _shared(each, theirs)
 
 
 def _cut(one: Expression, longest: int, levels: int) -> str:
