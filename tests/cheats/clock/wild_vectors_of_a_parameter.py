@@ -9,9 +9,9 @@
 # [expect.part.emit_te]
 # score = 40
 #
-# # LLVM makes the same loops one per cent faster beside it on some processors.
+# # Beside it LLVM makes the same loops 1 per cent faster on some processors, 4 on others: 1.2 points.
 # [expect.part.schedule]
-# score = { max = 1 }
+# score = { max = 2 }
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"
