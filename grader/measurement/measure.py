@@ -34,12 +34,14 @@ from grader.messages.timing import (
     MachineLimits,
     MeasureLimits,
     ShapeResult,
+    Slice,
     TimedFunction,
     TimeSchedule,
     TimingResult,
     TimingRules,
 )
 from grader.report import Timing
+from grader.timing.core import LOOPS
 from grader.timing.estimate import TimedSlice, is_plausible
 from grader.timing.slices import FUNCTIONS, FloatArray
 from grader.timing.stack import PLACES
@@ -139,9 +141,9 @@ def measure(
         return measure(versions[:1], setup, generator)
     if not isinstance(answer, TimingResult):
         return explain_failure(answer)
-    told = [(each.place, each.seconds) for each in answer.slices]
-    slices = read_slices(answer.shapes, told, FUNCTIONS)
-    if slices is None or {len(versions)} != {len(answer.shapes), *(len(each) for _, each in told)}:
+    slices = read_slices(answer.shapes, answer.slices, FUNCTIONS)
+    told = {len(each.seconds) for each in answer.slices}
+    if slices is None or {len(versions)} != {len(answer.shapes), *told}:
         return UNTIMED
     try:
         timing = _read(limits, versions, task, answer, slices, setup, generator)
@@ -171,10 +173,10 @@ def _unlimited(reason: Text) -> Problem:
 
 def read_slices(
     results: Sequence[ShapeResult],
-    slices: Iterable[tuple[int, tuple[Array, ...]]],
+    slices: Iterable[Slice],
     functions: int,
 ) -> tuple[TimedSlice, ...] | None:
-    """Return slices, of which a place of the stack and the times of so many functions were told.
+    """Return slices with the times of so many functions, as they were told.
 
     None unless all places have slices, all slices as many rounds, and all results their arrays.
     """
@@ -184,14 +186,19 @@ def read_slices(
         if not all(_is_readable(each) for each in results):
             return None
         found = tuple(
-            TimedSlice(place, tuple(_times(each, functions) for each in arrays))
-            for place, arrays in slices
+            TimedSlice(
+                each.place,
+                tuple(_times(array, functions) for array in each.seconds),
+                _times(each.looks, LOOPS),
+            )
+            for each in slices
         )
     except FrameError:
         return None
     is_whole = {*range(PLACES)} == {each.place for each in found}
-    shapes = {seconds.shape for each in found for seconds in each.seconds}
-    return found if is_whole and len(shapes) == 1 else None
+    rounds = {array.shape[1] for each in found for array in each.seconds}
+    looks = {each.looks.shape[1] - 1 for each in found}
+    return found if is_whole and len(rounds) == 1 and looks == rounds else None
 
 
 def _times(array: Array, functions: int) -> FloatArray:

@@ -144,7 +144,7 @@ def read_measurement(
         ),
         peak_gflops=round(setting.limits.flops * setting.work[0].lanes * GIGA, 1),
         bandwidth_gbs=round(setting.limits.bytes * GIGA, 1),
-        notes=(UNSETTLED,) if verdict.is_disturbed else (),
+        notes=() if times.is_free else (UNSETTLED,),
     )
 
 

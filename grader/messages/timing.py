@@ -150,11 +150,13 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     For each shape the seconds of one call (float64), of shape (4, rounds): of the baseline, of the
     baseline compiled once more, of the submission and of the reference, in the order in which the
-    rounds were taken. Within a round the order was drawn.
+    rounds were taken. Within a round the order was drawn. `looks` are those at the core, before
+    each round and after the last: the seconds of one addition (float64) of shape (2, rounds + 1).
     """
 
     place: Annotated[int, msgspec.Meta(ge=0, le=3)]
     seconds: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
+    looks: Array
 
 
 class TimingResult(Message, frozen=True):
@@ -210,11 +212,13 @@ left to build it. "failed": it cannot be built, or has left its arrays."""
 
 class StepSlice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Some rounds in a row at one place of the stack: seconds of one call (float64), of shape
-    (functions, rounds): of `base`, of its copy, and of what was timed of `ends`.
+    (functions, rounds): of `base`, of its copy, and of what was timed of `ends`. `looks` as in
+    `Slice`.
     """
 
     place: Annotated[int, msgspec.Meta(ge=0, le=3)]
     seconds: Array
+    looks: Array
 
 
 class StepTimes(Message, frozen=True):

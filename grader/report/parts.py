@@ -406,7 +406,7 @@ class StepSpeeds(Frozen, frozen=True):
     reason: Text = field(default_factory=nothing)
 
 
-UNSETTLED = say("quickest-times-did-not-repeat")
+UNSETTLED = say("core-was-never-free")
 
 
 class Timing(Frozen, frozen=True):
@@ -449,5 +449,5 @@ class Timing(Frozen, frozen=True):
 
     @property
     def is_settled(self) -> bool:
-        """Say whether the quickest times repeated, as they do on a core that nobody else uses."""
+        """Say whether the core was free while times were measured."""
         return UNSETTLED not in self.notes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.messages.timing import TimingRules
+from grader.timing.core import free_rounds
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION, FloatArray
 from grader.timing.stack import PLACES
 
@@ -18,11 +20,18 @@ RESAMPLES = 200
 CONFIDENCE = 0.95
 _TAILS = (50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE))
 
-LOWEST = 0.01
+LOWEST = 0.1
 """This part of a function's times at a place of the stack counts, the quickest, and one at least.
 
-The minimum alone is as good on a quiet machine and varies more on a busy one; a twentieth is
-further from what a quiet machine says."""
+Of rounds that had the core for themselves a tenth varies half as much as a hundredth, and says the
+same beside a load of 4 and beside a program that moves memory; a quarter does not."""
+
+MOSTLY = 0.5
+"""Slices count of which so many rounds had the core for themselves: more than `LOWEST`, so that any
+of them have enough that do."""
+
+LEAST_FREE = 2
+"""So many of them each place of the stack has, or all slices count."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -44,27 +53,48 @@ class Estimate(msgspec.Struct, frozen=True):
 
 class TimedSlice(NamedTuple):
     """A slice's place of the stack, and seconds of a call for each shape, of shape (4, rounds); of
-    beginnings of a schedule (functions, rounds)."""
+    beginnings of a schedule (functions, rounds). `looks` are those at the core, (2, rounds + 1)."""
 
     place: int
     seconds: tuple[FloatArray, ...]
+    looks: FloatArray
 
 
 class Times:
-    """The times of all slices, which have equally many rounds, by the places of the stack."""
+    """The times of all slices, which have equally many rounds, by the places of the stack.
 
-    def __init__(self, slices: Iterable[TimedSlice]) -> None:
+    Those of rounds count that had the core for themselves, of slices that mostly had it. Where a
+    place has too few of these the core was not free, and all rounds count.
+    """
+
+    def __init__(self, slices: Sequence[TimedSlice]) -> None:
         """At least one slice is of each place."""
+        free = free_rounds([each.looks for each in slices])
+        counting = [
+            (each, is_free)
+            for each, is_free in zip(slices, free, strict=True)
+            if is_free.mean() >= MOSTLY
+        ]
+        found = Counter(each.place for each, _ in counting)
+        self.is_free = all(found[each.place] >= LEAST_FREE for each in slices)
+        if not self.is_free:
+            counting = [(each, np.ones(each.seconds[0].shape[1], bool)) for each in slices]
         by_place: dict[int, list[FloatArray]] = {}
-        for each in slices:
-            logs = np.log(np.stack(each.seconds))  # (shapes, 4, rounds)
-            by_place.setdefault(each.place, []).append(logs.transpose(2, 0, 1))
+        for each, is_free in counting:
+            logs = np.log(np.stack(each.seconds)).transpose(2, 0, 1)  # (rounds, shapes, 4)
+            logs[~is_free] = np.inf  # never among the lowest
+            by_place.setdefault(each.place, []).append(logs)
         self._places = [np.stack(by_place[place]) for place in sorted(by_place)]
 
     @property
     def rounds(self) -> int:
-        """Return how many rounds there are in all."""
-        return sum(each.shape[0] * each.shape[1] for each in self._places)
+        """Return how many rounds there are that count."""
+        return sum(int(np.isfinite(each[:, :, 0, 0]).sum()) for each in self._places)
+
+    @property
+    def slices(self) -> int:
+        """Return how many slices there are that count."""
+        return sum(map(len, self._places))
 
     def lows(self) -> FloatArray:
         """Return the logarithm of each function's time, of shape (shapes, 4)."""
@@ -125,26 +155,13 @@ class Verdict(NamedTuple):
     """What slices say: logarithms of speed-ups, and the share of the reference's that the
     submission has. 0 is the baseline's time, 1 the reference's.
 
-    `control` is the baseline's own copy at the first shape, whose logarithm should be 0. `spread`
-    is the widest interval of a time of the course's functions: a submission may be uneven on
-    purpose.
+    `control` is the baseline's own copy at the first shape, whose logarithm should be 0.
     """
 
     submission: Estimate
     reference: float
     share: Estimate
     control: Estimate
-    spread: float
-
-    @property
-    def is_settled(self) -> bool:
-        """Say whether the quickest times repeat."""
-        return self.spread <= SETTLED
-
-    @property
-    def is_disturbed(self) -> bool:
-        """Say whether they surely do not: a spread is another one by a sixth in each draw."""
-        return self.spread > 1.5 * SETTLED
 
 
 def estimate(times: Times, generator: np.random.Generator) -> Verdict:
@@ -169,18 +186,7 @@ def estimate(times: Times, generator: np.random.Generator) -> Verdict:
             float(submission) / scale, drawn_submission / _positive(drawn_reference), error / scale
         ),
         control=control,
-        spread=_spread(np.delete(drawn, SUBMISSION, axis=-1)),
     )
-
-
-def is_settled(drawn: FloatArray) -> bool:
-    """Say whether each function's quickest times repeat, from what `Times.drawn_lows` returns."""
-    return _spread(drawn) <= SETTLED
-
-
-def _spread(drawn: FloatArray) -> float:
-    low, high = np.percentile(drawn, _TAILS, axis=0)
-    return float(np.max(high - low))
 
 
 def _positive(values: FloatArray) -> FloatArray:
@@ -211,35 +217,28 @@ STEADY = 0.005
 """Largest logarithm of the ratio of a function to its copy at which measuring may end early; with
 twice as much the budget is doubled."""
 
-SETTLED = 0.005
-"""Widest interval of the logarithm of a function's own time at which its quickest times are those
-of a core that nobody else used. On a host where strangers' programs ran on the same core for
-seconds at a time, widths were 0.001 to 0.004 in measurements that had seen it free, 0.007 to 0.024
-in those that had not. The latter found a schedule 1.21 to 1.28 times as fast as the baseline
-instead of 1.40 to 1.42, while the baseline was off its copy by 0.1 %."""
-
 PAUSE = 0.12
-"""Seconds between two placements while times have not settled: three times as long as they take, so
+"""Seconds between two placements while the core is not free: three times as long as they take, so
 that a program on the same core may end within the budget."""
 
 MOST_PAUSES = 60
 
 
-class Settling:
-    """Waits between placements while the quickest times of functions do not repeat."""
+class Waiting:
+    """Waits between placements while the core is not free."""
 
     def __init__(self) -> None:
-        self._is_settled = True
+        self._is_free = True
         self._pauses = 0
 
-    def look(self, *, is_settled: bool) -> None:
-        """Take whether the quickest times repeat now."""
-        self._is_settled = is_settled
+    def look(self, *, is_free: bool) -> None:
+        """Take whether each place has slices of a free core."""
+        self._is_free = is_free
 
     @property
     def is_over(self) -> bool:
-        """Say whether times have settled, or there was enough waiting."""
-        return self._is_settled or self._pauses == MOST_PAUSES
+        """Say whether the core was free, or there was enough waiting."""
+        return self._is_free or self._pauses == MOST_PAUSES
 
     def pause(self) -> float:
         """Return how many seconds to wait before slices are taken."""
@@ -255,7 +254,8 @@ class Stopping:
     def __init__(self, rules: TimingRules, generator: np.random.Generator) -> None:
         self._rules = rules
         self._generator = generator
-        self.settling = Settling()
+        self._next_look = FEWEST_SLICES
+        self.waiting = Waiting()
 
     def is_enough(self, slices: Sequence[TimedSlice], spent: float) -> bool:
         """Say whether slices of all places are enough; `spent` are seconds of the processor."""
@@ -265,15 +265,18 @@ class Stopping:
         if spent >= 2 * budget:
             return True
         is_over = spent >= budget
-        if not is_over and (len(slices) < FEWEST_SLICES or len(slices) % LOOK_EVERY):
+        times = Times(slices)
+        self.waiting.look(is_free=times.is_free)
+        if not self.waiting.is_over:
             return False
-        verdict = estimate(Times(slices), self._generator)
-        self.settling.look(is_settled=verdict.is_settled)
+        if not is_over and times.slices < self._next_look:
+            return False
+        self._next_look = times.slices + LOOK_EVERY
+        verdict = estimate(times, self._generator)
         error = abs(verdict.control.value)
         if is_over:
-            return error <= 2 * STEADY and self.settling.is_over
-        is_narrow = verdict.share.map(self._worth).width <= self._rules.resolution
-        return error <= STEADY and self.settling.is_over and is_narrow
+            return error <= 2 * STEADY
+        return error <= STEADY and verdict.share.map(self._worth).width <= self._rules.resolution
 
     def _worth(self, share: float) -> float:
         """Return a share without what nothing depends on: 0.96 and 1.03 may be worth the same."""

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from grader.timing.core import Core
+
 FloatArray = npt.NDArray[np.float64]
 
 BASELINE, CONTROL, SUBMISSION, REFERENCE = range(4)
@@ -142,23 +144,30 @@ def _round_seconds(benches: Sequence[Bench], plans: Sequence[Plan]) -> FloatArra
 
 
 def take_slice(
-    benches: Sequence[Bench], plans: Sequence[Plan], rounds: int, generator: np.random.Generator
+    benches: Sequence[Bench],
+    plans: Sequence[Plan],
+    rounds: int,
+    core: Core,
+    generator: np.random.Generator,
 ) -> tuple[FloatArray, ...]:
     """Take a slice for which the benches are ready; return seconds of a call, (4, rounds) each.
 
     In each round the order is drawn, of all shapes' functions together. After the submission's
-    block of one round, which is drawn, its output is kept.
+    block of one round, which is drawn, its output is kept. Before each round, and after the last,
+    there is a look at the core.
     """
     numbers = len(benches) * FUNCTIONS
     orders = [generator.permutation(numbers).tolist() for _ in range(rounds)]
     kept = int(generator.integers(rounds))
     for number, order in enumerate(orders):
         first = number * FUNCTIONS
+        core.look(number)
         for each in order:
             shape, function = divmod(each, FUNCTIONS)
             benches[shape].run(function, first + function, *plans[shape])
             if number == kept and function == SUBMISSION:
                 benches[shape].keep()
+    core.look(rounds)
     return tuple(
         bench.seconds(rounds * FUNCTIONS).reshape(rounds, FUNCTIONS).T / plan.calls
         for bench, plan in zip(benches, plans, strict=True)

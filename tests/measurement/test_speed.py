@@ -33,7 +33,7 @@ from grader.messages.timing import (
 from grader.report import Timing
 from tests.evidence import factory, products
 from tests.evidence.factory import WEIGHT, argument, call, case, convolution, module, update
-from tests.timing.machine import CALLS, NO_SLOTS, slots_of, steady
+from tests.timing.machine import CALLS, NO_SLOTS, looks, slots_of, steady
 
 CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
@@ -55,7 +55,7 @@ ORACLE = SimpleNamespace(workload=twice)
 def slices_of(shapes: int, *seconds: float, **changes: Any) -> tuple[Slice, ...]:
     """The slices of a quiet machine, as a runner sends them."""
     return tuple(
-        Slice(each.place, tuple(map(pack_array, each.seconds)))
+        Slice(each.place, tuple(map(pack_array, each.seconds)), pack_array(each.looks))
         for each in steady(*seconds, shapes=shapes, **changes)
     )
 
@@ -470,7 +470,9 @@ class TestOutputs:
         assert not timed(Machine(spoil=spoil)).outputs_right
 
 
-HALVES = pack_array(np.ones((4, 10), np.float16))
+def one_slice(seconds: np.ndarray = np.ones((4, 10)), looks: np.ndarray = looks(10)) -> Slice:  # noqa: B008
+    """A slice of ten rounds, but for what is given."""
+    return Slice(0, (pack_array(seconds),), pack_array(looks))
 
 
 class TestUnreadable:
@@ -482,9 +484,12 @@ class TestUnreadable:
             lambda answer: {"shapes": answer.shapes * 2},
             lambda answer: {"slices": (*answer.slices, *slices_of(2))},
             lambda answer: {"slices": answer.slices[:3]},
-            lambda answer: {"slices": (*answer.slices, Slice(0, (pack_array(np.ones((4, 3))),)))},
-            lambda answer: {"slices": (*answer.slices, Slice(0, (pack_array(np.zeros((4, 10))),)))},
-            lambda answer: {"slices": (*answer.slices, Slice(0, (HALVES,)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(np.ones((4, 3)), looks(3)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(np.zeros((4, 10))))},
+            lambda answer: {"slices": (*answer.slices, one_slice(np.ones((4, 10), np.float16)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(looks=looks(9)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(looks=np.ones((3, 11))))},
+            lambda answer: {"slices": (*answer.slices, one_slice(looks=0 * looks(10)))},
             lambda answer: {"shapes": (cut(answer.shapes[0]),)},
             lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
             lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,), NO_SLOTS),)},
@@ -498,6 +503,9 @@ class TestUnreadable:
             "fewer rounds",
             "no time",
             "times of another type",
+            "fewer looks",
+            "looks at three loops",
+            "looks of no time",
             "outputs cut",
             "inputs not named",
             "a single number",

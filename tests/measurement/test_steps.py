@@ -31,6 +31,7 @@ from grader.messages.runner import TaskFailure
 from grader.messages.timing import PREFIX_LIMIT, ShapeResult, Slots, StepSlice, StepTimes, TimeSteps
 from grader.timing.stack import PLACES
 from tests import sample_reports
+from tests.timing.machine import looks
 
 BLOCK = ["GetSBlock", [], ["sum", "main"], ["b0"]]
 LOOPS = ["GetLoops", ["b0"], [], ["l1", "l2", "l3"]]
@@ -106,11 +107,18 @@ def answer(
         StepSlice(
             number % PLACES,
             pack_array(exact * np.exp(np.abs(generator.normal(0, 0.001, (len(exact), 8))))),
+            pack_array(looks(8)),
         )
         for number in range(16)
     ]
     found = [outputs(3.0 if place in wrong else 2.0) for place in range(len(times))]
     return StepTimes(fates, tuple(found), tuple(slices))  # type: ignore[arg-type]
+
+
+def slices(seconds: np.ndarray, looks_: np.ndarray | None = None) -> tuple[StepSlice, ...]:
+    """A slice of these times at each place of the stack."""
+    seen = looks(seconds.shape[1]) if looks_ is None else looks_
+    return tuple(StepSlice(place, pack_array(seconds), pack_array(seen)) for place in range(PLACES))
 
 
 def asked(*names: str) -> StepsTask:
@@ -204,16 +212,13 @@ class TestAnswers:
             {"fates": ("timed", "timed")},
             {"fates": ("same",)},
             {"outputs": (outputs(),)},
-            {"slices": (StepSlice(0, pack_array(np.ones((3, 2)))),)},
-            {"slices": tuple(StepSlice(n, pack_array(np.ones((2, 2)))) for n in range(4))},
-            {"slices": tuple(StepSlice(n, pack_array(np.zeros((3, 2)))) for n in range(4))},
-            {"slices": tuple(StepSlice(n, pack_array(np.full((3, 2), np.nan))) for n in range(4))},
-            {"slices": tuple(StepSlice(n, pack_array(np.ones((3, 1 + n)))) for n in range(4))},
-            {
-                "slices": tuple(
-                    StepSlice(n, pack_array(np.ones((3, 2), "float32"))) for n in range(4)
-                )
-            },
+            {"slices": slices(np.ones((3, 2)))[:1]},
+            {"slices": slices(np.ones((2, 2)))},
+            {"slices": slices(np.zeros((3, 2)))},
+            {"slices": slices(np.full((3, 2), np.nan))},
+            {"slices": (*slices(np.ones((3, 2))), *slices(np.ones((3, 3))))},
+            {"slices": slices(np.ones((3, 2), "float32"))},
+            {"slices": slices(np.ones((3, 2)), np.ones((2, 2)))},
         ],
     )
     def test_what_does_not_fit_says_nothing(self, change: Any) -> None:

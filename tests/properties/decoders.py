@@ -139,7 +139,8 @@ def check_notebook(content: bytes) -> None:
 
 _ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
 _SLICES = tuple(
-    Slice(each.place, tuple(map(pack_array, each.seconds))) for each in steady(1e-3, 3e-4, 3e-4)
+    Slice(each.place, tuple(map(pack_array, each.seconds)), pack_array(each.looks))
+    for each in steady(1e-3, 3e-4, 3e-4)
 )
 _OUTPUTS = np.ones((2, *_OUTPUT), np.float32)
 _SLOTS = slots_of(_OUTPUTS, (0, 1))

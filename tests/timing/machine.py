@@ -76,6 +76,24 @@ def rules(**changes: float) -> TimingRules:
     return TimingRules(**{**fields, **changes})  # type: ignore[arg-type]
 
 
+def looks(rounds: int, units: float = 3.97) -> np.ndarray:
+    """Return looks at a core of which so many units were free all the time."""
+    return np.tile(np.array([[3e-10], [3e-10 / units]]), rounds + 1)
+
+
+class Core:
+    """A core that is looked at, and has all of its four units."""
+
+    def __init__(self) -> None:
+        self.looks: list[int] = []
+
+    def look(self, number: int) -> None:
+        self.looks.append(number)
+
+    def seconds(self, looks_: int) -> np.ndarray:
+        return looks(looks_ - 1)
+
+
 def steady(
     baseline: float = 4.0,
     submission: float = 2.0,
@@ -88,7 +106,9 @@ def steady(
     times = (baseline, baseline if control is None else control, submission, reference)
     return [
         TimedSlice(
-            number % PLACES, tuple(np.tile(np.array([times]).T, (1, 10)) for _ in range(shapes))
+            number % PLACES,
+            tuple(np.tile(np.array([times]).T, (1, 10)) for _ in range(shapes)),
+            looks(10),
         )
         for number in range(count)
     ]
@@ -113,18 +133,22 @@ class Noise:
     def slices(self, count: int, share: float, rounds: int = 25) -> list[TimedSlice]:
         """Draw slices."""
         gains = self.REFERENCE * np.array([0.0, 0.0, share, 1.0])[:, np.newaxis]
-        return [
-            TimedSlice(number % PLACES, (np.exp(self._logs(number, rounds) - gains),))
-            for number in range(count)
-        ]
+        slices = []
+        for number in range(count):
+            is_shared = bool(self._generator.random() < 0.75)
+            seconds = np.exp(self._logs(number, rounds, is_shared=is_shared) - gains)
+            slices.append(TimedSlice(number % PLACES, (seconds,), self._looks(rounds, is_shared)))
+        return slices
 
-    def _logs(self, number: int, rounds: int) -> np.ndarray:
+    def _looks(self, rounds: int, is_shared: bool) -> np.ndarray:
+        units = self._generator.uniform(2.1, 3.6, rounds + 1) if is_shared else 3.97
+        return looks(rounds) * np.stack([np.ones(rounds + 1), np.full(rounds + 1, 3.97 / units)])
+
+    def _logs(self, number: int, rounds: int, *, is_shared: bool) -> np.ndarray:
         shape = (FUNCTIONS, rounds)
         usual = np.abs(self._spread * self._generator.standard_normal(shape))
         interrupted = self._generator.random(shape) < 1 / 3
-        shared = np.array([0.05, 0.05, 0.05, 0.2])[:, np.newaxis] * (
-            self._generator.random() < 0.75
-        )
+        shared = np.array([0.05, 0.05, 0.05, 0.2])[:, np.newaxis] * is_shared
         longer = interrupted * self._generator.exponential(10.0, shape)
         place = 0.02 * np.array([[1, 1, -1, 0], [0, 0, 1, -1], [-1, -1, 0, 1], [0, 0, 0, 0]])
         return usual + shared + longer + place[number % PLACES][:, np.newaxis]
@@ -136,6 +160,6 @@ def shared_core(seed: int, count: int) -> list[TimedSlice]:
     generator = np.random.default_rng(seed)
     weights = np.log(np.array([[1.3], [1.3], [1.4], [1.15]]))
     return [
-        TimedSlice(each.place, (each.seconds[0] * np.exp(share * weights),))
+        TimedSlice(each.place, (each.seconds[0] * np.exp(share * weights),), looks(10, 4 - share))
         for each, share in zip(steady(count=count), generator.uniform(0.5, 1.0, count), strict=True)
     ]

@@ -19,7 +19,7 @@ from grader.timing.slices import (
     choose_rounds,
     take_slice,
 )
-from tests.timing.machine import Bench
+from tests.timing.machine import Bench, Core
 
 BLOCK = 4e-5
 
@@ -102,7 +102,7 @@ class TestSpending:
 
 class TestSlice:
     def take(self, *benches: Bench, rounds: int = 20) -> tuple[np.ndarray, ...]:
-        return take_slice(benches, [Plan(1, 3)] * len(benches), rounds, generator())
+        return take_slice(benches, [Plan(1, 3)] * len(benches), rounds, Core(), generator())
 
     def test_it_has_the_seconds_of_a_call_by_function_and_round(self) -> None:
         (seconds,) = self.take(Bench(4.0, 3.0, 2.0, 1.0))
@@ -118,6 +118,11 @@ class TestSlice:
         assert {(0, 1, 2, 3)} == {tuple(sorted(order)) for order in orders}
         assert 10 < len(set(orders))
 
+    def test_the_core_is_looked_at_before_each_round_and_after_the_last(self) -> None:
+        core = Core()
+        take_slice([Bench(1.0)], [Plan(1, 3)], 20, core, generator())
+        assert [*range(21)] == core.looks
+
     def test_shapes_take_turns_within_a_round(self) -> None:
         one, other = Bench(1.0), Bench(2.0)
         first, second = self.take(one, other)
@@ -128,7 +133,7 @@ class TestSlice:
         rounds = set()
         for seed in range(10):
             bench = Bench(1.0)
-            take_slice([bench], [Plan(1, 3)], 20, np.random.default_rng(seed))
+            take_slice([bench], [Plan(1, 3)], 20, Core(), np.random.default_rng(seed))
             (kept,) = bench.kept
             assert SUBMISSION == kept.function
             rounds.add(kept.block // FUNCTIONS)

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ from grader.inside.common.machine import find_target
 from grader.inside.common.modules import load_module, take_function
 from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena
+from grader.inside.runner.core import CoreLoops
 from grader.inside.runner.kernels import Kernel
 from grader.inside.runner.replay import apply_trace
 from grader.inside.runner.signature import (
@@ -39,7 +41,7 @@ from grader.inside.runner.subjects import TimedOutputs, one_call
 from grader.inside.runner.timing import settle, without_collector
 from grader.messages.frames import pack_array
 from grader.messages.timing import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps
-from grader.timing.estimate import LOOK_EVERY, Settling, TimedSlice, Times, is_settled
+from grader.timing.estimate import LEAST_FREE, TimedSlice, Times, Waiting
 from grader.timing.slices import (
     CALLS_OF_A_SLICE,
     FUNCTIONS,
@@ -79,6 +81,7 @@ class _Prepared:
     and each beginning, or None where `fates` says why not."""
 
     arena: Arena
+    core: CoreLoops
     output: Form
     base: _Built
     copy: _Built
@@ -149,7 +152,7 @@ def _prepare(task: TimeSteps) -> _Prepared:
                 built[place] = build(f"step_{place}", functions[place])
             except TaskError:
                 fates[place] = "failed"
-    return _Prepared(arena, output, base, copy, built, fates)
+    return _Prepared(arena, CoreLoops(target), output, base, copy, built, fates)
 
 
 def _build(name: str, function: Any, signature: Signature, arena: Arena, target: Any) -> _Built:
@@ -224,6 +227,7 @@ class Bench:
         shape, dtype = prepared.output
         self.count = len(kernels)
         self.arena = prepared.arena
+        self.core = prepared.core
         self._kernels = kernels
         self._bound = [each.bound() for each in kernels]
         self._made = 0
@@ -286,19 +290,22 @@ def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> l
     most = min(_BLOCKS_OF_A_SLICE, CALLS_OF_A_SLICE // sum(plan)) // bench.count
     rounds = max(1, min(math.floor(SLICE_SECONDS / seconds), most))
     slices: list[TimedSlice] = []
-    spending, settling = Spending(), Settling()
-    for_slices, for_looks = generator.spawn(2)
+    spending, waiting = Spending(), Waiting()
     while len(slices) < FEWEST_SLICES or spending.seconds() * len(task.cpus) < task.budget_seconds:
-        if slices and len(slices) % LOOK_EVERY == 0:
-            settling.look(is_settled=is_settled(Times(slices).drawn_lows(for_looks)))
-        time.sleep(settling.pause())
+        if len(slices) >= LEAST_FREE * PLACES:
+            waiting.look(is_free=Times(slices).is_free)
+        time.sleep(waiting.pause())
         placement = len(slices) // PLACES
-        for place in for_slices.permutation(PLACES).tolist():
+        for place in generator.permutation(PLACES).tolist():
             bench.begin(len(slices) + 1, placement)
-            found = call_at(place, placement, lambda: _take_slice(bench, plan, rounds, for_slices))
+            take = partial(_take_slice, bench, plan, rounds, generator)
+            found = call_at(place, placement, take)
             bench.finish()
-            slices.append(TimedSlice(place, (found,)))
-    return [StepSlice(place, pack_array(seconds)) for place, (seconds,) in slices]
+            slices.append(TimedSlice(place, (found,), bench.core.seconds(rounds + 1)))
+    return [
+        StepSlice(place, pack_array(seconds), pack_array(looks))
+        for place, (seconds,), looks in slices
+    ]
 
 
 def round_seconds(bench: Bench, plan: Plan) -> float:
@@ -322,9 +329,11 @@ def _take_slice(
     orders = [generator.permutation(bench.count).tolist() for _ in range(rounds)]
     kept = int(generator.integers(rounds))
     for number, order in enumerate(orders):
+        bench.core.look(number)
         for function in order:
             bench.run(function, number * bench.count + function, *plan)
             if number == kept:
                 bench.keep_of(function)
+    bench.core.look(rounds)
     blocks = bench.seconds(rounds * bench.count).reshape(rounds, bench.count)
     return np.ascontiguousarray(blocks.T / plan.calls)

@@ -18,6 +18,7 @@ from grader.hotloop import find_hot_loop
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
 from grader.inside.common.modules import load_workload
+from grader.inside.runner.core import CoreLoops
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
 from grader.messages.frames import pack_array
 from grader.messages.timing import HotLoop, HotLoops, Slice, TimeSchedule, TimingResult, TimingRules
@@ -49,7 +50,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
     _demand_one_variant(shapes)
     with stage("time"), without_collector():
         plans = [choose_plan(shape, task.rules.block_seconds) for shape in shapes]
-        slices = _measure(shapes, plans, task.rules, generators[0])
+        slices = _measure(shapes, plans, CoreLoops(target), task.rules, generators[0])
         return TimingResult(
             variant=shapes[0].variant,
             target=target_name,
@@ -57,7 +58,8 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
                 shape.outputs.result(plan.calls) for shape, plan in zip(shapes, plans, strict=True)
             ),
             slices=tuple(
-                Slice(place, tuple(map(pack_array, seconds))) for place, seconds in slices
+                Slice(each.place, tuple(map(pack_array, each.seconds)), pack_array(each.looks))
+                for each in slices
             ),
             hot_loops=read_hot_loops(shapes[0], Times(slices).lows()[0]),
         )
@@ -70,6 +72,7 @@ def compile_ahead(task: TimeSchedule) -> None:
     """
     target, _ = find_target(task.target)
     workload = load_workload(task.workload)
+    CoreLoops(target)
     for number, shape in enumerate(task.shapes):
         compile_shape_ahead(number, shape, task, workload, target)
 
@@ -93,6 +96,7 @@ def _demand_one_variant(shapes: Sequence[Subjects]) -> None:
 def _measure(
     shapes: Sequence[Subjects],
     plans: Sequence[Plan],
+    core: CoreLoops,
     rules: TimingRules,
     generator: np.random.Generator,
 ) -> list[TimedSlice]:
@@ -103,13 +107,14 @@ def _measure(
     slices: list[TimedSlice] = []
     spending = Spending()
     while not stopping.is_enough(slices, spending.seconds()):
-        time.sleep(stopping.settling.pause())
+        time.sleep(stopping.waiting.pause())
         placement = len(slices) // PLACES
         for place in for_slices.permutation(PLACES).tolist():
             for shape in shapes:
                 shape.begin(len(slices) + 1, placement)
-            take = partial(take_slice, shapes, plans, rounds, for_slices)
-            slices.append(TimedSlice(place, call_at(place, placement, take)))
+            take = partial(take_slice, shapes, plans, rounds, core, for_slices)
+            seconds = call_at(place, placement, take)
+            slices.append(TimedSlice(place, seconds, core.seconds(rounds + 1)))
             for shape in shapes:
                 shape.finish()
     return slices

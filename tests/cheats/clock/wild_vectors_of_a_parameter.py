@@ -9,7 +9,7 @@
 # [expect.part.emit_te]
 # score = 40
 #
-# # Beside it LLVM makes the same loops 1 per cent faster on some processors, 4 on others: 1.2 points.
+# # LLVM makes the same loops faster beside it: by 1 per cent on some processors, 4 on others.
 # [expect.part.schedule]
 # score = { max = 2 }
 #

@@ -1,0 +1,117 @@
+"""The loops of additions that show whether the core is free, as `grader.timing.core` wants them."""
+
+import ctypes
+import functools
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tvm
+from tvm.script.ir_builder import IRBuilder
+from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
+
+from grader.timing.core import LOOPS
+from grader.timing.slices import FUNCTIONS, MOST_ROUNDS
+
+LENGTHS = (64, 256)
+"""Additions of one turn of either loop. Counting turns takes one more, a hundredth at the most."""
+
+TURNS = (256, 128)
+"""4 and 2 microseconds: 30 ns are of the clock, and a round takes 300 microseconds."""
+
+CHAINS = 8
+"""So many additions are independent of each other; no core has more units."""
+
+MOST_LOOKS = FUNCTIONS * MOST_ROUNDS + 1
+"""As many as a slice can have: those of steps may have fewer functions and more rounds."""
+
+_STAMPS = 2 * (LOOPS + 1)
+
+
+class CoreLoops:
+    """Both loops, compiled for a target. Raises whatever TVM raises while compiling."""
+
+    def __init__(self, target: Any) -> None:
+        self._run = _compiled(str(target))
+        self._stamps = np.zeros((MOST_LOOKS, _STAMPS), np.int64)
+        self._pointer = ctypes.c_void_p(self._stamps.ctypes.data)
+
+    def look(self, number: int) -> None:
+        """Run both once, as the look of that number of a slice, below `MOST_LOOKS`."""
+        if not 0 <= number < MOST_LOOKS:  # the loop would write behind the array
+            raise ValueError(f"There is no look {number} of {MOST_LOOKS}.")
+        self._run(self._pointer, number, *TURNS)
+
+    def seconds(self, looks: int) -> npt.NDArray[np.float64]:
+        """Return the seconds of an addition of either loop in the first looks, (2, looks)."""
+        stamps = self._stamps[:looks].reshape(looks, LOOPS + 1, 2)
+        nanoseconds = np.diff(stamps[:, :, 0] * 10**9 + stamps[:, :, 1], axis=1)
+        additions = np.multiply(LENGTHS, TURNS)[:, np.newaxis]
+        return np.asarray(np.maximum(1, nanoseconds).T * 1e-9 / additions)
+
+
+@functools.cache
+def _compiled(target: str) -> Any:
+    """Compile the loops, 0.06 s."""
+    with IRBuilder() as builder, T.prim_func(s_tir=True):
+        T.func_name("look")
+        pointer = T.arg("stamps", T.handle("int64"))
+        number, *turns = (T.arg(name, T.int64()) for name in ("number", "chain", "wide"))
+        stamps = T.decl_buffer((MOST_LOOKS, _STAMPS), "int64", data=pointer)
+        with T.attr(tvm.tirx.const(0, "int32"), "pragma_import_llvm", _program()):
+            for place, count in enumerate(turns):
+                _read_clock(stamps, number, 2 * place)
+                T.evaluate(T.call_extern("int64", f"grader_{place}", count, T.int64(3)))
+            _read_clock(stamps, number, 2 * LOOPS)
+    return tvm.compile(tvm.IRModule({"look": builder.get()}), tvm.target.Target(target)).mod["look"]
+
+
+def _read_clock(stamps: Any, number: Any, place: int) -> None:
+    address = T.address_of(stamps[number, place])
+    T.evaluate(T.call_extern("int32", "clock_gettime", T.int32(time.CLOCK_MONOTONIC), address))
+
+
+def _program() -> str:
+    return "".join(
+        _loop(f"grader_{place}", chains, length // chains)
+        for place, (chains, length) in enumerate(zip((1, CHAINS), LENGTHS, strict=True))
+    )
+
+
+def _loop(name: str, chains: int, steps: int) -> str:
+    """Return a function in LLVM's language that adds its second argument again and again, to so
+    many sums in turn.
+
+    Behind each addition stands assembly without an instruction: LLVM must have the sum in a
+    register there, and can neither add several at once nor multiply instead.
+    """
+    sums, lines = [f"%sum{chain}" for chain in range(chains)], []
+    for step in range(steps):
+        for chain in range(chains):
+            new = f"%s{step}_{chain}"
+            lines.append(f"{new}a = add i64 {sums[chain]}, %number")
+            lines.append(f'{new} = call i64 asm sideeffect "", "=r,0"(i64 {new}a)')
+            sums[chain] = new
+    start = [
+        f"%sum{chain} = phi i64 [ {chain}, %entry ], [ {last}, %loop ]"
+        for chain, last in enumerate(sums)
+    ]
+    return "\n".join(
+        [
+            f"define i64 @{name}(i64 %turns, i64 %number) noinline {{",
+            "entry:",
+            "br label %loop",
+            "loop:",
+            "%left = phi i64 [ %turns, %entry ], [ %fewer, %loop ]",
+            *start,
+            *lines,
+            "%fewer = sub i64 %left, 1",
+            "%more = icmp ne i64 %fewer, 0",
+            "br i1 %more, label %loop, label %end",
+            "end:",
+            f"ret i64 {sums[0]}",
+            "}",
+            "",
+        ]
+    )

@@ -1,0 +1,65 @@
+"""When a core was free, by how much it did at once.
+
+A program on the core's other hardware thread, which may be a stranger's on the same host, takes a
+part of its arithmetic units. Nothing else shows it: the functions that are timed slow down by
+different amounts, for seconds, and repeat themselves; the baseline equals its copy to 0.1 %, and
+one schedule got 5.4 to 9.8 of 15 points.
+
+So each round is preceded by two loops of additions. In one each addition waits for the one before
+it: it takes a cycle, whoever else is there. In the other they are independent: a core with four
+units does four in a cycle, beside another program two to three and a half. Their ratio needs no
+clock rate, and on a free core it is the number of units: 3.97 of 4 was found, again and again.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+CHAIN, WIDE = range(2)
+LOOPS: Final = 2
+
+FREE = 0.98
+"""A round whose ratio is so near the highest one had the core for itself. Under a neighbour it was
+0.95 at the best, which slowed functions by a fiftieth, and 0.5 to 0.8 mostly."""
+
+NEAR = 0.025
+FEWEST_UNITS = 3
+"""The highest ratio is a free core's if it is so near a whole number of units, or if nearly all are
+alike. Two units are half of those of a core with four: a neighbour that always adds leaves so many.
+"""
+
+ALIKE = 0.9
+
+
+class Core(Protocol):
+    """The loops of additions, in the thread that times."""
+
+    def look(self, number: int) -> None:
+        """Run both once, as the look of that number of a slice."""
+        ...
+
+    def seconds(self, looks: int) -> FloatArray:
+        """Return the seconds of an addition of either loop in the first looks, (2, looks)."""
+        ...
+
+
+def free_rounds(looks: Sequence[FloatArray]) -> list[Mask]:
+    """Say of each slice which of its rounds had the core for themselves.
+
+    `looks` has an array of each slice: a look before each round, and one after the last. A round
+    is free if the looks at both of its ends are. The chain's own time is the quickest of a slice,
+    as the clock rate stays the same for so long.
+    """
+    units = [each[CHAIN].min() / each[WIDE] for each in looks]
+    every = np.concatenate(units)
+    highest = float(every.max())
+    nearest = max(round(highest), FEWEST_UNITS)
+    is_alike = float(np.mean(every >= FREE * highest)) >= ALIKE
+    is_known = is_alike or abs(highest / nearest - 1) <= NEAR
+    free = [(each >= FREE * highest) & is_known for each in units]
+    return [each[:-1] & each[1:] for each in free]

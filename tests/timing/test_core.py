@@ -1,0 +1,55 @@
+"""When a core was free, by how many units of it were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.timing.core import free_rounds
+from tests.timing.machine import looks
+
+
+def units(*found: float) -> np.ndarray:
+    """Looks at a core of which these units were free."""
+    return looks(len(found) - 1) * np.stack([np.ones(len(found)), 3.97 / np.array(found)])
+
+
+def told(*slices: np.ndarray) -> list[list[bool]]:
+    return [each.tolist() for each in free_rounds(slices)]
+
+
+def test_a_round_is_free_if_the_core_is_at_both_of_its_ends() -> None:
+    assert [[True, False, False, True]] == told(units(3.97, 3.95, 2.5, 3.96, 3.97))
+
+
+@pytest.mark.parametrize("number", [3, 4, 5, 6, 8])
+def test_a_free_core_has_a_whole_number_of_units(number: int) -> None:
+    least = 0.99 * number
+    assert [[True], [False]] == told(units(least, least), units(0.8 * number, 0.8 * number))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_core_that_is_shared_all_the_time_is_never_free(seed: int) -> None:
+    """Its best moments are no better than 3.6 of 4 units: what counts is not the best of them."""
+    found = np.random.default_rng(seed).uniform(2.1, 3.6, 101)
+    assert not any(told(units(*found, 3.6))[0])
+
+
+def test_half_of_four_units_are_no_core_of_two() -> None:
+    """A neighbour that always adds leaves as many, now and then more."""
+    assert not any(told(units(*[1.8] * 20, 2.0, 2.0))[0])
+
+
+def test_where_nearly_all_looks_are_alike_the_core_is_of_a_kind_that_is_not_known() -> None:
+    """Units of a processor that are counted otherwise need not be a whole number."""
+    assert [[True] * 19 + [False]] == told(units(*[3.4] * 20, 2.2))
+
+
+def test_the_clock_rate_does_not_matter() -> None:
+    assert told(units(3.97, 3.97, 3.0)) == told(2.5 * units(3.97, 3.97, 3.0))
+
+
+def test_a_chain_that_was_interrupted_says_nothing() -> None:
+    seen = units(3.97, 3.97, 3.97)
+    seen[0, 1] *= 50
+    assert [[True, True]] == told(seen)
