@@ -39,7 +39,7 @@ from grader.course import CourseAssignment
 from grader.decoding import prepared
 from grader.diagnosis.tracing import TARGET
 from grader.errors import CourseError
-from grader.evidence.candidates import arrange, run_task, runner_kind
+from grader.evidence.candidates import run_task, runner_kind
 from grader.evidence.case import Case, Outputs, Problem
 from grader.grading.assembly import open_runners
 from grader.grading.judge import Graded
@@ -70,7 +70,7 @@ def make_mutants(
     """Have at most `limit` mutants of each kind made of a part's module. Raises CourseError."""
     capture = case.candidate.capture
     oracle = prepared.answers(prepared.data(Silent())).result().of(part)
-    arrangement = arrange(case.candidate, part, oracle)
+    arrangement = oracle.arrange(part, case.candidate.signature)
     if isinstance(arrangement, Problem):
         raise CourseError(say("part-reference", id=part.id, reason=arrangement.reason))
     kind = runner_kind(part)

@@ -32,7 +32,6 @@ from grader.diagnosis.tracing import (
 )
 from grader.diagnosis.walk import LayerWalk, Lost, Part, judge, parts_of, walk
 from grader.errors import GraderError
-from grader.evidence.candidates import arrange, is_python
 from grader.evidence.case import JudgedLayer, Outputs, Problem
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Arrangement
@@ -236,8 +235,8 @@ def _judge(
     clock: Callable[[], float],
 ) -> tuple[JudgedLayer, ...]:
     candidate, part, _, oracle = diagnosed
-    arrangement = arrange(candidate, part, oracle)
-    if isinstance(arrangement, Problem) or is_python(candidate):
+    arrangement = oracle.arrange(part, candidate.signature)
+    if isinstance(arrangement, Problem) or candidate.is_python:
         return ()
     # One call on noise, and one on images that the submission was wrong on.
     calls = [arrangement.first(1).redrawn(generator)]

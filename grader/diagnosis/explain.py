@@ -19,7 +19,7 @@ from grader.diagnosis.layers import TOLERANCE, numbers
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
 from grader.errors import IRError, ProtocolError, SandboxError
-from grader.evidence.candidates import arrange, gather_outputs, run_task, runner_kind
+from grader.evidence.candidates import gather_outputs, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.problems import wrong_samples
@@ -191,7 +191,7 @@ def _task(diagnosed: Diagnosed, outputs: Outputs) -> tuple[FindStep, Rows, Trace
     unscheduled = _unscheduled(candidate)
     if trace is None or unscheduled is None:
         return None
-    arrangement = arrange(unscheduled, part, diagnosed.oracle)
+    arrangement = diagnosed.oracle.arrange(part, unscheduled.signature)
     if runner_kind(part) != "pure" or isinstance(arrangement, Problem):
         return None
     rows = choose_rows(outputs, diagnosed)

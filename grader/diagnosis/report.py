@@ -29,7 +29,6 @@ from grader.diagnosis.own_buffers import (
 from grader.diagnosis.returned import with_returned_argument
 from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
 from grader.diagnosis.words import Departure, name_layer, tell, with_parameters
-from grader.evidence.candidates import is_python
 from grader.evidence.case import Candidate, Outputs, Problem
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Oracle
@@ -360,7 +359,7 @@ def _wanted(step: Observed, layers: Sequence[Layer], expected: int | None) -> Sh
 
 def _spelled(step: Observed, diagnosed: Diagnosed) -> str:
     """Return a step as code: a call of `main`, a buffer of a function, or a Python function."""
-    if is_python(diagnosed.candidate):
+    if diagnosed.candidate.is_python:
         return step.callee
     has_main = diagnosed.candidate.facts.has_main
     return f"{step.variable} = {step.callee}" if has_main else step.variable

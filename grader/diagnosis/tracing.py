@@ -17,7 +17,7 @@ from grader.diagnosis.layers import TOLERANCE, is_equal, is_rearranged, known, n
 from grader.diagnosis.matching import Observed
 from grader.errors import ProtocolError
 from grader.evidence.answers import CaseOracle
-from grader.evidence.candidates import arrange, is_python, run_task, runner_kind, unreadable
+from grader.evidence.candidates import run_task, runner_kind, unreadable
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Arrangement, Given, Oracle
@@ -83,7 +83,7 @@ def gather_trace(
     many as fit and is filled up with other inputs; without a batch the first is taken. With
     `cleared`, outputs hold zeros before they are written, and not NaN.
     """
-    arrangement = arrange(candidate, part, oracle)
+    arrangement = oracle.arrange(part, candidate.signature)
     if isinstance(arrangement, Problem):
         return arrangement
     arrangement, chosen = arrangement.chosen(rows)
@@ -146,7 +146,7 @@ def _corrections(values: Mapping[int, Values]) -> tuple[Correction, ...]:
 
 
 def _explain(answer: object, candidate: Candidate) -> Problem:
-    if isinstance(answer, TaskFailure) and is_python(candidate):
+    if isinstance(answer, TaskFailure) and candidate.is_python:
         return explain_python_failure(answer, candidate.capture)
     return explain_failure(answer)  # type: ignore[arg-type]
 
@@ -159,7 +159,7 @@ def _read_pass(
     failure = None if passed.failure is None else _explain(passed.failure, candidate)
     bindings = tuple(each.binding for each in passed.steps)
     for call, arrangement in enumerate(calls):
-        function = candidate.capture.name if is_python(candidate) else arrangement.function
+        function = candidate.capture.name if candidate.is_python else arrangement.function
         yield Traced(
             tuple(
                 _observed(number, step, facts, function, _value(step, call, len(calls)))._replace(

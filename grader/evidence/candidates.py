@@ -226,16 +226,6 @@ def runner_kind(part: PartTable) -> Kind:
     return "extern" if part.externs or part.entry_kind == "python" else "pure"
 
 
-def is_python(candidate: Candidate) -> bool:
-    """Say whether a candidate is a Python function and no module."""
-    return PYTHON_FUNCTION in candidate.capture.externs and not candidate.capture.module
-
-
-def arrange(candidate: Candidate, part: PartTable, oracle: Oracle) -> Arrangement | Problem:
-    """Return how a candidate is to be called, or what is wrong with its signature."""
-    return oracle.arrange(part, None if is_python(candidate) else candidate.facts)
-
-
 def gather_outputs(
     candidate: Candidate,
     part: PartTable,
@@ -272,7 +262,7 @@ def _gather_group(
     runners: RunnerPool,
     comparison: Comparison,
 ) -> Outputs | Problem:
-    arrangement = arrange(candidate, part, oracle)
+    arrangement = oracle.arrange(part, candidate.signature)
     if isinstance(arrangement, Problem):
         return arrangement
     kind = runner_kind(part)
@@ -281,7 +271,7 @@ def _gather_group(
         answer = runners.request(kind, run_task(candidate, arrangement, externs=externs))
     except ProtocolError:
         return unreadable()
-    if isinstance(answer, TaskFailure) and is_python(candidate):
+    if isinstance(answer, TaskFailure) and candidate.is_python:
         return explain_python_failure(answer, candidate.capture)
     if not isinstance(answer, RunResult):
         return explain_failure(answer)
@@ -289,7 +279,7 @@ def _gather_group(
     if isinstance(actual, Problem):
         return actual
     first = slice(arrangement.samples)
-    names = {PYTHON_FUNCTION: candidate.capture.name} if is_python(candidate) else {}
+    names = {PYTHON_FUNCTION: candidate.capture.name} if candidate.is_python else {}
     unwritten = tuple(names.get(each, each) for each in answer.unwritten)
     desired, images = oracle.desired[first], oracle.from_test_set[first]
     outputs = Outputs(actual, desired, images, unwritten, oracle.cases)
@@ -309,7 +299,7 @@ def gather_stubs(
     show whether the noise matters, and other ones, for which the noise begins anew, whether the
     inputs do.
     """
-    arrangement = arrange(candidate, part, oracle)
+    arrangement = oracle.arrange(part, candidate.signature)
     if isinstance(arrangement, Problem):
         return arrangement
     first = arrangement.first(STUB_CALLS)

@@ -13,7 +13,7 @@ from grader.assignment import Comparison
 from grader.evidence.named_cases import NamedCase
 from grader.ir.facts import FunctionFacts, ModuleFacts, bind_symbols
 from grader.language import NOTHING, Text, say
-from grader.messages.kernel import Capture
+from grader.messages.kernel import PYTHON_FUNCTION, Capture
 from grader.messages.timing import HotLoops
 from grader.report import CheckCode, Diagnosis, Sample, Scripts, Timing
 
@@ -187,6 +187,16 @@ class Candidate:
     base: ModuleFacts | None = None
     left_out: tuple[str, ...] = ()
     symbolic: ModuleFacts | None = None
+
+    @property
+    def is_python(self) -> bool:
+        """Say whether it is a Python function and no module."""
+        return PYTHON_FUNCTION in self.capture.externs and not self.capture.module
+
+    @property
+    def signature(self) -> ModuleFacts | None:
+        """Return the facts that tell how it is called: a Python function has none."""
+        return None if self.is_python else self.facts
 
     def taking(self, shapes: Sequence[tuple[int | None, ...]]) -> Candidate:
         """Return the candidate with the symbols of `main` bound to arguments of these shapes."""

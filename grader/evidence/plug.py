@@ -83,9 +83,7 @@ class Question:
 
     def arrangement(self) -> Arrangement | Problem:
         """Return how the candidate is to be called, or what is wrong with its signature."""
-        from grader.evidence.candidates import arrange
-
-        return arrange(self.candidate, self.part, self.oracle)
+        return self.oracle.arrange(self.part, self.candidate.signature)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from grader.course import CourseAssignment
 from grader.errors import DisplacedError, SandboxError
 from grader.evidence.answers import Answers
 from grader.evidence.candidates import (
-    arrange,
     inspect,
     is_given,
     is_meant,
@@ -111,7 +110,7 @@ class BuiltAhead:
             return
         oracle = self._answers.result().of(part)
         candidate = candidate.taking(oracle.shapes(part))
-        arrangement = arrange(candidate, part, oracle)
+        arrangement = oracle.arrange(part, candidate.signature)
         # inputs of several shapes have a task each
         if isinstance(arrangement, Problem) or len(oracle.groups) > 1:
             return

@@ -24,7 +24,6 @@ from grader.diagnosis.report import Diagnosed
 from grader.evidence.answers import Answers
 from grader.evidence.candidates import (
     READ_LIMIT,
-    arrange,
     candidate_limit,
     gather_outputs,
     gather_stubs,
@@ -277,7 +276,7 @@ class Referee:
             why = NOTHING if evidence.replay is None else evidence.replay.reason
             return Refused(capture, NOTHING if why in NO_SCHEDULE else why)
         case = Case(candidate, evidence, comparison)
-        fits = not isinstance(arrange(candidate, part, self._answers.of(part)), Problem)
+        fits = not isinstance(self._answers.of(part).arrange(part, candidate.signature), Problem)
         return Graded(judge_case(part, case), capture, case, fits)
 
     def _choose(self, part: PartTable, candidate: Candidate) -> tuple[Candidate, dict[str, object]]:

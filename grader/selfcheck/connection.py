@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import IO, TypeVar, cast
 
-import grader
 from grader.errors import GraderError
 from grader.language import foreign, join, say
 from grader.messages.frames import FrameError, decode_payload, encode_frame, read_frame
@@ -83,7 +82,7 @@ class CheckerClient:
         self.close()
 
     def _start(self) -> None:
-        root = str(Path(grader.__file__).resolve().parent.parent)
+        root = str(Path(__file__).resolve().parents[2])
         ours, theirs = socket.socketpair()
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process
         with theirs:

@@ -16,7 +16,7 @@ from grader.data.dataset import no_data
 from grader.diagnosis.tracing import Runnable, Traced, gather_trace, most_passes, trace_passes
 from grader.errors import ProtocolError
 from grader.evidence.answers import CaseOracle
-from grader.evidence.candidates import arrange, inspect
+from grader.evidence.candidates import inspect
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.oracle import Arrangement, ModelOracle
 from grader.inside.runner.entry import perform
@@ -275,7 +275,7 @@ class TestPasses:
 
         runners: Any = Telling()
         found, oracle = twice_and_more(1), model_oracle()
-        arrangement = arrange(found, part, oracle)
+        arrangement = oracle.arrange(part, found.signature)
         assert isinstance(arrangement, Arrangement)
         runnable = Runnable(found, part, oracle, runners)
         most = most_passes(part)
