@@ -24,7 +24,7 @@ import msgspec
 from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys
-from grader.batch.summary import Row, make_row
+from grader.batch.summary import Row, is_put_back, make_row
 from grader.cluster.jobs import ClusterOptions
 from grader.course import CourseAssignment, choose_assignment, find_course
 from grader.data.resolve import FolderPictures, check_folder
@@ -282,7 +282,7 @@ def _once(found: Iterable[GradedFile]) -> Iterator[tuple[str, Report]]:
     """Leave out what is graded once more, as the machine spoiled it."""
     delayed = set()
     for each in found:
-        if each.is_put_back and each.row.name not in delayed:
+        if is_put_back(each.report) and each.row.name not in delayed:
             delayed.add(each.row.name)
         else:
             yield each.row.name, each.report

@@ -19,7 +19,6 @@ from grader.assignment import Assignment
 from grader.batch.attempts import Attempt, Attempts
 from grader.batch.collect import Entry
 from grader.batch.keys import Keys, accepts, current_report, named
-from grader.batch.references import References
 from grader.batch.summary import (
     Row,
     Summary,
@@ -180,14 +179,10 @@ class Interrupted(Exception):  # noqa: N818  it is no error of the grader
 
 
 class GradedFile(NamedTuple):
-    """A submission that has been graded: its row in the overview, and its report.
-
-    `is_put_back`: the machine spoiled it, and it is graded once more if it was the first time.
-    """
+    """A submission that has been graded: its row in the overview, and its report."""
 
     row: Row
     report: Report
-    is_put_back: bool = False
 
 
 class Batch:
@@ -252,7 +247,7 @@ class Batch:
         done: that is yielded, too. A report that cannot be written to its place is kept elsewhere,
         and its row says where. Closing the iterator ends what is being graded.
         """
-        waiting, references = list(entries), References()
+        waiting = list(entries)
         executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="grading")
         try:
             for tell in (progress.put_back, progress.finished):
@@ -261,12 +256,11 @@ class Batch:
                 }
                 waiting = []
                 for future in as_completed(gradings):
-                    row, report, _ = graded = future.result()
-                    spoiled = references.stands_out(report) or is_put_back(report)
+                    graded = future.result()
+                    row, spoiled = graded.row, is_put_back(graded.report)
                     if spoiled:
                         waiting.append(gradings[future])
-                    # Before it is told: Ctrl-C meanwhile must not lose it.
-                    yield graded._replace(is_put_back=spoiled)
+                    yield graded  # before it is told: Ctrl-C meanwhile must not lose it
                     if spoiled:
                         tell(row.name, outcome(row))
                     else:

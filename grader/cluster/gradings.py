@@ -88,7 +88,7 @@ class ClusterBatch(Batch):
                         row, spoiled = graded.row, is_put_back(graded.report)
                         if spoiled:
                             again[row.name] = waiting[row.name]
-                        yield graded._replace(is_put_back=spoiled)
+                        yield graded
                         if spoiled:
                             tell(row.name, outcome(row))
                         else:

@@ -301,24 +301,6 @@ class TestRun:
         assert (2, False) == (attempts.began, row.graded)
         assert "not graded: There was no room. Come again." == row.noticed.english
 
-    def test_where_the_reference_was_slower_than_for_all_others_it_is_graded_once_more(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        begun = []
-
-        def timed(submission: SubmissionFile, *others: Any) -> Report:
-            begun.append(submission.name)
-            is_off = submission.name.startswith("d") and 1 == begun.count(submission.name)
-            timing = msgspec.structs.replace(TIMING, reference_speedup=1.3 if is_off else 1.6)
-            return msgspec.structs.replace(grade(submission, *others), timing=timing)
-
-        write_damaged(world.submissions, "a", "b", "c", "d", "e")
-        monkeypatch.setattr("grader.batch.attempts.grade", timed)
-        progress = Recorder()
-        world.batch().run(world.entries(), {}, 1, progress)
-        assert [*"abcde", "d"] == [each[0] for each in begun]
-        assert ["d"] == progress.later
-
     @pytest.mark.parametrize(
         ("spoil", "busy", "again"),
         [(too_busy, 1, False), (too_busy, 9, True), (disturbed, 1, False), (disturbed, 9, False)],
