@@ -217,13 +217,19 @@ def _self_test(course: Course, course_assignment: CourseAssignment, part: PartTa
                 course_assignment.workload(), options, subject, points, runners, machine
             )
             timing = _time_unscheduled(setup, np.random.default_rng(secrets.randbits(64)))
-        if isinstance(timing, Problem):
-            return timing.reason
-        trusted = abs(timing.speedup - 1) < MOST_ERROR
-        remedy = say("find-out-what-else-this-machine-running")
-        return SelfTestResult(timing.speedup, timing.ci_low, timing.ci_high, trusted, remedy)
+        return timing.reason if isinstance(timing, Problem) else read_self_test(timing)
 
     return run
+
+
+def read_self_test(timing: Timing) -> SelfTestResult:
+    """Say whether a function that was measured against itself was as fast, on a core of its own."""
+    is_alike = abs(timing.speedup - 1) < MOST_ERROR
+    remedy = say("find-out-what-else-this-machine-running")
+    if not timing.is_settled:
+        remedy = say("core-is-shared-use-a-machine-of-your-own")
+    is_trusted = is_alike and timing.is_settled
+    return SelfTestResult(timing.speedup, timing.ci_low, timing.ci_high, is_trusted, remedy)
 
 
 def _time_unscheduled(setup: MeasurementSetup, generator: np.random.Generator) -> Timing | Problem:

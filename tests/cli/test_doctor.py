@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -28,15 +29,22 @@ from grader.cli.doctor import (
     find_faults,
     try_imports,
 )
-from grader.cli.doctor_timing import SelfTestResult, asked_threads, examine_timing
+from grader.cli.doctor_timing import (
+    SelfTestResult,
+    asked_threads,
+    examine_timing,
+    read_self_test,
+)
 from grader.course import load_course
 from grader.environment import FOR_GRADING, only_self_check
-from grader.language import foreign
+from grader.language import Text, foreign
 from grader.machine.gpus import Gpu
 from grader.machine.quiet import TimingLock
 from grader.machine.state import MachineFacts
+from grader.report.parts import UNSETTLED
 from grader.sandbox.groups import Groups
 from tests.endtoend.examples import brisk_course
+from tests.sample_reports import TIMING
 
 
 class TestCounting:
@@ -222,6 +230,18 @@ class TestSelfTest:
         )
         assert not doctor.examine(GOOD, result)
         assert "Stop what else runs. Verdict times cannot" in doctor.text
+
+    @pytest.mark.parametrize(
+        ("speedup", "notes", "trusted"),
+        [(1.001, (), True), (1.03, (), False), (1.001, (UNSETTLED,), False)],
+        ids=["as fast", "faster", "shared core"],
+    )
+    def test_it_is_trusted_where_the_function_is_as_fast_as_itself_on_a_core_of_its_own(
+        self, speedup: float, notes: tuple[Text, ...], trusted: bool
+    ) -> None:
+        found = read_self_test(msgspec.structs.replace(TIMING, speedup=speedup, notes=notes))
+        assert trusted == found.is_trusted
+        assert ("same processor core" in found.remedy.english) == bool(notes)
 
 
 class TestCommand:
