@@ -122,6 +122,7 @@ def advice_on_import(known: KnownError, preamble: str) -> Text:
     return missing_import(preamble, known.names[0]) if known.kind == "undefined_name" else NOTHING
 
 
+REPLACE_STUB = say("replace-stub-with-your-solution")
 _OF_NONE = say("what-stands-before-dot-none-there")
 _NOT_WELL_FORMED = say("tvm-found-fault-in-module-and-does")
 
@@ -135,6 +136,10 @@ def advice_on_python(known: KnownError) -> Text:
         return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
     if known.kind == "of_none":
         return _OF_NONE
+    if known.kind == "init_inside":
+        return say("in-block-t-init-stands-inside-loop", block=shown(known.names[0]))
+    if known.kind == "ellipsis":
+        return REPLACE_STUB
     return _NOT_WELL_FORMED if known.kind == "not_well_formed" else NOTHING
 
 

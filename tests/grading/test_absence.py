@@ -7,6 +7,7 @@ import pytest
 from grader.assignment import PartTable
 from grader.execute.result import LostCell
 from grader.grading.absence import explain_absence
+from grader.language import say
 from grader.messages.kernel import CaptureFailure
 
 
@@ -34,8 +35,8 @@ def test_the_last_failure_counts():
 
 
 def test_an_unsolved_stub_is_called_so():
-    problem = explain_absence(part(), (failure("raised", error_name="NotImplementedError"),))
-    assert "not solved yet" in problem.reason.english
+    for stub in (failure("raised", error_name="NotImplementedError"), failure("unsolved")):
+        assert "not solved yet" in explain_absence(part(), (stub,)).reason.english
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,40 @@ def test_a_cell_that_fails_at_its_stub_is_not_solved(text, code):
     lost = LostCell(3, text, "failed", "DiagnosticError", "cannot be parsed")
     problem = explain_absence(part(), (), (lost,))
     assert (code, code == "unsolved") == (problem.code, "not solved yet" in problem.reason.english)
+
+
+def test_what_lacks_a_name_of_a_lost_cell_is_told_of_that():
+    message = "name 'load' is not defined"
+    first = LostCell(
+        1,
+        "from my_helpers import load",
+        "failed",
+        "ModuleNotFoundError",
+        "No module named 'my_helpers'",
+        advice=say("replace-stub-with-your-solution"),
+    )
+    second = LostCell(4, "create = load()", "failed", "NameError", message)
+    told = "needs `load`: cell 1, which defines it, ended in ModuleNotFoundError: No module named"
+    lacking = failure("raised", error_name="NameError", message=message)
+    for failures, lost, where in (
+        ((), (first, second), "create (cell 4)"),
+        ((lacking,), (first,), "create (cell 5)"),
+    ):
+        problem = explain_absence(part(), failures, lost)
+        assert problem.reason.english.startswith(f"{where} {told}")
+        assert (first.advice, "unfinished_cell") == (problem.hint, problem.code)
+
+
+def test_a_cell_that_failed_is_advised_on_as_it_was():
+    advice = say("program-asks-for-arguments-on-command-line")
+    lost = LostCell(2, "create = 1", "failed", "SystemExit", "2", advice=advice)
+    assert advice == explain_absence(part(), (), (lost,)).hint
+
+
+def test_what_a_written_file_was_to_define_is_not_said_to_be_missing():
+    lost = LostCell(2, "%run m.py", "failed", "ValueError", "no", called="def create(): ...")
+    told = "create is missing: cell 2, which defines it, ended in ValueError: no"
+    assert told == explain_absence(part(), (), (lost,)).reason.english
 
 
 def test_a_missing_schedule_is_called_so():

@@ -1,0 +1,72 @@
+"""Errors that follow from another one: a name that is not defined, as its cell did not end.
+
+Who reads "name 'weight' is not defined" looks in the wrong cell: the first one that failed was to
+define it. Everything here comes from a student's process and may be anything.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from grader.execute.known_errors import KnownError, recognise
+from grader.execute.result import Execution, LostCell
+from grader.ir.vocabulary import shown
+from grader.language import Text, join, say
+from grader.report import CellProblem
+
+_STEPS = 20
+"""How many cells are gone back through at most."""
+
+
+def cause_of(known: KnownError, lost: Sequence[LostCell], cell: int) -> LostCell | None:
+    """Return the cell that an error in another one, `cell`, comes from; None where it has its own.
+
+    That is the one which was to define a name and did not end, and of those that follow from one
+    another the first.
+    """
+    found: LostCell | None = None
+    for _ in range(_STEPS):
+        if known.kind != "undefined_name":
+            break
+        before = [each for each in lost if each.cell < cell and binds(each, known.names[0])]
+        if not before:
+            break
+        found = before[-1]
+        known, cell = recognise(found.error, found.message), found.cell
+    return found
+
+
+def binds(cell: LostCell, name: str) -> bool:
+    """Say whether a line of a cell that is not indented binds a name, or one of a file it runs."""
+    word = re.escape(name)
+    pattern = "|".join(
+        (
+            rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{word}\b",
+            rf"^[(\[*]*(?:[\w.]+[)\]]*[ \t]*,[ \t]*[(\[*]*){{0,20}}{word}[)\]]*[ \t]*"
+            rf"(?:[,:][^=\n]{{0,200}})?=(?!=)",
+            rf"^import[ \t][^#\n]{{0,200}}\b{word}\b",
+            rf"^from[ \t]+[\w.]+[ \t]+import[ \t]*\([^)]{{0,2000}}\b{word}\b",
+            rf"^from[ \t]+[\w.]+[ \t]+import[ \t][^#\n]{{0,200}}\b{word}\b",
+        )
+    )
+    return any(re.search(pattern, text, re.MULTILINE) for text in (cell.source, cell.called))
+
+
+def tell_cause(cause: LostCell, name: str) -> Text:
+    """Say which cell is to be mended first, of an error that follows from it."""
+    return say("cell-which-defines-did-not-end", cell=cause.cell, name=shown(name))
+
+
+def told_problems(execution: Execution) -> tuple[CellProblem, ...]:
+    """Return the problems of a notebook; of those that follow from another one it is said."""
+    lost = execution.lost
+    return tuple(_told(problem, lost) for problem in execution.problems)
+
+
+def _told(problem: CellProblem, lost: Sequence[LostCell]) -> CellProblem:
+    known = recognise(problem.error, problem.message)
+    cause = cause_of(known, lost, problem.cell)
+    if cause is None:
+        return problem
+    return replace(problem, hint=join(tell_cause(cause, known.names[0]), problem.hint))
