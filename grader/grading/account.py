@@ -299,6 +299,8 @@ def _divided(submission: SubmissionFile) -> tuple[Text, ...]:
     cells = len(submission.starts)
     if not cells:
         return ()
+    if cells == 1:
+        return (say("file-run-as-one-code-cell"),)
     return (say("file-run-as-code-cells-one-after", cells=cells),)
 
 

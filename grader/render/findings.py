@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from grader.language import Sentence, Sentences, Text, in_a_row, join, say
+from grader.language import NOTHING, Sentence, Sentences, Text, in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
 from grader.render.timings import speed_sentence
@@ -260,8 +260,9 @@ def _duration(report: Report) -> str:
 # What to mend first: the causes of lost points that a student reads before all others.
 
 
-_FAILED: Final[frozenset[CheckCode]] = frozenset({"unfinished_cell"})
-"""Codes of a cell that did not run to its end: nothing after the error was done."""
+_FAILED: Final[frozenset[CheckCode]] = frozenset({"unreadable", "unfinished_cell"})
+"""Codes of a file that is no notebook, and of a cell that did not run to its end: nothing after the
+error was done."""
 
 _MISSING: Final[frozenset[CheckCode]] = frozenset({"absent", "unsolved"})
 """Codes of what is not there yet. So is what a cell of the handout was to make that failed, as it
@@ -348,8 +349,9 @@ def told_cause(cause: Cause, report: Report) -> str:
 def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
     """Return a report for whoever has read a list of these causes: nothing is said twice.
 
-    Of a reason that the list has, the number is left, and what the list leaves out. Two parts may
-    lack a schedule: each is another number then, as each needs its own.
+    Of a reason that the list has, the number is left, and what the list leaves out; what to do
+    stands in the first part of those that have the number. Two parts may lack a schedule: each is
+    another number then, as each needs its own.
     """
     numbers: dict[object, int] = {}
     for number, cause in enumerate(causes, start=1):
@@ -357,19 +359,33 @@ def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
         said = _said(cause.check, part)
         if len(tell(said)) <= _ROOM:
             numbers[_key(part, cause.check), said] = number
-    return replace(report, parts=tuple(_listed(part, numbers) for part in report.parts))
+    advised: set[tuple[int, Text]] = set()
+    parts = tuple(_listed(part, numbers, advised) for part in report.parts)
+    return replace(report, parts=parts)
 
 
-def _listed(part: Part, numbers: Mapping[object, int]) -> Part:
-    checks = []
+def _listed(part: Part, numbers: Mapping[object, int], advised: set[tuple[int, Text]]) -> Part:
+    """Return a part as it is told; `advised` is what the parts before it have said to do."""
+    checks, given = [], set()
     for check in part.checks:
         said = _said(check, part)
         number = numbers.get((_key(part, check), said)) if is_lost(check) and said else None
         if number is not None:
             seen = say("see-at-top", number=number)
-            check = replace(check, reason=join(seen, _rest(check.reason, said)))
+            given.add((number, check.hint))
+            hint = NOTHING if (number, check.hint) in advised else check.hint
+            check = replace(check, reason=join(seen, _rest(check.reason, said)), hint=hint)
         checks.append(check)
+    advised |= given
     return replace(part, checks=tuple(checks))
+
+
+def failed_cells(report: Report) -> Iterator[CellProblem]:
+    """Yield the cells that ended in an error, without advice that a check has given already."""
+    advised = [check.hint for part in report.parts for check in part.checks if is_lost(check)]
+    for problem in report.problems:
+        is_told = bool(problem.hint) and any(each.holds(problem.hint) for each in advised)
+        yield replace(problem, hint=NOTHING) if is_told else problem
 
 
 def _said(check: Check, part: Part) -> Text:

@@ -28,6 +28,7 @@ from grader.render.findings import (
     as_listed,
     cells_run,
     circumstances,
+    failed_cells,
     first_causes,
     is_lost,
     left_to_people,
@@ -272,7 +273,7 @@ def _problems(report: Report) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
-    for problem in report.problems:
+    for problem in failed_cells(report):
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)

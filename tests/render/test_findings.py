@@ -13,6 +13,7 @@ from grader.render.findings import (
     as_listed,
     diagnosis_of,
     explanation,
+    failed_cells,
     first_causes,
     is_lost,
     line_in_file,
@@ -23,7 +24,7 @@ from grader.render.findings import (
     told_cause,
     worth,
 )
-from grader.report import Cell, Check, Diagnosis, Part, Report, Step, Visibility
+from grader.report import Cell, CellProblem, Check, Diagnosis, Part, Report, Step, Visibility
 from grader.report.parts import CheckCode
 from tests import sample_reports
 from tests.render.foreign import with_cells
@@ -392,6 +393,25 @@ class TestListed:
         listed = as_listed(report, first_causes(report, most=2))
         reasons = [each.checks[0].reason.english for each in listed.parts]
         assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
+
+    def test_what_to_do_about_one_cause_stands_in_the_first_of_its_parts(self) -> None:
+        """A web page in place of a notebook was told four times, with what to do, and not first."""
+        page, get = foreign("It is a web page."), foreign("Download the notebook.")
+        checks = [graded("unreadable", 0, 5, page, hint=get) for _ in range(4)]
+        report = of(part_with(*checks[:2]), part_with(*checks[2:]))
+        (cause,) = first_causes(report)
+        assert (20, "It is a web page.") == (cause.points, told_cause(cause, report))
+        listed = as_listed(report, [cause])
+        told = [[each.hint for each in one.checks] for one in listed.parts]
+        assert [[get, get], [NOTHING, NOTHING]] == told
+
+    def test_what_a_check_says_to_do_is_not_said_again_of_the_cell(self) -> None:
+        mend, other = foreign("Mend it."), foreign("Look there.")
+        lost = part_with(graded("unfinished_cell", 0, 5, foreign("It failed."), hint=mend))
+        problems = [CellProblem(cell, "E", "no", 1, mend) for cell in (1, 2)]
+        problems[1] = replace(problems[1], hint=other)
+        report = replace(of(lost), problems=tuple(problems))
+        assert [NOTHING, other] == [each.hint for each in failed_cells(report)]
 
     def test_what_there_is_no_room_for_is_left_to_the_part_in_whole_sentences(self) -> None:
         stop, more = foreign("It stops in line 5."), foreign(f"Done: {'a step, ' * 60}the last.")
