@@ -18,18 +18,18 @@ from grader.execute.consequences import cause_of
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.result import LostCell
 from grader.ir.vocabulary import shown
-from grader.language import Text, in_a_row, say
+from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import CaptureFailure
 from grader.report import CheckCode
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     "function": (
         say("notebook-defines-no-function-called"),
-        say("define-so-that-returns-irmodule-if-cell"),
+        say("define-so-that-returns-irmodule"),
     ),
     "module": (
         say("notebook-has-no-module-called"),
-        say("assign-irmodule-or-primfunc-if-cell-failed"),
+        say("assign-irmodule-or-primfunc"),
     ),
     "schedule": (
         say("no-schedule-found-in-notebook"),
@@ -41,7 +41,7 @@ _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     ),
     "python": (
         say("notebook-defines-no-function-called"),
-        say("define-as-function-numpy-arrays-if-cell"),
+        say("define-as-function-numpy-arrays"),
     ),
     "importer": (
         say("notebook-defines-no-function-called"),
@@ -162,7 +162,20 @@ def explain_absence(
             return _explain_loss(cell, name, preamble, layers, lost)
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
-    return Problem(say(reason, entry=entry), say(hint, entry=entry), code="absent")
+    told = join(say(hint, entry=entry), _may_be_in(lost, entry))
+    return Problem(say(reason, entry=entry), told, code="absent")
+
+
+_FOLLOWS = frozenset({"AssertionError", "NameError"})
+"""Errors of cells that check or use what is not there."""
+
+
+def _may_be_in(lost: tuple[LostCell, ...], entry: str) -> Text:
+    """Return which cell may have been to define an entry point; empty where all have run."""
+    failed = [each for each in lost if each.fate == "failed" and each.error not in _FOLLOWS]
+    if not failed:
+        return NOTHING
+    return say("if-failed-cell-defines-fix-first", cell=failed[0].cell, entry=entry)
 
 
 def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:

@@ -117,6 +117,22 @@ def test_what_a_lost_cell_only_uses_is_missing():
     assert "defines no function" in explain_absence(part(), (), (used,)).reason.english
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("Exception", "Cell 3 ended in an error: if it was to define create, fix it first."),
+        ("AssertionError", ""),
+        ("NameError", ""),
+    ],
+)
+def test_a_cell_that_may_have_been_to_define_it_is_named(error, told):
+    """A cell that checks what is missing fails for that: it is not to be mended first."""
+    lost = LostCell(3, "%run layers.py", "failed", error, "no")
+    hint = explain_absence(part(), (), (lost,)).hint.english
+    assert (told or "returns the IRModule.") == hint[-len(told or "returns the IRModule.") :]
+    assert "fix" not in explain_absence(part(), ()).hint.english
+
+
 def test_an_entry_point_that_was_interrupted_did_not_return():
     problem = explain_absence(part(), (failure("raised", error_name="KeyboardInterrupt"),))
     assert "did not return" in problem.reason.english
