@@ -203,13 +203,11 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     if not others or table.points == 0:
         return outcome
     titles = {each.id: find_check(each).title for each in part.check}
-    return not_graded(
-        Problem(
-            say("counts-only-once-this-holds", condition=clause(titles[others[0]])),
-            say("fix-that-first"),
-            code="waits",
-        )
-    )
+    waits = say("counts-only-once-this-holds", condition=clause(titles[others[0]]))
+    if outcome.code == "unfinished_cell":  # a step raised: that is another mistake, and is told
+        reason = join(as_text(outcome.reason), waits)
+        return not_graded(Problem(reason, as_text(outcome.hint), code="unfinished_cell"))
+    return not_graded(Problem(waits, say("fix-that-first"), code="waits"))
 
 
 def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:

@@ -353,38 +353,78 @@ def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
     stands in the first part of those that have the number. Two parts may lack a schedule: each is
     another number then, as each needs its own.
     """
-    numbers: dict[object, int] = {}
+    numbers: dict[object, tuple[int, Text]] = {}
     for number, cause in enumerate(causes, start=1):
         part = report.parts[cause.part]
         said = _said(cause.check, part)
         if len(tell(said)) <= _ROOM:
-            numbers[_key(part, cause.check), said] = number
-    advised: set[tuple[int, Text]] = set()
-    parts = tuple(_listed(part, numbers, advised) for part in report.parts)
-    return replace(report, parts=parts)
+            numbers[_key(part, cause.check)] = number, said
+    listing = _Listing(numbers)
+    return replace(report, parts=tuple(map(listing.part, report.parts)))
 
 
-def _listed(part: Part, numbers: Mapping[object, int], advised: set[tuple[int, Text]]) -> Part:
-    """Return a part as it is told; `advised` is what the parts before it have said to do."""
-    checks, given = [], set()
-    for check in part.checks:
-        said = _said(check, part)
-        number = numbers.get((_key(part, check), said)) if is_lost(check) and said else None
-        if number is not None:
-            seen = say("see-at-top", number=number)
-            given.add((number, check.hint))
-            hint = NOTHING if (number, check.hint) in advised else check.hint
-            check = replace(check, reason=join(seen, _rest(check.reason, said)), hint=hint)
-        checks.append(check)
-    advised |= given
-    return replace(part, checks=tuple(checks))
+class _Listing:
+    """Leaves out what the list of causes, and the parts before, have said.
+
+    `numbers` are the places in the list, with what it says there.
+    """
+
+    def __init__(self, numbers: Mapping[object, tuple[int, Text]]) -> None:
+        self._numbers = numbers
+        self._advised: set[tuple[int, Text]] = set()
+        self._drawn: list[Diagnosis] = []
+
+    def part(self, part: Part) -> Part:
+        """Return a part as it is told behind those that were told."""
+        found = [(check, self._number(part, check)) for check in part.checks]
+        checks = tuple(self._check(check, at) for check, at in found)
+        self._advised |= {(at[0], check.hint) for check, at in found if at is not None}
+        hints = [check.hint for check in part.checks if is_lost(check)]
+        return replace(self._once(part, hints), checks=checks)
+
+    def _number(self, part: Part, check: Check) -> tuple[int, Text] | None:
+        """Return the place of a check's reason in the list, and what of it is said there."""
+        number, said = self._numbers.get(_key(part, check), (0, NOTHING))
+        is_said = _said(check, part) == said or _holds_all(check.reason, said)
+        return (number, said) if said and is_lost(check) and is_said else None
+
+    def _check(self, check: Check, at: tuple[int, Text] | None) -> Check:
+        if at is None:
+            return check
+        number, said = at
+        reason = join(say("see-at-top", number=number), _rest(check.reason, said))
+        hint = NOTHING if (number, check.hint) in self._advised else check.hint
+        return replace(check, reason=reason, hint=hint)
+
+    def _once(self, part: Part, hints: list[Text]) -> Part:
+        """Return a part whose diagnosis gives no advice that a check has given already.
+
+        A schedule is made of the model of another part: the same steps are drawn once.
+        """
+        diagnosis = part.diagnosis
+        if diagnosis is None:
+            return part
+        drawn = [(each.steps, each.wrong) for each in self._drawn]
+        if wording.is_told(part) and (diagnosis.steps, diagnosis.wrong) in drawn:
+            return replace(part, diagnosis=None, sample=None)
+        self._drawn.append(diagnosis)
+        is_advised = bool(diagnosis.advice) and diagnosis.advice in hints
+        told = replace(diagnosis, advice=NOTHING) if is_advised else diagnosis
+        return replace(part, diagnosis=told)
+
+
+def _holds_all(reason: Text, said: Text) -> bool:
+    parts = reason.parts if isinstance(reason, Sentences) else (reason,)
+    return all(each in parts for each in (said.parts if isinstance(said, Sentences) else (said,)))
 
 
 def failed_cells(report: Report) -> Iterator[CellProblem]:
     """Yield the cells that ended in an error, without advice that a check has given already."""
-    advised = [check.hint for part in report.parts for check in part.checks if is_lost(check)]
+    hints = (check.hint for part in report.parts for check in part.checks if is_lost(check))
+    advised = [wording.plain(each) for each in hints if each]
     for problem in report.problems:
-        is_told = bool(problem.hint) and any(each.holds(problem.hint) for each in advised)
+        hint = wording.plain(problem.hint) if problem.hint else ""
+        is_told = bool(hint) and any(hint in each for each in advised)
         yield replace(problem, hint=NOTHING) if is_told else problem
 
 

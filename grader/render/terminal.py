@@ -225,7 +225,8 @@ def _explained(part: Part) -> Iterator[RenderableType]:
         yield Text()
         if not wording.is_told(part):
             yield Text(wording.plain(diagnosis.message))
-            yield advice(diagnosis.advice)
+            if diagnosis.advice:
+                yield advice(diagnosis.advice)
         yield from diagnosis_section(diagnosis)
     if part.sample is not None:
         yield Text()

@@ -405,6 +405,23 @@ class TestListed:
         told = [[each.hint for each in one.checks] for one in listed.parts]
         assert [[get, get], [NOTHING, NOTHING]] == told
 
+    def test_the_same_steps_are_drawn_once(self) -> None:
+        """A schedule is made of a model that is wrong: its steps are those of the model."""
+        model, scheduled = (mistaken("bias_missing", "Add it.", points) for points in (10, 5))
+        (why,) = scheduled.checks
+        why = replace(why, reason=join(foreign("So is the unscheduled module."), why.reason))
+        report = of(model, replace(scheduled, checks=(why,)))
+        first_part, second = as_listed(report, first_causes(report)).parts
+        assert (True, False) == (first_part.diagnosis is not None, second.diagnosis is not None)
+        told = second.checks[0].reason.english
+        assert "See 1 at the top. So is the unscheduled module. 5 of 20 differ." == told
+
+    def test_advice_of_a_check_is_not_given_again_by_the_diagnosis(self) -> None:
+        lost = graded("extern_failed", 0, 5, foreign("It raised."), hint=DIAGNOSIS.advice)
+        (told,) = as_listed(of(replace(part_with(lost), diagnosis=DIAGNOSIS)), []).parts
+        assert told.diagnosis is not None
+        assert (NOTHING, DIAGNOSIS.message) == (told.diagnosis.advice, told.diagnosis.message)
+
     def test_what_a_check_says_to_do_is_not_said_again_of_the_cell(self) -> None:
         mend, other = foreign("Mend it."), foreign("Look there.")
         lost = part_with(graded("unfinished_cell", 0, 5, foreign("It failed."), hint=mend))
