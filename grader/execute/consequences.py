@@ -6,34 +6,43 @@ define it. Everything here comes from a student's process and may be anything.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.result import Execution, LostCell
 from grader.ir.vocabulary import shown
-from grader.language import Text, join, say
+from grader.language import join, say
 from grader.report import CellProblem
 
 _STEPS = 20
 """How many cells are gone back through at most."""
 
 
-def cause_of(known: KnownError, lost: Sequence[LostCell], cell: int) -> LostCell | None:
+class Cause(NamedTuple):
+    """A cell that did not end, and the name that it was to define."""
+
+    cell: LostCell
+    name: str
+
+
+def cause_of(known: KnownError, lost: Sequence[LostCell], cell: int) -> Cause | None:
     """Return the cell that an error in another one, `cell`, comes from; None where it has its own.
 
     That is the one which was to define a name and did not end, and of those that follow from one
     another the first.
     """
-    found: LostCell | None = None
+    found: Cause | None = None
     for _ in range(_STEPS):
         if known.kind != "undefined_name":
             break
-        before = [each for each in lost if each.cell < cell and binds(each, known.names[0])]
+        name = known.names[0]
+        before = [each for each in lost if each.cell < cell and binds(each, name)]
         if not before:
             break
-        found = before[-1]
-        known, cell = recognise(found.error, found.message), found.cell
+        found = Cause(before[-1], name)
+        known, cell = recognise(found.cell.error, found.cell.message), found.cell.cell
     return found
 
 
@@ -53,11 +62,6 @@ def binds(cell: LostCell, name: str) -> bool:
     return any(re.search(pattern, text, re.MULTILINE) for text in (cell.source, cell.called))
 
 
-def tell_cause(cause: LostCell, name: str) -> Text:
-    """Say which cell is to be mended first, of an error that follows from it."""
-    return say("cell-which-defines-did-not-end", cell=cause.cell, name=shown(name))
-
-
 def told_problems(execution: Execution) -> tuple[CellProblem, ...]:
     """Return the problems of a notebook; of those that follow from another one it is said."""
     lost = execution.lost
@@ -69,4 +73,5 @@ def _told(problem: CellProblem, lost: Sequence[LostCell]) -> CellProblem:
     cause = cause_of(known, lost, problem.cell)
     if cause is None:
         return problem
-    return replace(problem, hint=join(tell_cause(cause, known.names[0]), problem.hint))
+    told = say("cell-which-defines-did-not-end", cell=cause.cell.cell, name=shown(cause.name))
+    return replace(problem, hint=join(told, problem.hint))

@@ -14,7 +14,7 @@ from grader.execute.advice import (
     advice_on_loop_variable,
     advice_on_python,
 )
-from grader.execute.consequences import cause_of
+from grader.execute.consequences import Cause, cause_of
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.result import LostCell
 from grader.ir.vocabulary import shown
@@ -202,22 +202,23 @@ def _explain_loss(
     cause = cause_of(known, lost, cell.cell)
     if cause is not None:
         where = say("cell", name=name, cell=cell.cell)
-        told = _told_following(where, known.names[0], cause)
-        return Problem(told, _advice(cause, name, preamble, layers), code="unfinished_cell")
+        told = _told_following(where, cause)
+        return Problem(told, _advice(cause.cell, name, preamble, layers), code="unfinished_cell")
     reason, _ = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
     return Problem(told, _advice(cell, name, preamble, layers), code="unfinished_cell")
 
 
-def _told_following(where: Text, needed: str, cause: LostCell) -> Text:
+def _told_following(where: Text, cause: Cause) -> Text:
     """Say that something is missing because another cell, which defines a name, did not end."""
+    cell = cause.cell
     return say(
-        _FOLLOWING[cause.fate],
+        _FOLLOWING[cell.fate],
         where=where,
-        name=shown(needed),
-        cell=cause.cell,
-        error=cause.error,
-        message=cause.message,
+        name=shown(cause.name),
+        cell=cell.cell,
+        error=cell.error,
+        message=cell.message,
     )
 
 
@@ -269,9 +270,8 @@ def _explain_raised(
 ) -> Problem:
     where, cause = _where(failure), cause_of(known, lost, _ANY_CELL)
     if cause is not None:
-        told = _told_following(where, known.names[0], cause)
-        hint = _advice(cause, failure.name, preamble, layers)
-        return Problem(told, hint, code="unfinished_cell")
+        hint = _advice(cause.cell, failure.name, preamble, layers)
+        return Problem(_told_following(where, cause), hint, code="unfinished_cell")
     advice = advice_on_loop_variable(failure.loop_variable) or _cause(known, preamble, layers)
     mend = say("call-function-in-cell-own-and-fix")
     return Problem(_raised(failure, where), advice or mend, code="raised")

@@ -28,7 +28,7 @@ LOST = (
 
 
 def test_the_first_of_errors_that_follow_from_one_another_is_the_cause():
-    assert LOST[0] == cause_of(undefined("mod"), LOST, 4)
+    assert (LOST[0], "weight") == cause_of(undefined("mod"), LOST, 4)
 
 
 def test_an_error_of_its_own_has_no_other_cause():

@@ -284,6 +284,17 @@ class EntryCaller:
         return EntryResult(returned="None" if value is None else type_name(value))
 
 
+def takes_module(function: object, names: tuple[str, ...], namespace: Namespace) -> bool:
+    """Say whether a function has one parameter, which takes a module: of `names`, or a name that
+    the notebook has a module under. So it can be called, and is no helper on parts of one."""
+    needed = required(signature_of(function))
+    if len(needed) != 1:
+        return False
+    if needed[0] in namespace:
+        return isinstance(namespace[needed[0]], tvm.IRModule)
+    return rank_of(needed[0], names) is not None
+
+
 class EntryPoints:
     """The functions whose names match a part's patterns."""
 
