@@ -228,10 +228,16 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 _THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
 
 
-def explain_step(known: KnownError) -> tuple[Text, Text]:
-    """Return why TVM refuses a step of a schedule and what to do; nothing for other errors."""
+def explain_step(known: KnownError, *, is_decomposed: bool = True) -> tuple[Text, Text]:
+    """Return why TVM refuses a step of a schedule and what to do; nothing for other errors.
+
+    `is_decomposed` is false of a schedule that is known to have no decompose_reduction.
+    """
     if known.kind not in _EXPLANATIONS:
         return NOTHING, NOTHING
+    if known.kind == "step_on_half_a_sum" and not is_decomposed:
+        why = say("block-neither-complete-nor-reduction", block=shown(known.names[0]))
+        return why, say("if-block-adds-up-begin-sum-in-init")
     names, why, remedy = _EXPLANATIONS[known.kind]
     if known.kind == "step_on_gone":
         return say(why, what=_THINGS[known.names[0]]), remedy

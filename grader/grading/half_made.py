@@ -20,6 +20,8 @@ from grader.messages.kernel import Capture
 from grader.report import Part
 
 _STEP_LENGTH = 60
+_DECOMPOSED = b'"DecomposeReduction"'
+"""What a trace has of a sum that was decomposed; the trace is the student's word."""
 
 _LEFT_ALONE = frozenset({"equivalence", "pure_tir", "tensorir"})
 """Checks that say what is wrong with the steps that were done, and not which are missing."""
@@ -34,7 +36,8 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
         return None
     for cell in lost:
         if cell.fate == "failed" and _is_refused(cell) and _is_of(capture, cell):
-            why, remedy = explain_step(recognise(cell.error, cell.message))
+            known = recognise(cell.error, cell.message)
+            why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, remedy)
     return None
 

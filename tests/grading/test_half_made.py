@@ -82,6 +82,23 @@ class TestWhere:
         told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
         assert "rfactor: no reducer matches" in told.reason.english
 
+    @pytest.mark.parametrize(
+        ("trace", "told"),
+        [
+            (b'[[["DecomposeReduction", [], [], []]], []]', "move that call to the end"),
+            (b"[[], []]", "set it under `with T.init():`"),
+        ],
+    )
+    def test_of_a_sum_that_nothing_begins_no_decomposition_is_blamed(
+        self, trace: bytes, told: str
+    ) -> None:
+        message = "parallel: The block `Y` is not a complete block - it violates condition #3"
+        refused = lost(text="sch.parallel(n)", line=1, message=message)
+        stop = find_stop(PART, capture(trace=trace), [refused])
+        assert stop is not None
+        assert told in stop.remedy.english
+        assert ("decompose" in stop.why.english) == (b"Decompose" in trace)
+
 
 class TestWhatIsSaid:
     def told(self, **outcomes: Outcome) -> dict[str, Outcome]:
