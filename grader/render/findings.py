@@ -385,7 +385,7 @@ class _Listing:
     def _number(self, part: Part, check: Check) -> tuple[int, Text] | None:
         """Return the place of a check's reason in the list, and what of it is said there."""
         number, said = self._numbers.get(_key(part, check), (0, NOTHING))
-        is_said = _said(check, part) == said or _holds_all(check.reason, said)
+        is_said = _said(check, part) == said or bool(_sentences(check.reason) & _sentences(said))
         return (number, said) if said and is_lost(check) and is_said else None
 
     def _check(self, check: Check, at: tuple[int, Text] | None) -> Check:
@@ -413,9 +413,8 @@ class _Listing:
         return replace(part, diagnosis=told)
 
 
-def _holds_all(reason: Text, said: Text) -> bool:
-    parts = reason.parts if isinstance(reason, Sentences) else (reason,)
-    return all(each in parts for each in (said.parts if isinstance(said, Sentences) else (said,)))
+def _sentences(text: Text) -> frozenset[Text]:
+    return frozenset(text.parts if isinstance(text, Sentences) else (text,))
 
 
 def failed_cells(report: Report) -> Iterator[CellProblem]:
@@ -452,11 +451,19 @@ def _is_rewritten_wrong(part: Part, check: Check) -> bool:
 
 
 def _leading(text: Text) -> Text:
-    """Return as many whole sentences as there is room for, at least the first one."""
+    """Return as many whole sentences as there is room for, at least the first one.
+
+    What else has to hold before the points count is left to the part.
+    """
     parts = list(text.parts) if isinstance(text, Sentences) else [text]
+    parts = [each for each in parts if not _is_condition(each)] or parts
     while len(parts) > 1 and len(tell(join(*parts))) > _ROOM:
         parts.pop()
     return join(*parts)
+
+
+def _is_condition(text: Text) -> bool:
+    return isinstance(text, Sentence) and text.id == "counts-only-once-this-holds"
 
 
 def _rest(reason: Text, said: Text) -> Text:

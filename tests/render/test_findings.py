@@ -416,6 +416,23 @@ class TestListed:
         told = second.checks[0].reason.english
         assert "See 1 at the top. So is the unscheduled module. 5 of 20 differ." == told
 
+    def test_what_another_check_of_the_part_says_too_is_not_said_again(self) -> None:
+        """The step that raised was told of the steps, and once more of the speed."""
+        stop = say("{name} is missing: cell {cell}", name="a", cell=5)
+        only = say("counts-only-once-this-holds", condition=Clause(foreign("It is right")))
+        lacks, untimed = foreign("Not seen: a split."), foreign("It is not timed.")
+        checks = [
+            graded("unfinished_cell", 0, 6, join(stop, lacks, only)),
+            graded("unfinished_cell", 0, 4, join(stop, untimed, only)),
+        ]
+        report = of(part_with(*checks))
+        (cause,) = first_causes(report)
+        assert "counts" not in told_cause(cause, report).lower()
+        (told,) = as_listed(report, [cause]).parts
+        reasons = [each.reason for each in told.checks]
+        seen = say("see-at-top", number=1)
+        assert [join(seen, only), join(seen, untimed, only)] == reasons
+
     def test_advice_of_a_check_is_not_given_again_by_the_diagnosis(self) -> None:
         lost = graded("extern_failed", 0, 5, foreign("It raised."), hint=DIAGNOSIS.advice)
         (told,) = as_listed(of(replace(part_with(lost), diagnosis=DIAGNOSIS)), []).parts
