@@ -377,8 +377,9 @@ class _Listing:
     def part(self, part: Part) -> Part:
         """Return a part as it is told behind those that were told."""
         found = [(check, self._number(part, check)) for check in part.checks]
-        checks = tuple(self._check(check, at) for check, at in found)
-        self._advised |= {(at[0], check.hint) for check, at in found if at is not None}
+        given: dict[tuple[int, Text], Text] = {}
+        checks = tuple(self._check(check, at, given) for check, at in found)
+        self._advised |= given.keys()
         hints = [check.hint for check in part.checks if is_lost(check)]
         return replace(self._once(part, hints), checks=checks)
 
@@ -388,13 +389,20 @@ class _Listing:
         is_said = _said(check, part) == said or bool(_sentences(check.reason) & _sentences(said))
         return (number, said) if said and is_lost(check) and is_said else None
 
-    def _check(self, check: Check, at: tuple[int, Text] | None) -> Check:
+    def _check(
+        self, check: Check, at: tuple[int, Text] | None, given: dict[tuple[int, Text], Text]
+    ) -> Check:
+        """Return a check as it is told; `given` is the advice of its part, with the reasons.
+
+        Checks with one reason are told together, with what to do.
+        """
         if at is None:
             return check
         number, said = at
         reason = join(say("see-at-top", number=number), _rest(check.reason, said))
-        hint = NOTHING if (number, check.hint) in self._advised else check.hint
-        return replace(check, reason=reason, hint=hint)
+        told = number, check.hint
+        is_given = told in self._advised or given.setdefault(told, reason) != reason
+        return replace(check, reason=reason, hint=NOTHING if is_given else check.hint)
 
     def _once(self, part: Part, hints: list[Text]) -> Part:
         """Return a part whose diagnosis gives no advice that a check has given already.

@@ -421,9 +421,10 @@ class TestListed:
         stop = say("{name} is missing: cell {cell}", name="a", cell=5)
         only = say("counts-only-once-this-holds", condition=Clause(foreign("It is right")))
         lacks, untimed = foreign("Not seen: a split."), foreign("It is not timed.")
+        mend = foreign("Mend it.")
         checks = [
-            graded("unfinished_cell", 0, 6, join(stop, lacks, only)),
-            graded("unfinished_cell", 0, 4, join(stop, untimed, only)),
+            graded("unfinished_cell", 0, 6, join(stop, lacks, only), hint=mend),
+            graded("unfinished_cell", 0, 4, join(stop, untimed, only), hint=mend),
         ]
         report = of(part_with(*checks))
         (cause,) = first_causes(report)
@@ -432,6 +433,7 @@ class TestListed:
         reasons = [each.reason for each in told.checks]
         seen = say("see-at-top", number=1)
         assert [join(seen, only), join(seen, untimed, only)] == reasons
+        assert [mend, NOTHING] == [each.hint for each in told.checks]
 
     def test_advice_of_a_check_is_not_given_again_by_the_diagnosis(self) -> None:
         lost = graded("extern_failed", 0, 5, foreign("It raised."), hint=DIAGNOSIS.advice)
