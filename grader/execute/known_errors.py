@@ -22,6 +22,7 @@ ErrorKind = Literal[
     "undefined_name",
     "no_attribute",
     "of_none",
+    "old_name_hint",
     "missing_arguments",
     "missing_package",
     "missing_script",
@@ -156,6 +157,7 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form("old_name_hint", r"^AttributeError: .{0,60}?Var\b.{0,40} has no attribute 'name_hint'"),
     _form(
         "index_beyond",
         r"^IndexError: (?:.{0,200}: )?index -?\d{1,9} is out of bounds for (?:axis|dimension)"
@@ -282,6 +284,6 @@ def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
         return KnownError(kind, numbers=(int(found[1]), int(found[2])))
     if kind in ("index_beyond", "product_shapes"):
         return KnownError(kind, numbers=tuple(map(int, found.groups())))
-    if kind in ("of_none", "not_well_formed", "ellipsis"):
+    if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis"):
         return KnownError(kind)
     return KnownError(kind, names=found.groups())

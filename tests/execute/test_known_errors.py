@@ -188,6 +188,8 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("product_shapes", numbers=(4, 3, 4)),
     ),
     (exchanged_arguments, KnownError("not_well_formed")),
+    (lambda: variable(4).name_hint, KnownError("old_name_hint")),
+    (lambda: tvm.tirx.Var("i", "int32").name_hint, KnownError("old_name_hint")),
     (stub_of_tir, KnownError("ellipsis")),
     (sum_in_the_block, KnownError("init_inside", ("c",))),
     (
@@ -367,10 +369,17 @@ def test_every_kind_is_raised_here() -> None:
 
 
 def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
-    kinds = ("of_none", "index_beyond", "product_shapes", "not_well_formed", "init_inside")
+    kinds = (
+        "of_none",
+        "index_beyond",
+        "product_shapes",
+        "not_well_formed",
+        "init_inside",
+        "old_name_hint",
+    )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 6 == len(known)
+    assert 8 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:
