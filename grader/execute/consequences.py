@@ -4,6 +4,7 @@ Who reads "name 'weight' is not defined" looks in the wrong cell: the first one 
 define it. Everything here comes from a student's process and may be anything.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -60,6 +61,32 @@ def binds(cell: LostCell, name: str) -> bool:
         )
     )
     return any(re.search(pattern, text, re.MULTILINE) for text in (cell.source, cell.called))
+
+
+_ASSIGNED = re.compile(r"^([A-Za-z_]\w{0,99})[ \t]*(?::[^=\n]{0,200})?=(?!=)", re.MULTILINE)
+_NAMES = 200
+"""Names of a cell that are looked for in another one."""
+
+
+def stale_in(cell: LostCell, lost: Sequence[LostCell]) -> Cause | None:
+    """Return the cell that failed before it had bound a name which another failed cell uses.
+
+    What that cell found under the name is older: the lecture's module, or that of another part.
+    """
+    own = _assigned(cell.source)
+    for before in reversed([each for each in lost if each.cell < cell.cell]):
+        if before.fate != "failed" or before.error == "AssertionError" or before.line is None:
+            continue
+        lines = before.source.split("\n")
+        bound = _assigned("\n".join(lines[: before.line - 1])) | own
+        for name in itertools.islice(sorted(_assigned(before.source) - bound), _NAMES):
+            if re.search(rf"(?<![\w.]){name}\b", cell.source):
+                return Cause(before, name)
+    return None
+
+
+def _assigned(source: str) -> set[str]:
+    return {found[1] for found in _ASSIGNED.finditer(source)}
 
 
 def told_problems(execution: Execution) -> tuple[CellProblem, ...]:

@@ -14,13 +14,13 @@ from grader.execute.advice import (
     advice_on_loop_variable,
     advice_on_python,
 )
-from grader.execute.consequences import Cause, cause_of
+from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.result import LostCell
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import CaptureFailure
-from grader.report import CheckCode
+from grader.report import CheckCode, Origin
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     "function": (
@@ -176,6 +176,23 @@ def _may_be_in(lost: tuple[LostCell, ...], entry: str) -> Text:
     if not failed:
         return NOTHING
     return say("if-failed-cell-defines-fix-first", cell=failed[0].cell, entry=entry)
+
+
+def explain_stale(
+    origin: Origin,
+    lost: tuple[LostCell, ...] = (),
+    preamble: str = "",
+    layers: Layers = tuple,
+) -> Problem | None:
+    """Say that what was graded was made of something older, as the cell that was to make it anew
+    failed; None where its own cell has run, or has all that it uses."""
+    cell = next((each for each in lost if each.cell == origin.cell and each.fate == "failed"), None)
+    cause = None if cell is None else stale_in(cell, lost)
+    if cause is None:
+        return None
+    where = say("cell", name=origin.name, cell=origin.cell)
+    hint = _advice(cause.cell, origin.name, preamble, layers)
+    return Problem(_told_following(where, cause), hint, code="unfinished_cell")
 
 
 def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:

@@ -554,6 +554,9 @@ def _key(part: Part, check: Check) -> object:
             return diagnosis.mistake, check.hint
         if _is_rewritten_wrong(part, check):
             return diagnosis.mistake, diagnosis.advice
+    place = _raised_at(check)
+    if place is not None:
+        return check.code, place
     # An external function that raised is called in several modules, with other shapes in each.
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee
@@ -561,6 +564,16 @@ def _key(part: Part, check: Check) -> object:
     if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
         return check.reason.id, check.hint
     return check.reason, check.hint
+
+
+def _raised_at(check: Check) -> object:
+    """Return where a function of the notebook raised, and what: other entry points call it, too."""
+    told = check.reason
+    if check.code != "raised" or not isinstance(told, Sentence) or "line" not in told.values:
+        return None
+    where = told.values.get("where")
+    cell = where.values.get("cell") if isinstance(where, Sentence) else None
+    return cell, *(told.values.get(each) for each in ("line", "error", "message"))
 
 
 def _cell(check: Check) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from grader.execute.consequences import binds, cause_of, told_problems
+from grader.execute.consequences import binds, cause_of, stale_in, told_problems
 from grader.execute.known_errors import KnownError
 from grader.execute.result import Execution, LostCell
 from grader.report import CellProblem
@@ -101,3 +101,31 @@ def test_a_problem_tells_of_the_cell_it_comes_from():
     assert told[1].hint.english == (
         "Cell 1, which defines `weight`, did not run to its end: fix that one first."
     )
+
+
+def at(cell: int, line: int, source: str, error: str = "KeyError") -> LostCell:
+    return LostCell(cell, source, "failed", error, "no", line)
+
+
+MAKES = "mod = create()\nsch = None"
+USES = at(24, 4, "sch = Schedule(mod)\nblock = sch.get_sblock('a')")
+
+
+def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
+    before = at(23, 1, MAKES)
+    assert (before, "mod") == stale_in(USES, (before, USES))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        at(23, 2, MAKES),  # it had bound the name
+        at(25, 1, MAKES),
+        at(23, 1, MAKES, "AssertionError"),
+        at(23, 1, "model = create()"),
+        at(23, 1, "sch = create()"),  # the other cell binds it itself
+        LostCell(23, MAKES, "stopped"),
+    ],
+)
+def test_what_it_binds_or_what_was_bound_is_not(before: LostCell) -> None:
+    assert stale_in(USES, (before, USES)) is None

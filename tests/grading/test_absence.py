@@ -6,9 +6,10 @@ import pytest
 
 from grader.assignment import PartTable
 from grader.execute.result import LostCell
-from grader.grading.absence import explain_absence
+from grader.grading.absence import explain_absence, explain_stale
 from grader.language import say
 from grader.messages.kernel import CaptureFailure
+from grader.report import Origin
 
 
 def part(kind="function") -> PartTable:
@@ -168,3 +169,16 @@ def test_the_advice_is_for_the_kind_of_entry_point():
     assert "traced model" in explain_absence(part("importer"), needs).hint.english
     stuck = (failure("extern_not_portable", message="a generator"),)
     assert "External" not in explain_absence(part("python"), stuck).reason.english
+
+
+def test_a_schedule_of_an_older_module_is_told_of_the_cell_that_failed():
+    """It was told that the other part's external function is not allowed."""
+    made = LostCell(23, "mod = create()", "failed", "InternalError", "no such bias", 1)
+    used = LostCell(24, "sch = Schedule(mod)", "failed", "ValueError", "no conv2d", 1)
+    problem = explain_stale(Origin("sch", 24), (made, used))
+    assert problem is not None
+    told = "sch (cell 24) needs `mod`: cell 23, which defines it, ended in InternalError: no such"
+    assert problem.reason.english.startswith(told)
+    assert "unfinished_cell" == problem.code
+    assert explain_stale(Origin("sch", 24), (made,)) is None
+    assert explain_stale(Origin("sch", 24), (used,)) is None

@@ -307,6 +307,15 @@ class TestCauses:
         third = part_with(graded("unfinished_cell", 0, 15, elsewhere))
         assert (0, "unfinished_cell", 20) == first(*parts, third)
 
+    def test_a_helper_that_raised_is_one_cause_in_all_parts_that_call_it(self) -> None:
+        def raised(name: str, line: int) -> Part:
+            where = say("cell", name=name, cell=9)
+            told = {"error": "KeyError", "line": line, "message": "no"}
+            reason = say("where-raised-error-at-line-message", where=where, **told)
+            return part_with(graded("raised", 0, 10, reason))
+
+        assert (0, "raised", 20) == first(raised("a", 3), raised("b", 3), raised("c", 4))
+
     def test_what_waits_for_the_only_cause_of_its_part_comes_with_it(self) -> None:
         waiting = graded("waits", 0, 8)
         assert (1, "shape", 10) == first(
