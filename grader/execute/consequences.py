@@ -75,10 +75,10 @@ def stale_in(cell: LostCell, lost: Sequence[LostCell]) -> Cause | None:
     """
     own = _assigned(cell.source)
     for before in reversed([each for each in lost if each.cell < cell.cell]):
-        if before.fate != "failed" or before.error == "AssertionError" or before.line is None:
+        if before.fate != "failed" or before.error == "AssertionError" or before.row is None:
             continue
         lines = before.source.split("\n")
-        bound = _assigned("\n".join(lines[: before.line - 1])) | own
+        bound = _assigned("\n".join(lines[: before.row - 1])) | own
         for name in itertools.islice(sorted(_assigned(before.source) - bound), _NAMES):
             if re.search(rf"(?<![\w.]){name}\b", cell.source):
                 return Cause(before, name)

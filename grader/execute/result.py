@@ -16,7 +16,8 @@ class LostCell(msgspec.Struct, frozen=True):
 
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
     stopped or was not run. `advice` is what to do, `code` what it has to do with. `called` is the
-    text of files that the notebook writes and this cell runs or imports.
+    text of files that the notebook writes and this cell runs or imports. Of a script, `line` is
+    that of the file, on whose line `first` the cell begins.
     """
 
     cell: int
@@ -28,6 +29,12 @@ class LostCell(msgspec.Struct, frozen=True):
     advice: Text = NOTHING
     code: CellCode = "error"
     called: str = ""
+    first: int = 1
+
+    @property
+    def row(self) -> int | None:
+        """The line of its text, from 1, where it ended in an error."""
+        return None if self.line is None else self.line - self.first + 1
 
 
 class Raised(msgspec.Struct, frozen=True):
@@ -49,7 +56,8 @@ class Execution(msgspec.Struct, frozen=True):
     `peak` is how many bytes of memory its kernel has held at most, as far as was looked. `stopped`
     are the cells that were stopped, `begun` is the number of the last cell that was begun. `raised`
     are places of problems in other cells. `exited` is the last cell where it ended by sys.exit():
-    no problem, unless something behind that call is missing.
+    no problem, unless something behind that call is missing. `firsts` are the lines of a script on
+    which its cells begin.
     """
 
     notebook: NotebookNode
@@ -64,6 +72,7 @@ class Execution(msgspec.Struct, frozen=True):
     begun: int = 0
     raised: tuple[Raised, ...] = ()
     exited: int | None = None
+    firsts: tuple[int, ...] = ()
 
     @property
     def lost(self) -> tuple[LostCell, ...]:
@@ -82,7 +91,9 @@ class Execution(msgspec.Struct, frozen=True):
             elif number > self.begun:
                 lost.append(LostCell(number, text, "not_run", called=called))
             elif number in problems or number == self.exited:
-                lost.append(_failed(problems.get(number), number, text, called))
+                first = self.firsts[number - 1] if number <= len(self.firsts) else 1
+                failed = _failed(problems.get(number), number, text, called)
+                lost.append(msgspec.structs.replace(failed, first=first))
         return tuple(lost)
 
 

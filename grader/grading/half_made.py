@@ -15,7 +15,7 @@ from grader.execute.advice import explain_step
 from grader.execute.known_errors import recognise
 from grader.execute.result import LostCell
 from grader.ir.vocabulary import shown
-from grader.language import Text, join, say
+from grader.language import Text, foreign, join, say
 from grader.messages.kernel import Capture
 from grader.report import Part
 
@@ -35,17 +35,35 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
     if part.entry_kind != "schedule" or capture.trace is None:
         return None
     for cell in lost:
-        if cell.fate == "failed" and _is_refused(cell) and _is_of(capture, cell):
+        if cell.fate != "failed" or not _is_of(capture, cell):
+            continue
+        if _is_refused(cell):
             known = recognise(cell.error, cell.message)
             why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, remedy)
+        if _goes_on(capture, cell):
+            why = foreign(f"{cell.error}: {cell.message}")
+            return Stop(cell.cell, cell.line, _step(cell), cell.message, why, cell.advice)
     return None
 
 
 def _is_refused(cell: LostCell) -> bool:
-    """Say whether a step was refused. After any other error a schedule may be complete."""
+    """Say whether a step was refused. After any other error a schedule may be complete, unless
+    steps stand behind it."""
     known = recognise(cell.error, cell.message).kind
     return cell.error == "ScheduleError" or known == "step_on_gone"
+
+
+_NO_STEP = r"(?!(?:show|mod|trace|get|copy|state)\b)"
+
+
+def _goes_on(capture: Capture, cell: LostCell) -> bool:
+    """Say whether steps of the schedule stand on the line that raised, or behind it."""
+    lines = cell.source.splitlines()
+    if cell.row is None or not 1 <= cell.row <= len(lines):
+        return False
+    step = re.compile(rf"(?<![\w.]){re.escape(capture.name)}\.{_NO_STEP}\w+\(")
+    return any(step.search(line.partition("#")[0]) for line in lines[cell.row - 1 :])
 
 
 def _is_of(capture: Capture, cell: LostCell) -> bool:
@@ -58,9 +76,9 @@ def _is_of(capture: Capture, cell: LostCell) -> bool:
 def _step(cell: LostCell) -> str:
     """Return the line that raised; empty where it is not known, or no call."""
     lines = cell.source.splitlines()
-    if cell.line is None or not 1 <= cell.line <= len(lines):
+    if cell.row is None or not 1 <= cell.row <= len(lines):
         return ""
-    text = lines[cell.line - 1].strip()
+    text = lines[cell.row - 1].strip()
     primitive, mark, _ = cell.message.partition(": ")
     is_named = f"{primitive.replace('-', '_')}(" in text if mark else "(" in text
     return text if is_named and len(text) <= _STEP_LENGTH else ""

@@ -93,6 +93,7 @@ class Spelling(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             execution,
             dialect=self.dialect,
+            firsts=tuple(each.first for each in self.texts) if self.is_script else (),
             problems=tuple(self._problem(e, raised.get(e.cell)) for e in execution.problems),
             captures=tuple(self._capture(each) for each in execution.captures),
         )

@@ -44,7 +44,27 @@ def lost(cell: int = 3, text: str = TEXT, **more: Any) -> LostCell:
     return LostCell(cell, text, "failed", **told)
 
 
+SHOWN = (
+    "sch = make()\nsch.split(i, [4, None])\nassert done(sch.mod)  # sch.vectorize(k)\nsch.show()"
+)
+
+
 class TestWhere:
+    @pytest.mark.parametrize("line", [2, 3])
+    def test_any_error_stops_it_where_steps_stand_behind(self, line: int) -> None:
+        """A misspelt loop: its author was told to write the step of the next line."""
+        undefined = {"error": "NameError", "message": "name 'j' is not defined", "line": line}
+        stop = find_stop(PART, capture(), [lost(**undefined)])
+        assert stop is not None
+        told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
+        assert "NameError: name 'j' is not defined" in told.reason.english
+        assert "TVM" not in told.reason.english
+
+    def test_lines_of_a_script_are_those_of_the_file(self) -> None:
+        stop = find_stop(PART, capture(), [lost(line=12, first=11)])
+        assert stop is not None
+        assert (12, "sch.vectorize(k)") == (stop.line, stop.step)
+
     def test_the_line_is_told_with_its_text_and_the_reason(self) -> None:
         stop = find_stop(PART, capture(), [lost()])
         assert stop is not None
@@ -61,7 +81,7 @@ class TestWhere:
             lost(2),
             lost(5, "other.vectorize(k)"),
             lost(5, "my_sch.vectorize(k)"),
-            lost(error="AssertionError", message="not the target"),
+            lost(error="AssertionError", message="not the target", line=3, text=SHOWN),
             LostCell(3, TEXT, "stopped"),
         ],
     )
