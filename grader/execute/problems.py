@@ -36,6 +36,8 @@ _ILL_FORMED = re.compile(
     r"(?:.*?\n\nTraceback: (?:Well-formedness check failed: )?(?P<reason>.*))?",
     re.DOTALL,
 )
+_INTEGER = re.compile(r"\bT\.int(?:32|64)\((-?\d{1,19})\)")
+"""A number as TVM writes it."""
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 
@@ -93,7 +95,7 @@ def telling_line(message: str) -> str:
     else:
         _, mark, reason = message.partition(" is false: ")
         line = _first_line(reason) if mark else _plain_line(message)
-    line = _PLACES.without(line[: 10 * MESSAGE_LENGTH])
+    line = _INTEGER.sub(r"\1", _PLACES.without(line[: 10 * MESSAGE_LENGTH]))
     return line if len(line) <= MESSAGE_LENGTH else line[: MESSAGE_LENGTH - 1] + "…"
 
 

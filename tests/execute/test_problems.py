@@ -80,6 +80,10 @@ class TestTellingLine:
     ) -> None:
         assert telling_line(message) == line
 
+    def test_numbers_are_written_as_numbers(self) -> None:
+        line = telling_line("Incompatible broadcast dims: T.int64(26) and T.int32(-1)")
+        assert "Incompatible broadcast dims: 26 and -1" == line
+
     def test_it_is_short(self) -> None:
         line = telling_line("x" * 5_000_000)
         assert len(line) == MESSAGE_LENGTH
