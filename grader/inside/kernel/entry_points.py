@@ -9,7 +9,7 @@ import pickle
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import CodeType, CoroutineType
+from types import CoroutineType, FunctionType
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -222,8 +222,9 @@ _IDLE = frozenset({"RESUME", "NOP", "LOAD_CONST", "POP_TOP", "RETURN_CONST", "RE
 
 def does_nothing(function: object) -> bool:
     """Say whether a function is left as the handout has it, with nothing in its body."""
-    code = getattr(function, "__code__", None)
-    return type(code) is CodeType and {each.opname for each in dis.get_instructions(code)} <= _IDLE
+    if type(function) is not FunctionType:
+        return False
+    return {each.opname for each in dis.get_instructions(function.__code__)} <= _IDLE
 
 
 class _Calls(msgspec.Struct):
@@ -291,7 +292,7 @@ def takes_module(function: object, names: tuple[str, ...], namespace: Namespace)
     if len(needed) != 1:
         return False
     if needed[0] in namespace:
-        return isinstance(namespace[needed[0]], tvm.IRModule)
+        return issubclass(type(namespace[needed[0]]), tvm.IRModule)
     return rank_of(needed[0], names) is not None
 
 
