@@ -42,7 +42,7 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
             why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, remedy)
         if _goes_on(capture, cell):
-            why = foreign(f"{cell.error}: {cell.message}")
+            why = foreign(f"{cell.error}: {cell.message.rstrip('.')}.")
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, cell.advice)
     return None
 

@@ -57,7 +57,7 @@ class TestWhere:
         stop = find_stop(PART, capture(), [lost(**undefined)])
         assert stop is not None
         told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
-        assert "NameError: name 'j' is not defined" in told.reason.english
+        assert "NameError: name 'j' is not defined. Not seen" in told.reason.english
         assert "TVM" not in told.reason.english
 
     def test_lines_of_a_script_are_those_of_the_file(self) -> None:
