@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 from nbformat import NotebookNode
 
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, say
 from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import CellCode, CellProblem, Dialect
 
@@ -100,7 +100,8 @@ class Execution(msgspec.Struct, frozen=True):
 def _failed(problem: CellProblem | None, number: int, text: str, called: str) -> LostCell:
     """Return a cell that ended in a problem; without one it ended by sys.exit()."""
     if problem is None:
-        return LostCell(number, text, "failed", "SystemExit", "0", called=called)
+        advice = say("remove-sys-exit-here-what-comes-after")
+        return LostCell(number, text, "failed", "SystemExit", "0", advice=advice, called=called)
     told = (problem.error, problem.message, problem.line, problem.hint, problem.code)
     return LostCell(number, text, "failed", *told, called=called)
 

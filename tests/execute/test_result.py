@@ -43,3 +43,4 @@ def test_what_to_do_comes_with_it():
 def test_what_stands_behind_sys_exit_is_lost():
     (lost,) = execution("import sys", "sys.exit(0)\ndef f(): ...", exited=2).lost
     assert (2, "failed", "SystemExit") == (lost.cell, lost.fate, lost.error)
+    assert "Remove sys.exit()" in lost.advice.english
