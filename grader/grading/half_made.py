@@ -5,6 +5,7 @@ The steps in the lines behind it stand in the notebook. To be told to write them
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from msgspec.structs import replace
 
@@ -14,12 +15,15 @@ from grader.evidence.registry import Outcome, find_check, not_graded
 from grader.execute.advice import explain_step
 from grader.execute.known_errors import recognise
 from grader.execute.result import LostCell
+from grader.ir.trace import PRIMITIVES
 from grader.ir.vocabulary import shown
 from grader.language import Text, foreign, join, say
 from grader.messages.kernel import Capture
 from grader.report import Part
 
 _STEP_LENGTH = 60
+_LIKE = 0.8
+"""How like a primitive a misspelt one is, as difflib counts."""
 _DECOMPOSED = b'"DecomposeReduction"'
 """What a trace has of a sum that was decomposed; the trace is the student's word."""
 
@@ -54,16 +58,19 @@ def _is_refused(cell: LostCell) -> bool:
     return cell.error == "ScheduleError" or known == "step_on_gone"
 
 
-_NO_STEP = r"(?!(?:show|mod|trace|get|copy|state)\b)"
-
-
 def _goes_on(capture: Capture, cell: LostCell) -> bool:
-    """Say whether steps of the schedule stand on the line that raised, or behind it."""
+    """Say whether steps of the schedule stand on the line that raised, or behind it.
+
+    On that line a step may be misspelt.
+    """
     lines = cell.source.splitlines()
     if cell.row is None or not 1 <= cell.row <= len(lines):
         return False
-    step = re.compile(rf"(?<![\w.]){re.escape(capture.name)}\.{_NO_STEP}\w+\(")
-    return any(step.search(line.partition("#")[0]) for line in lines[cell.row - 1 :])
+    step = re.compile(rf"(?<![\w.]){re.escape(capture.name)}\.(\w{{1,60}})\(")
+    raised, *behind = (step.findall(line.partition("#")[0]) for line in lines[cell.row - 1 :])
+    if any(PRIMITIVES.intersection(each) for each in (raised, *behind)):
+        return True
+    return any(get_close_matches(each, PRIMITIVES, 1, _LIKE) for each in raised)
 
 
 def _is_of(capture: Capture, cell: LostCell) -> bool:

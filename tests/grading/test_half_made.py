@@ -60,6 +60,18 @@ class TestWhere:
         assert "NameError: name 'j' is not defined. Not seen" in told.reason.english
         assert "TVM" not in told.reason.english
 
+    @pytest.mark.parametrize(
+        ("last", "is_stop"),
+        [("sch.vectorise(k)", True), ("sch.shwo()", False), ("print(sch.mod.scrip())", False)],
+    )
+    def test_on_the_line_that_raised_a_step_may_be_misspelt(
+        self, last: str, *, is_stop: bool
+    ) -> None:
+        """What is behind all steps costs no points for speed."""
+        text = f"sch = make()\nsch.split(i, [4, None])\n{last}"
+        missing = {"error": "AttributeError", "message": "no attribute", "line": 3}
+        assert is_stop == (find_stop(PART, capture(), [lost(text=text, **missing)]) is not None)
+
     def test_lines_of_a_script_are_those_of_the_file(self) -> None:
         stop = find_stop(PART, capture(), [lost(line=12, first=11)])
         assert stop is not None
