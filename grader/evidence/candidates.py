@@ -21,6 +21,7 @@ from grader.evidence.plug import UNREADABLE, Admission
 from grader.evidence.problems import explain_failure, explain_python_failure, wrong_samples
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
+from grader.execute.advice import REPLACE_STUB
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.rewriting import without_idle_attributes
@@ -108,9 +109,21 @@ def inspect(
         if first.code == "out_of_bounds":
             return Problem(first.message, _STAY_INSIDE, code="refused")
         return Problem(first.message, say("use-tensorir-relax-and-arithmetic-only"), code="refused")
+    if _is_idle(facts):
+        where = say("cell", name=capture.name, cell=capture.cell)
+        return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")
     capture = replace(capture, module=module, base=started and started.document)
     base = None if started is None or started.facts.findings else started.facts
     return Candidate(capture, facts, base, left_out)
+
+
+def _is_idle(facts: ModuleFacts) -> bool:
+    """Say whether a module is left as a handout has it: functions of TIR in which nothing is done.
+
+    Whoever wrote a buffer and `pass` was told that the buffer differs from PyTorch's layer.
+    """
+    functions = facts.functions.values()
+    return not facts.has_main and bool(functions) and all(each.idle for each in functions)
 
 
 class _Module(NamedTuple):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from grader.assignment import Comparison, Computation
 from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Outputs, Problem
-from grader.execute.advice import advice_on_python
+from grader.execute.advice import REPLACE_STUB, advice_on_python
 from grader.execute.known_errors import recognise
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, join, say
@@ -165,7 +165,7 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     if failure.raised is not None and recognise(failure.error, "").kind == "not_implemented":
         return Problem(
             say("cell-not-solved-yet", name=name, cell=capture.cell),
-            say("replace-stub-with-your-solution"),
+            REPLACE_STUB,
             code="unsolved",
         )
     if failure.code == EXTERN_DIED:

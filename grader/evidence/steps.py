@@ -203,14 +203,17 @@ def _tiling(function: FunctionFacts, update: Update, weight: tuple[int, ...]) ->
 def _sums_as_written(update: Update, weight: tuple[int, ...]) -> int:
     """Return how many loops of more than one iteration the sum was written with.
 
-    Without a weight it is one for each reduction iterator of the block, but for those of one place.
+    Without a weight it is one for each iterator of the block that is no axis of what it stores, but
+    for those of one place. Who declared that of a sum as spatial has done no step by that.
     """
     if weight:
         return sum(extent != 1 for extent in weight[1:])
     # Else an untouched product whose sum has one place would count as fused.
     pairs = zip(update.store.loops, update.store.axes, strict=False)
     single = sum(loop.extent == 1 and not axes for loop, axes in pairs)
-    return max(0, update.block.iterators.count("R") - single)
+    stored = {axis for axes in update.store.axes for axis in axes}
+    summed = len(update.block.iterators) - len(stored)
+    return max(0, max(update.block.iterators.count("R"), summed) - single)
 
 
 def _axes(update: Update) -> list[tuple[int, ...]]:

@@ -122,6 +122,7 @@ def advice_on_import(known: KnownError, preamble: str) -> Text:
     return missing_import(preamble, known.names[0]) if known.kind == "undefined_name" else NOTHING
 
 
+REPLACE_STUB = say("replace-stub-with-your-solution")
 _OF_NONE = say("what-stands-before-dot-none-there")
 _NOT_WELL_FORMED = say("tvm-found-fault-in-module-and-does")
 
@@ -135,6 +136,12 @@ def advice_on_python(known: KnownError) -> Text:
         return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
     if known.kind == "of_none":
         return _OF_NONE
+    if known.kind == "old_name_hint":
+        return say("variable-has-its-name-in-name")
+    if known.kind == "init_inside":
+        return say("in-block-t-init-stands-inside-loop", block=shown(known.names[0]))
+    if known.kind == "ellipsis":
+        return REPLACE_STUB
     return _NOT_WELL_FORMED if known.kind == "not_well_formed" else NOTHING
 
 
@@ -223,10 +230,16 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 _THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
 
 
-def explain_step(known: KnownError) -> tuple[Text, Text]:
-    """Return why TVM refuses a step of a schedule and what to do; nothing for other errors."""
+def explain_step(known: KnownError, *, is_decomposed: bool = True) -> tuple[Text, Text]:
+    """Return why TVM refuses a step of a schedule and what to do; nothing for other errors.
+
+    `is_decomposed` is false of a schedule that is known to have no decompose_reduction.
+    """
     if known.kind not in _EXPLANATIONS:
         return NOTHING, NOTHING
+    if known.kind == "step_on_half_a_sum" and not is_decomposed:
+        why = say("block-neither-complete-nor-reduction", block=shown(known.names[0]))
+        return why, say("if-block-adds-up-begin-sum-in-init")
     names, why, remedy = _EXPLANATIONS[known.kind]
     if known.kind == "step_on_gone":
         return say(why, what=_THINGS[known.names[0]]), remedy

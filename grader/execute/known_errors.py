@@ -22,6 +22,7 @@ ErrorKind = Literal[
     "undefined_name",
     "no_attribute",
     "of_none",
+    "old_name_hint",
     "missing_arguments",
     "missing_package",
     "missing_script",
@@ -42,6 +43,8 @@ ErrorKind = Literal[
     "index_beyond",
     "product_shapes",
     "not_well_formed",
+    "ellipsis",
+    "init_inside",
     # of TVM's constructors: lengths that do not fit
     "lengths",
     "broadcast",
@@ -154,6 +157,7 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form("old_name_hint", r"^AttributeError: .{0,60}?Var\b.{0,40} has no attribute 'name_hint'"),
     _form(
         "index_beyond",
         r"^IndexError: (?:.{0,200}: )?index -?\d{1,9} is out of bounds for (?:axis|dimension)"
@@ -165,6 +169,12 @@ _FORMS = (
         r" \(\d{1,9}x(\d{1,9}) and (\d{1,9})x(\d{1,9})\)",
     ),
     _form("not_well_formed", r"^DiagnosticError: (?:error: )?Program is not well-formed"),
+    _form("ellipsis", r"^DiagnosticError: .{0,100}unexpected type <class 'ellipsis'>"),
+    _form(
+        "init_inside",
+        r"^DiagnosticError: .{0,60}T\.init must be called at the top of a T\.sblock\(\)\."
+        r" +While T\.init did occur within the block \"([\w.]{1,100})\"",
+    ),
     _form(
         "missing_arguments",
         r"^TypeError: .{0,100}?(conv2d|pool2d)\w{0,20}\(\)"
@@ -274,6 +284,6 @@ def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
         return KnownError(kind, numbers=(int(found[1]), int(found[2])))
     if kind in ("index_beyond", "product_shapes"):
         return KnownError(kind, numbers=tuple(map(int, found.groups())))
-    if kind in ("of_none", "not_well_formed"):
+    if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis"):
         return KnownError(kind)
     return KnownError(kind, names=found.groups())

@@ -19,8 +19,8 @@ from grader.execute.captures import Taken
 from grader.execute.client import LOG, ChannelLimitError
 from grader.execute.kernel import KernelOrder
 from grader.execute.loop_thread import HandOver, run_in_loop_thread
-from grader.execute.problems import cell_problem, with_refused
-from grader.execute.result import Execution
+from grader.execute.problems import cell_problem, raised_elsewhere, with_refused
+from grader.execute.result import Execution, Raised
 from grader.execute.session import KernelSession
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import NOTHING, Text, say
@@ -173,6 +173,8 @@ async def _execute(
         peak=session.process.peak,
         stopped=tuple(run.stopped),
         begun=run.begun,
+        raised=tuple(run.raised),
+        exited=run.exited,
     )
 
 
@@ -211,6 +213,8 @@ class _Run:
         self.begun = 0
         self.stopped: list[int] = []
         self.problems: list[CellProblem] = []
+        self.raised: list[Raised] = []
+        self.exited: int | None = None
         self.notes: list[Text] = []
         self.told: list[tuple[NoteKind, int]] = []
 
@@ -250,11 +254,20 @@ class _Run:
             await asyncio.gather(task, return_exceptions=True)
         elif stop is not None:
             return stop
-        elif self._client.reply["status"] == "error" and not self._is_done(number):
-            self.problems.append(self._problem(number))
+        elif self._client.reply["status"] == "error":
+            self._note_error(number)
         else:
-            self.executed += self._client.reply["status"] in ("ok", "error")
+            self.executed += self._client.reply["status"] == "ok"
         return stop
+
+    def _note_error(self, number: int) -> None:
+        if self._is_done(number):
+            self.executed, self.exited = self.executed + 1, number
+            return
+        self.problems.append(self._problem(number))
+        elsewhere = raised_elsewhere(self._client.reply, number)
+        if elsewhere is not None:
+            self.raised.append(elsewhere)
 
     def _is_done(self, number: int) -> bool:
         """Say whether a cell ended as a program that has done its work: the last by sys.exit(0)."""

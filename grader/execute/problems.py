@@ -14,6 +14,7 @@ from grader.assignment import Limits
 from grader.execute.advice import NOTHING_GIVEN, Given, advice_for, advice_on_loop_variable
 from grader.execute.known_errors import recognise
 from grader.execute.path_redaction import PathRedaction
+from grader.execute.result import Raised
 from grader.language import NOTHING, Text, join, say
 from grader.messages.kernel import LoopVariable, NoteKind
 from grader.messages.printed_modules import with_names
@@ -35,6 +36,8 @@ _ILL_FORMED = re.compile(
     r"(?:.*?\n\nTraceback: (?:Well-formedness check failed: )?(?P<reason>.*))?",
     re.DOTALL,
 )
+_INTEGER = re.compile(r"\bT\.int(?:32|64)\((-?\d{1,19})\)")
+"""A number as TVM writes it."""
 _PRIMITIVE = re.compile(r"schedule primitive '([\w-]+)'")
 
 
@@ -55,7 +58,7 @@ def cell_problem(
         error=error,
         message=message,
         line=_line_in_cell(traceback, cell),
-        hint=join(hint, _place_in_cells(traceback, cell, error)) or _place_in_file(traceback),
+        hint=hint or _place_in_file(traceback),
         code=code,
     )
 
@@ -92,7 +95,7 @@ def telling_line(message: str) -> str:
     else:
         _, mark, reason = message.partition(" is false: ")
         line = _first_line(reason) if mark else _plain_line(message)
-    line = _PLACES.without(line[: 10 * MESSAGE_LENGTH])
+    line = _INTEGER.sub(r"\1", _PLACES.without(line[: 10 * MESSAGE_LENGTH]))
     return line if len(line) <= MESSAGE_LENGTH else line[: MESSAGE_LENGTH - 1] + "…"
 
 
@@ -124,20 +127,28 @@ def _line_in_cell(traceback: object, cell: int) -> int | None:
     return found
 
 
-def _place_in_cells(traceback: object, cell: int, error: str) -> Text:
-    """Return where in an earlier cell a function raised that this one calls; empty for others.
+def raised_elsewhere(content: Mapping[str, Any], cell: int) -> Raised | None:
+    """Return where in an earlier cell a function raised that this one calls; None for others.
 
     What checks a result is right to raise: of assertions nothing is said.
     """
+    traceback = content.get("traceback")
     frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
     texts = [_text(each[:_FRAME_LENGTH] if isinstance(each, str) else "") for each in frames]
     places = [found for text in texts for found in _FRAME.findall(text)]
-    if not places or error == "AssertionError":
-        return NOTHING
+    if not places or content.get("ename") == "AssertionError":
+        return None
     number, line = places[-1]
     if not number or not 0 < int(number) < cell:
-        return NOTHING
-    return say("raised-in-cell-at-line", cell=int(number), line=int(line))
+        return None
+    return Raised(cell, int(number), int(line))
+
+
+def with_place(problem: CellProblem, cell: int, line: int, *, is_script: bool) -> CellProblem:
+    """Return a problem that tells where in an earlier cell it was raised, by the student's line."""
+    at = say("look-at-line-raised-there", line=line)
+    told = at if is_script else say("look-at-cell-line-raised-there", cell=cell, line=line)
+    return msgspec.structs.replace(problem, hint=join(problem.hint, told))
 
 
 def _place_in_file(traceback: object) -> Text:

@@ -1,20 +1,23 @@
 """What came out of running a notebook."""
 
+import re
 from typing import Literal
 
 import msgspec
 from nbformat import NotebookNode
 
-from grader.language import NOTHING, Text
+from grader.language import NOTHING, Text, say
 from grader.messages.kernel import Capture, CaptureFailure
-from grader.report import CellProblem, Dialect
+from grader.report import CellCode, CellProblem, Dialect
 
 
 class LostCell(msgspec.Struct, frozen=True):
     """A code cell that did not run to its end, with its text: what it defines may not be there.
 
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
-    stopped or was not run. `advice` is what to do where TVM has refused a loop's variable.
+    stopped or was not run. `advice` is what to do, `code` what it has to do with. `called` is the
+    text of files that the notebook writes and this cell runs or imports. Of a script, `line` is
+    that of the file, on whose line `first` the cell begins.
     """
 
     cell: int
@@ -24,6 +27,22 @@ class LostCell(msgspec.Struct, frozen=True):
     message: str = ""
     line: int | None = None
     advice: Text = NOTHING
+    code: CellCode = "error"
+    called: str = ""
+    first: int = 1
+
+    @property
+    def row(self) -> int | None:
+        """The line of its text, from 1, where it ended in an error."""
+        return None if self.line is None else self.line - self.first + 1
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """Where the error of a cell was raised in a function of an earlier cell, `within`."""
+
+    cell: int
+    within: int
+    line: int
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -35,7 +54,10 @@ class Execution(msgspec.Struct, frozen=True):
     of arrival, `notes` are sentences for the student about what ended the notebook early.
     `dialect` says in which spelling of TVM's names it was handed in; `notebook` is in today's.
     `peak` is how many bytes of memory its kernel has held at most, as far as was looked. `stopped`
-    are the cells that were stopped, `begun` is the number of the last cell that was begun.
+    are the cells that were stopped, `begun` is the number of the last cell that was begun. `raised`
+    are places of problems in other cells. `exited` is the last cell where it ended by sys.exit():
+    no problem, unless something behind that call is missing. `firsts` are the lines of a script on
+    which its cells begin.
     """
 
     notebook: NotebookNode
@@ -48,6 +70,9 @@ class Execution(msgspec.Struct, frozen=True):
     peak: int = 0
     stopped: tuple[int, ...] = ()
     begun: int = 0
+    raised: tuple[Raised, ...] = ()
+    exited: int | None = None
+    firsts: tuple[int, ...] = ()
 
     @property
     def lost(self) -> tuple[LostCell, ...]:
@@ -60,13 +85,40 @@ class Execution(msgspec.Struct, frozen=True):
         problems = {problem.cell: problem for problem in self.problems}
         lost: list[LostCell] = []
         for number, text in enumerate(texts, start=1):
-            problem = problems.get(number)
+            called = _called(text, texts[: number - 1])
             if number in self.stopped:
-                lost.append(LostCell(number, text, "stopped"))
+                lost.append(LostCell(number, text, "stopped", called=called))
             elif number > self.begun:
-                lost.append(LostCell(number, text, "not_run"))
-            elif problem is not None:
-                advice = problem.hint if problem.code == "loop_variable" else NOTHING
-                told = (problem.error, problem.message, problem.line, advice)
-                lost.append(LostCell(number, text, "failed", *told))
+                lost.append(LostCell(number, text, "not_run", called=called))
+            elif number in problems or number == self.exited:
+                first = self.firsts[number - 1] if number <= len(self.firsts) else 1
+                failed = _failed(problems.get(number), number, text, called)
+                lost.append(msgspec.structs.replace(failed, first=first))
         return tuple(lost)
+
+
+def _failed(problem: CellProblem | None, number: int, text: str, called: str) -> LostCell:
+    """Return a cell that ended in a problem; without one it ended by sys.exit()."""
+    if problem is None:
+        advice = say("remove-sys-exit-here-what-comes-after")
+        return LostCell(number, text, "failed", "SystemExit", "0", advice=advice, called=called)
+    told = (problem.error, problem.message, problem.line, problem.hint, problem.code)
+    return LostCell(number, text, "failed", *told, called=called)
+
+
+_WRITTEN = re.compile(
+    r"\s*%%(?:writefile|file)(?:[ \t]+-a)?[ \t]+\S{0,80}?([A-Za-z_]\w{0,79})\.py\b"
+)
+"""A cell that writes a file of Python. The text is a student's, and is not parsed here."""
+
+_USED = re.compile(
+    r"^[ \t]*(?:%run[ \t][^\n]{0,200}?\b(\w{1,80})\.py\b|(?:from|import)[ \t]+(\w{1,80}))",
+    re.MULTILINE,
+)
+
+
+def _called(text: str, earlier: list[str]) -> str:
+    """Return the text of files that earlier cells write, and that a cell runs or imports."""
+    used = {found[1] or found[2] for found in _USED.finditer(text)}
+    writing = [(_WRITTEN.match(each), each) for each in earlier] if used else []
+    return "\n".join(each for found, each in writing if found is not None and found[1] in used)

@@ -8,21 +8,28 @@ from fnmatch import fnmatchcase
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
 from grader.evidence.case import Problem
-from grader.execute.advice import advice_on_import, advice_on_loop_variable, advice_on_python
+from grader.execute.advice import (
+    REPLACE_STUB,
+    advice_on_import,
+    advice_on_loop_variable,
+    advice_on_python,
+)
+from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.result import LostCell
-from grader.language import Text, in_a_row, say
+from grader.ir.vocabulary import shown
+from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import CaptureFailure
-from grader.report import CheckCode
+from grader.report import CheckCode, Origin
 
 _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     "function": (
         say("notebook-defines-no-function-called"),
-        say("define-so-that-returns-irmodule-if-cell"),
+        say("define-so-that-returns-irmodule"),
     ),
     "module": (
         say("notebook-has-no-module-called"),
-        say("assign-irmodule-or-primfunc-if-cell-failed"),
+        say("assign-irmodule-or-primfunc"),
     ),
     "schedule": (
         say("no-schedule-found-in-notebook"),
@@ -34,7 +41,7 @@ _ABSENT: dict[EntryKind, tuple[Text, Text]] = {
     ),
     "python": (
         say("notebook-defines-no-function-called"),
-        say("define-as-function-numpy-arrays-if-cell"),
+        say("define-as-function-numpy-arrays"),
     ),
     "importer": (
         say("notebook-defines-no-function-called"),
@@ -104,13 +111,21 @@ _LOST: dict[str, tuple[Text, Text]] = {
 }
 """The same for what stands in a cell that did not run to its end, by that cell's fate."""
 
+_FOLLOWING: dict[str, Text] = {
+    "failed": say("needs-what-failed-cell-defines"),
+    "stopped": say("needs-what-stopped-cell-defines"),
+    "not_run": say("needs-what-cell-not-run-defines"),
+}
+"""The same for what needs a name that such a cell defines."""
+
 _MADE = re.compile(
     r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^[ \t]*(\w+)[ \t]*(?::[^=\n]*)?=(?!=)",
     re.MULTILINE,
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
 
-_REPLACE = say("replace-stub-with-your-solution")
+_ANY_CELL = 1_000_000
+"""Behind all cells: a function may be called when the last one has run."""
 
 _NAMES = 20_000
 """How many names are looked at; a text that binds more is nobody's solution."""
@@ -141,36 +156,95 @@ def explain_absence(
                 say(_SUPPLIED, names=in_a_row(arguments)),
                 code="needs_arguments",
             )
-        return _explain_failure(part.entry_kind, last, preamble, layers)
+        return _explain_failure(part.entry_kind, last, preamble, layers, lost)
     for cell, name in itertools.islice(_made(lost), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
-            return _explain_loss(cell, name, preamble, layers)
+            return _explain_loss(cell, name, preamble, layers, lost)
     reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
-    return Problem(say(reason, entry=entry), say(hint, entry=entry), code="absent")
+    told = join(say(hint, entry=entry), _may_be_in(lost, entry))
+    return Problem(say(reason, entry=entry), told, code="absent")
+
+
+_FOLLOWS = frozenset({"AssertionError", "NameError"})
+"""Errors of cells that check or use what is not there."""
+
+
+def _may_be_in(lost: tuple[LostCell, ...], entry: str) -> Text:
+    """Return which cell may have been to define an entry point; empty where all have run."""
+    failed = [each for each in lost if each.fate == "failed" and each.error not in _FOLLOWS]
+    if not failed:
+        return NOTHING
+    return say("if-failed-cell-defines-fix-first", cell=failed[0].cell, entry=entry)
+
+
+def explain_stale(
+    origin: Origin,
+    lost: tuple[LostCell, ...] = (),
+    preamble: str = "",
+    layers: Layers = tuple,
+) -> Problem | None:
+    """Say that what was graded was made of something older, as the cell that was to make it anew
+    failed; None where its own cell has run, or has all that it uses."""
+    cell = next((each for each in lost if each.cell == origin.cell and each.fate == "failed"), None)
+    cause = None if cell is None else stale_in(cell, lost)
+    if cause is None:
+        return None
+    where = say("cell", name=origin.name, cell=origin.cell)
+    hint = _advice(cause.cell, origin.name, preamble, layers)
+    return Problem(_told_following(where, cause), hint, code="unfinished_cell")
 
 
 def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
     for cell in lost:
-        for match in _MADE.finditer(cell.source):
-            yield cell, match[1] or match[2]
+        for text in (cell.source, cell.called):
+            for match in _MADE.finditer(text):
+                yield cell, match[1] or match[2]
 
 
 _STUB = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
 """A line that stands for a solution. TVM's parser refuses it."""
 
 
-def _explain_loss(cell: LostCell, name: str, preamble: str, layers: Layers) -> Problem:
+def _explain_loss(
+    cell: LostCell, name: str, preamble: str, layers: Layers, lost: tuple[LostCell, ...]
+) -> Problem:
     if cell.fate == "failed" and _STUB.search(cell.source):
         return Problem(
             say("not-solved-yet", where=say("cell", name=name, cell=cell.cell)),
-            _REPLACE,
+            REPLACE_STUB,
             code="unsolved",
         )
-    reason, hint = _LOST[cell.fate]
+    known = recognise(cell.error, cell.message)
+    cause = cause_of(known, lost, cell.cell)
+    if cause is not None:
+        where = say("cell", name=name, cell=cell.cell)
+        told = _told_following(where, cause)
+        return Problem(told, _advice(cause.cell, name, preamble, layers), code="unfinished_cell")
+    reason, _ = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
-    cause = cell.advice or _cause(recognise(cell.error, cell.message), preamble, layers)
-    return Problem(told, cause or say(hint, name=name), code="unfinished_cell")
+    return Problem(told, _advice(cell, name, preamble, layers), code="unfinished_cell")
+
+
+def _told_following(where: Text, cause: Cause) -> Text:
+    """Say that something is missing because another cell, which defines a name, did not end."""
+    cell = cause.cell
+    return say(
+        _FOLLOWING[cell.fate],
+        where=where,
+        name=shown(cause.name),
+        cell=cell.cell,
+        error=cell.error,
+        message=cell.message,
+    )
+
+
+def _advice(cell: LostCell, name: str, preamble: str, layers: Layers) -> Text:
+    """Return what to do about a cell that did not run to its end, and lacks a name for that."""
+    if cell.code == "loop_variable":
+        return cell.advice
+    cause = _cause(recognise(cell.error, cell.message), preamble, layers)
+    return cause or cell.advice or say(_LOST[cell.fate][1], name=name)
 
 
 def _cause(known: KnownError, preamble: str, layers: Layers) -> Text:
@@ -180,11 +254,17 @@ def _cause(known: KnownError, preamble: str, layers: Layers) -> Text:
 
 
 def _explain_failure(
-    kind: EntryKind, failure: CaptureFailure, preamble: str, layers: Layers
+    kind: EntryKind,
+    failure: CaptureFailure,
+    preamble: str,
+    layers: Layers,
+    lost: tuple[LostCell, ...],
 ) -> Problem:
     where, known = _where(failure), recognise(failure.error_name, failure.message)
-    if failure.reason == "raised" and known.kind == "not_implemented":
-        return Problem(say("not-solved-yet", where=where), _REPLACE, code="unsolved")
+    if failure.reason == "unsolved" or (
+        failure.reason == "raised" and known.kind == "not_implemented"
+    ):
+        return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")
     if failure.reason == "raised" and known.kind == "interrupted":
         return Problem(
             say("did-not-return-stopped-when-cell-had", where=where),
@@ -192,13 +272,26 @@ def _explain_failure(
             code="time_limit",
         )
     if failure.reason == "raised":
-        advice = advice_on_loop_variable(failure.loop_variable)
-        cause = advice or _cause(known, preamble, layers)
-        mend = say("call-function-in-cell-own-and-fix")
-        return Problem(_raised(failure, where), cause or mend, code="raised")
+        return _explain_raised(failure, known, preamble, layers, lost)
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), hint, code=code)
+
+
+def _explain_raised(
+    failure: CaptureFailure,
+    known: KnownError,
+    preamble: str,
+    layers: Layers,
+    lost: tuple[LostCell, ...],
+) -> Problem:
+    where, cause = _where(failure), cause_of(known, lost, _ANY_CELL)
+    if cause is not None:
+        hint = _advice(cause.cell, failure.name, preamble, layers)
+        return Problem(_told_following(where, cause), hint, code="unfinished_cell")
+    advice = advice_on_loop_variable(failure.loop_variable) or _cause(known, preamble, layers)
+    mend = say("call-function-in-cell-own-and-fix")
+    return Problem(_raised(failure, where), advice or mend, code="raised")
 
 
 def _where(failure: CaptureFailure) -> Text:

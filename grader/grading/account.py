@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from grader.assignment import Assignment
 from grader.data import DataSet
 from grader.environment import describe_environment
+from grader.execute.consequences import told_problems
 from grader.execute.path_redaction import PathRedaction, own_folders
 from grader.execute.result import Execution
 from grader.grading.preparation import Preparation, as_given
@@ -298,6 +299,8 @@ def _divided(submission: SubmissionFile) -> tuple[Text, ...]:
     cells = len(submission.starts)
     if not cells:
         return ()
+    if cells == 1:
+        return (say("file-run-as-one-code-cell"),)
     return (say("file-run-as-code-cells-one-after", cells=cells),)
 
 
@@ -332,7 +335,7 @@ def make_report(
         assignment=describe_assignment(assignment),
         submission=_describe_submission(submission, execution),
         parts=(*parts, *_left_to_people(assignment, submission, cells)),
-        problems=execution.problems if execution is not None else (),
+        problems=told_problems(execution) if execution is not None else (),
         notes=notes,
         timing=timing,
         data=Data(data.name, len(data.images), _hidden_inputs(assignment), data.detail),

@@ -5,6 +5,7 @@ The steps in the lines behind it stand in the notebook. To be told to write them
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from msgspec.structs import replace
 
@@ -14,12 +15,17 @@ from grader.evidence.registry import Outcome, find_check, not_graded
 from grader.execute.advice import explain_step
 from grader.execute.known_errors import recognise
 from grader.execute.result import LostCell
+from grader.ir.trace import PRIMITIVES
 from grader.ir.vocabulary import shown
-from grader.language import Text, join, say
+from grader.language import Text, foreign, join, say
 from grader.messages.kernel import Capture
 from grader.report import Part
 
 _STEP_LENGTH = 60
+_LIKE = 0.8
+"""How like a primitive a misspelt one is, as difflib counts."""
+_DECOMPOSED = b'"DecomposeReduction"'
+"""What a trace has of a sum that was decomposed; the trace is the student's word."""
 
 _LEFT_ALONE = frozenset({"equivalence", "pure_tir", "tensorir"})
 """Checks that say what is wrong with the steps that were done, and not which are missing."""
@@ -33,16 +39,38 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
     if part.entry_kind != "schedule" or capture.trace is None:
         return None
     for cell in lost:
-        if cell.fate == "failed" and _is_refused(cell) and _is_of(capture, cell):
-            why, remedy = explain_step(recognise(cell.error, cell.message))
+        if cell.fate != "failed" or not _is_of(capture, cell):
+            continue
+        if _is_refused(cell):
+            known = recognise(cell.error, cell.message)
+            why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, remedy)
+        if _goes_on(capture, cell):
+            why = foreign(f"{cell.error}: {cell.message.rstrip('.')}.")
+            return Stop(cell.cell, cell.line, _step(cell), cell.message, why, cell.advice)
     return None
 
 
 def _is_refused(cell: LostCell) -> bool:
-    """Say whether a step was refused. After any other error a schedule may be complete."""
+    """Say whether a step was refused. After any other error a schedule may be complete, unless
+    steps stand behind it."""
     known = recognise(cell.error, cell.message).kind
     return cell.error == "ScheduleError" or known == "step_on_gone"
+
+
+def _goes_on(capture: Capture, cell: LostCell) -> bool:
+    """Say whether steps of the schedule stand on the line that raised, or behind it.
+
+    On that line a step may be misspelt.
+    """
+    lines = cell.source.splitlines()
+    if cell.row is None or not 1 <= cell.row <= len(lines):
+        return False
+    step = re.compile(rf"(?<![\w.]){re.escape(capture.name)}\.(\w{{1,60}})\(")
+    raised, *behind = (step.findall(line.partition("#")[0]) for line in lines[cell.row - 1 :])
+    if any(PRIMITIVES.intersection(each) for each in (raised, *behind)):
+        return True
+    return any(get_close_matches(each, PRIMITIVES, 1, _LIKE) for each in raised)
 
 
 def _is_of(capture: Capture, cell: LostCell) -> bool:
@@ -55,9 +83,9 @@ def _is_of(capture: Capture, cell: LostCell) -> bool:
 def _step(cell: LostCell) -> str:
     """Return the line that raised; empty where it is not known, or no call."""
     lines = cell.source.splitlines()
-    if cell.line is None or not 1 <= cell.line <= len(lines):
+    if cell.row is None or not 1 <= cell.row <= len(lines):
         return ""
-    text = lines[cell.line - 1].strip()
+    text = lines[cell.row - 1].strip()
     primitive, mark, _ = cell.message.partition(": ")
     is_named = f"{primitive.replace('-', '_')}(" in text if mark else "(" in text
     return text if is_named and len(text) <= _STEP_LENGTH else ""

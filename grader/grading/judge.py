@@ -203,13 +203,11 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     if not others or table.points == 0:
         return outcome
     titles = {each.id: find_check(each).title for each in part.check}
-    return not_graded(
-        Problem(
-            say("counts-only-once-this-holds", condition=clause(titles[others[0]])),
-            say("fix-that-first"),
-            code="waits",
-        )
-    )
+    waits = say("counts-only-once-this-holds", condition=clause(titles[others[0]]))
+    if outcome.code == "unfinished_cell":  # a step raised: that is another mistake, and is told
+        reason = join(as_text(outcome.reason), waits)
+        return not_graded(Problem(reason, as_text(outcome.hint), code="unfinished_cell"))
+    return not_graded(Problem(waits, say("fix-that-first"), code="waits"))
 
 
 def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
@@ -348,13 +346,13 @@ def given_problem(refused: Sequence[Refused], part: PartTable) -> Problem | None
 def nothing_counts(refused: Sequence[Refused], part: PartTable, absent: Problem) -> Problem:
     """Return why a part has no candidate: only given ones, or `absent`.
 
-    Where the cell failed in which a schedule was to be made, that is the reason, and not that the
-    notebook has the lecture's module, which nobody named so.
+    Where the cell or the function failed in which a schedule was to be made, that is the reason,
+    and not that the notebook has the lecture's module, which nobody named so.
     """
     given = given_problem(refused, part)
     is_named = any(each.capture.by_name for each in refused)
-    is_lost = absent.code == "unfinished_cell" and not is_named
-    return absent if given is None or is_lost else given
+    is_tried = absent.code != "absent" and not is_named
+    return absent if given is None or is_tried else given
 
 
 def _best_first(graded: list[Graded]) -> list[Graded]:

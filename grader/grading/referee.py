@@ -40,7 +40,7 @@ from grader.evidence.replay import NO_SCHEDULE, gather_replay
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
 from grader.execute.result import LostCell
-from grader.grading.absence import explain_absence
+from grader.grading.absence import explain_absence, explain_stale
 from grader.grading.half_made import find_stop, with_other_stop
 from grader.grading.judge import (
     Graded,
@@ -206,13 +206,18 @@ class Referee:
         found = [each for each in candidates if isinstance(each, Capture) and is_meant(part, each)]
         failures = tuple(each for each in candidates if isinstance(each, CaptureFailure))
         graded, refused = self._compare_all(part, in_order(found))
-        best = select(self._course_assignment.assignment, part, graded, failures)
+        assignment = self._course_assignment.assignment
+        best = select(assignment, part, graded, failures)
+        layers = partial(self._answers.of(part).layers, [0])
         if not best:
-            assignment = self._course_assignment.assignment
-            layers = partial(self._answers.of(part).layers, [0])
             names = assignment.arguments.names()
             absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
             return [Graded(judge_problem(part, nothing_counts(refused, part, absent)))]
+        origin = best[0].part.origin
+        if part.entry_kind == "schedule" and origin is not None and not best[0].part.score:
+            stale = explain_stale(origin, self._lost, assignment.preamble, layers)
+            if stale is not None:
+                return [Graded(judge_problem(part, stale, origin))]
         contested = any(outdoes(each.part, best[0].part) for each in best[1:])
         return [replace(self._explained(part, best[0]), contested=contested), *best[1:]]
 

@@ -12,7 +12,8 @@ from nbformat import NotebookNode
 
 from grader.dialects.respelling import Respelling, Respelt
 from grader.errors import UsageError
-from grader.execute.result import Execution
+from grader.execute.problems import with_place
+from grader.execute.result import Execution, Raised
 from grader.language import say
 from grader.messages.kernel import Capture, CaptureFailure, StepLine
 from grader.report import CellProblem, Dialect
@@ -71,11 +72,15 @@ _TELLING = 8
 
 
 class Spelling(msgspec.Struct, frozen=True):
-    """A notebook as it is run, and the way back. `texts` are of the cells that run."""
+    """A notebook as it is run, and the way back. `texts` are of the cells that run.
+
+    `is_script` says that lines are those of a file.
+    """
 
     notebook: NotebookNode
     dialect: Dialect
     texts: tuple[RunCell, ...]
+    is_script: bool = False
 
     @property
     def is_old(self) -> bool:
@@ -84,14 +89,20 @@ class Spelling(msgspec.Struct, frozen=True):
 
     def own_words(self, execution: Execution) -> Execution:
         """Return what came out with the student's own lines, and the dialect."""
+        raised = {each.cell: each for each in execution.raised}
         return msgspec.structs.replace(
             execution,
             dialect=self.dialect,
-            problems=tuple(self._problem(each) for each in execution.problems),
+            firsts=tuple(each.first for each in self.texts) if self.is_script else (),
+            problems=tuple(self._problem(e, raised.get(e.cell)) for e in execution.problems),
             captures=tuple(self._capture(each) for each in execution.captures),
         )
 
-    def _problem(self, problem: CellProblem) -> CellProblem:
+    def _problem(self, problem: CellProblem, raised: Raised | None) -> CellProblem:
+        within = None if raised is None else self._text(raised.within)
+        if raised is not None and within is not None:
+            at = within.line(raised.line)
+            problem = with_place(problem, raised.within, at, is_script=self.is_script)
         text = self._text(problem.cell)
         if text is None:
             return problem
@@ -133,14 +144,14 @@ def respell(
     places = _places(notebook)
     sources = [notebook.cells[place].source for place in places]
     if found.dialect == TODAY:
-        return Spelling(notebook, TODAY, _texts(sources, firsts, {}))
+        return Spelling(notebook, TODAY, _texts(sources, firsts, {}), bool(firsts))
     if accepted != "auto":
         raise _refusal(found, firsts)
     respelt = copy.deepcopy(notebook)
     cells = {each.cell: each for each in found.cells}
     for cell, each in cells.items():
         respelt.cells[places[cell]].source = each.source
-    return Spelling(respelt, found.dialect, _texts(sources, firsts, cells))
+    return Spelling(respelt, found.dialect, _texts(sources, firsts, cells), bool(firsts))
 
 
 def find_respelling(notebook: NotebookNode) -> Respelling:

@@ -17,7 +17,7 @@ from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
-from grader.language import say
+from grader.language import join, say
 
 FINDING_LIMIT = 5
 NESTING_LIMIT = 64
@@ -45,6 +45,19 @@ class _Range(NamedTuple):
 class _Access(NamedTuple):
     buffer: int
     indices: list[int]
+
+
+class _Outside(NamedTuple):
+    """An index that leaves its buffer, counted from 1, and the last one that is inside."""
+
+    axis: int
+    most: int
+    values: _Range
+
+    def told(self) -> dict[str, int]:
+        """Return what is said of it."""
+        low, high = self.values.low, self.values.high
+        return {"axis": self.axis, "low": low, "high": high, "most": self.most}
 
 
 def find_out_of_bounds(
@@ -169,25 +182,27 @@ class _Function:
         if buffer not in self.buffers or buffer in self.found:
             return
         shape = graph.list(graph.field(buffer, "ty"), "shape")
-        for axis, (index, item) in enumerate(zip(access.indices, shape, strict=True)):
+        outside: list[_Outside] = []
+        for axis, (index, item) in enumerate(zip(access.indices, shape, strict=True), start=1):
             extent, values = constant(graph, item), self.range_of(index)
             if extent is None or values is None or 0 <= values.low <= values.high < extent:
                 continue
-            self.found[buffer] = self.finding(buffer, axis, extent, values)
-            return
+            outside.append(_Outside(axis, extent - 1, values))
+        if outside:
+            self.found[buffer] = self.finding(buffer, outside)
 
-    def finding(self, buffer: int, axis: int, extent: int, values: _Range) -> Finding:
+    def finding(self, buffer: int, outside: list[_Outside]) -> Finding:
+        """Return what is found: whoever is told of one index alone meets the next one then."""
         subject = self.graph.name(buffer)
+        first, *others = outside
         text = say(
             "in-function-index-buffer-runs",
             function=shown(self.name),
-            axis=axis + 1,
             buffer=shown(subject),
-            low=values.low,
-            high=values.high,
-            most=extent - 1,
+            **first.told(),
         )
-        return Finding(code="out_of_bounds", subject=subject, where=self.name, message=text)
+        message = join(text, *(say("so-does-index-runs", **each.told()) for each in others))
+        return Finding(code="out_of_bounds", subject=subject, where=self.name, message=message)
 
     # --- ranges -----------------------------------------------------------------------------------
 

@@ -215,7 +215,7 @@ class FunctionFacts(Facts, frozen=True):
     refuse a module, but one not to time the function. `unproven` says why it is not certain that
     the function stays inside its buffers, `unguarded` why running it under guard would not show
     that it does; each is None where there is no reason. `form` is what all spellings of the same
-    loops have in common (`form.py`).
+    loops have in common (`form.py`). One that is `idle` stores nothing and calls nothing.
     """
 
     name: str
@@ -227,6 +227,7 @@ class FunctionFacts(Facts, frozen=True):
     unproven: Finding | None = None
     unguarded: Finding | None = None
     form: str = ""
+    idle: bool = False
 
     @property
     def stores(self) -> Iterator[Store]:

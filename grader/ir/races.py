@@ -49,6 +49,15 @@ _AXES = 32
 KINDS = {1: "parallel", 2: "vectorized"}
 _SPATIAL = 0
 
+_OVERLAPS = {
+    (False, True): say("in-function-iterations-loop-overlap-writes"),
+    (False, False): say("in-function-iterations-loop-overlap-writes-elements"),
+    (True, True): say("in-function-iterations-loop-write-same"),
+    (True, False): say("in-function-iterations-loop-read-what-others-write"),
+}
+"""What is said of iterations that overlap: whether both accesses are of one statement, which has
+mostly the name of its buffer, and whether both store."""
+
 _Numbers = npt.NDArray[np.int64]
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -419,25 +428,16 @@ class _Function:
     def _finding(self, loop: _Loop, buffer: int, pair: tuple[_Access, _Access]) -> Finding:
         graph = self.graph
         one, other = pair
-        sentence = (
-            say("in-function-iterations-loop-overlap-writes")
-            if other.stores
-            else say("in-function-iterations-loop-overlap-writes-elements")
-        )
-        return Finding(
-            "race",
-            graph.name(buffer),
-            self.name,
-            say(
-                sentence,
-                name=shown(self.name),
-                kind=loop.kind,
-                loop=shown(graph.name(loop.variable)),
-                one=shown(one.statement),
-                buffer=shown(graph.name(buffer)),
-                other=shown(other.statement),
-            ),
-        )
+        told = {
+            "name": shown(self.name),
+            "kind": loop.kind,
+            "loop": shown(graph.name(loop.variable)),
+            "buffer": shown(graph.name(buffer)),
+        }
+        if one.statement != other.statement:
+            told |= {"one": shown(one.statement), "other": shown(other.statement)}
+        message = say(_OVERLAPS[one.statement == other.statement, other.stores], **told)
+        return Finding("race", graph.name(buffer), self.name, message)
 
 
 def _shifted_by(starts: list[_Numbers], indices: list[_Numbers]) -> list[_Numbers]:

@@ -63,6 +63,7 @@ class _Reader:
         self.loops: list[Loop] = []
         self.allocations: list[int] = []
         self.root: int | None = None
+        self.idle = True
         self.names = Names({}, {}, {})
         self.labels: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
@@ -87,6 +88,7 @@ class _Reader:
             allocations=tuple(self.buffer(item) for item in self.allocations),
             blocks=tuple(self.block(block) for block in self.blocks),
             loops=tuple(self.loops),
+            idle=self.idle,
         )
 
     def is_root(self, statement: int) -> bool:
@@ -169,6 +171,8 @@ class _Reader:
 
     def leaf(self, kind: str, place: _Place) -> None:
         """Take down a statement without statements in it: what it loads, what it stores."""
+        if kind != "tirx.Evaluate" or self.is_call(place.statement):
+            self.idle = False
         if place.block is None:
             return
         graph, index, block = self.graph, place.statement, self.blocks[place.block]
@@ -189,6 +193,10 @@ class _Reader:
             block.stores.append(self.store(index, place))
             block.copies += self.is_copy(value)
             block.constants += not scan.loads and not scan.variables
+
+    def is_call(self, statement: int) -> bool:
+        """Say whether a statement evaluates more than the number that stands for `pass`."""
+        return self.graph.type_of(self.graph.field(statement, "value")) == "ir.Call"
 
     def store(self, index: int, place: _Place) -> Store:
         graph = self.graph

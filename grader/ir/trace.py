@@ -169,6 +169,10 @@ def primitive(kind: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", words).lower()
 
 
+PRIMITIVES = frozenset(primitive(kind) for kind, form in _FORMS.items() if form.is_step)
+"""What the steps that are replayed are called in a notebook."""
+
+
 def steps_not_replayed(document: bytes) -> tuple[tuple[str, str], ...]:
     """Return the kinds of a trace's steps that are not replayed, each once: TransformLayout.
 

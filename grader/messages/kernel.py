@@ -165,7 +165,7 @@ class Capture(Message, frozen=True):
 
 
 class CaptureFailure(Message, frozen=True):
-    """An entry point was there, but no module came out of it.
+    """An entry point was there, but no module came out of it. One that does nothing is unsolved.
 
     `line` is the line within the cell that defined the function where the error was raised, if
     known. `loop_variable` is there where the error was TVM's refusal of one.
@@ -175,7 +175,12 @@ class CaptureFailure(Message, frozen=True):
     name: str
     cell: int
     reason: Literal[
-        "raised", "not_a_module", "needs_arguments", "cannot_be_saved", "extern_not_portable"
+        "raised",
+        "unsolved",
+        "not_a_module",
+        "needs_arguments",
+        "cannot_be_saved",
+        "extern_not_portable",
     ]
     error_name: str = ""
     message: str = ""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from grader.language import Sentence, Sentences, Text, in_a_row, join, say
+from grader.language import NOTHING, Sentence, Sentences, Text, in_a_row, join, say
 from grader.render import wording
 from grader.render.speech import tell
 from grader.render.timings import speed_sentence
@@ -260,8 +260,9 @@ def _duration(report: Report) -> str:
 # What to mend first: the causes of lost points that a student reads before all others.
 
 
-_FAILED: Final[frozenset[CheckCode]] = frozenset({"unfinished_cell"})
-"""Codes of a cell that did not run to its end: nothing after the error was done."""
+_FAILED: Final[frozenset[CheckCode]] = frozenset({"unreadable", "unfinished_cell"})
+"""Codes of a file that is no notebook, and of a cell that did not run to its end: nothing after the
+error was done."""
 
 _MISSING: Final[frozenset[CheckCode]] = frozenset({"absent", "unsolved"})
 """Codes of what is not there yet. So is what a cell of the handout was to make that failed, as it
@@ -348,28 +349,90 @@ def told_cause(cause: Cause, report: Report) -> str:
 def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
     """Return a report for whoever has read a list of these causes: nothing is said twice.
 
-    Of a reason that the list has, the number is left, and what the list leaves out. Two parts may
-    lack a schedule: each is another number then, as each needs its own.
+    Of a reason that the list has, the number is left, and what the list leaves out; what to do
+    stands in the first part of those that have the number. Two parts may lack a schedule: each is
+    another number then, as each needs its own.
     """
-    numbers: dict[object, int] = {}
+    numbers: dict[object, tuple[int, Text]] = {}
     for number, cause in enumerate(causes, start=1):
         part = report.parts[cause.part]
         said = _said(cause.check, part)
         if len(tell(said)) <= _ROOM:
-            numbers[_key(part, cause.check), said] = number
-    return replace(report, parts=tuple(_listed(part, numbers) for part in report.parts))
+            numbers[_key(part, cause.check)] = number, said
+    listing = _Listing(numbers)
+    return replace(report, parts=tuple(map(listing.part, report.parts)))
 
 
-def _listed(part: Part, numbers: Mapping[object, int]) -> Part:
-    checks = []
-    for check in part.checks:
-        said = _said(check, part)
-        number = numbers.get((_key(part, check), said)) if is_lost(check) and said else None
-        if number is not None:
-            seen = say("see-at-top", number=number)
-            check = replace(check, reason=join(seen, _rest(check.reason, said)))
-        checks.append(check)
-    return replace(part, checks=tuple(checks))
+class _Listing:
+    """Leaves out what the list of causes, and the parts before, have said.
+
+    `numbers` are the places in the list, with what it says there.
+    """
+
+    def __init__(self, numbers: Mapping[object, tuple[int, Text]]) -> None:
+        self._numbers = numbers
+        self._advised: set[tuple[int, Text]] = set()
+        self._drawn: list[Diagnosis] = []
+
+    def part(self, part: Part) -> Part:
+        """Return a part as it is told behind those that were told."""
+        found = [(check, self._number(part, check)) for check in part.checks]
+        given: dict[tuple[int, Text], Text] = {}
+        checks = tuple(self._check(check, at, given) for check, at in found)
+        self._advised |= given.keys()
+        hints = [check.hint for check in part.checks if is_lost(check)]
+        return replace(self._once(part, hints), checks=checks)
+
+    def _number(self, part: Part, check: Check) -> tuple[int, Text] | None:
+        """Return the place of a check's reason in the list, and what of it is said there."""
+        number, said = self._numbers.get(_key(part, check), (0, NOTHING))
+        is_said = _said(check, part) == said or bool(_sentences(check.reason) & _sentences(said))
+        return (number, said) if said and is_lost(check) and is_said else None
+
+    def _check(
+        self, check: Check, at: tuple[int, Text] | None, given: dict[tuple[int, Text], Text]
+    ) -> Check:
+        """Return a check as it is told; `given` is the advice of its part, with the reasons.
+
+        Checks with one reason are told together, with what to do.
+        """
+        if at is None:
+            return check
+        number, said = at
+        reason = join(say("see-at-top", number=number), _rest(check.reason, said))
+        told = number, check.hint
+        is_given = told in self._advised or given.setdefault(told, reason) != reason
+        return replace(check, reason=reason, hint=NOTHING if is_given else check.hint)
+
+    def _once(self, part: Part, hints: list[Text]) -> Part:
+        """Return a part whose diagnosis gives no advice that a check has given already.
+
+        A schedule is made of the model of another part: the same steps are drawn once.
+        """
+        diagnosis = part.diagnosis
+        if diagnosis is None:
+            return part
+        drawn = [(each.steps, each.wrong) for each in self._drawn]
+        if wording.is_told(part) and (diagnosis.steps, diagnosis.wrong) in drawn:
+            return replace(part, diagnosis=None, sample=None)
+        self._drawn.append(diagnosis)
+        is_advised = bool(diagnosis.advice) and diagnosis.advice in hints
+        told = replace(diagnosis, advice=NOTHING) if is_advised else diagnosis
+        return replace(part, diagnosis=told)
+
+
+def _sentences(text: Text) -> frozenset[Text]:
+    return frozenset(text.parts if isinstance(text, Sentences) else (text,))
+
+
+def failed_cells(report: Report) -> Iterator[CellProblem]:
+    """Yield the cells that ended in an error, without advice that a check has given already."""
+    hints = (check.hint for part in report.parts for check in part.checks if is_lost(check))
+    advised = [wording.plain(each) for each in hints if each]
+    for problem in report.problems:
+        hint = wording.plain(problem.hint) if problem.hint else ""
+        is_told = bool(hint) and any(hint in each for each in advised)
+        yield replace(problem, hint=NOTHING) if is_told else problem
 
 
 def _said(check: Check, part: Part) -> Text:
@@ -396,11 +459,19 @@ def _is_rewritten_wrong(part: Part, check: Check) -> bool:
 
 
 def _leading(text: Text) -> Text:
-    """Return as many whole sentences as there is room for, at least the first one."""
+    """Return as many whole sentences as there is room for, at least the first one.
+
+    What else has to hold before the points count is left to the part.
+    """
     parts = list(text.parts) if isinstance(text, Sentences) else [text]
+    parts = [each for each in parts if not _is_condition(each)] or parts
     while len(parts) > 1 and len(tell(join(*parts))) > _ROOM:
         parts.pop()
     return join(*parts)
+
+
+def _is_condition(text: Text) -> bool:
+    return isinstance(text, Sentence) and text.id == "counts-only-once-this-holds"
 
 
 def _rest(reason: Text, said: Text) -> Text:
@@ -483,6 +554,9 @@ def _key(part: Part, check: Check) -> object:
             return diagnosis.mistake, check.hint
         if _is_rewritten_wrong(part, check):
             return diagnosis.mistake, diagnosis.advice
+    place = _raised_at(check)
+    if place is not None:
+        return check.code, place
     # An external function that raised is called in several modules, with other shapes in each.
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee
@@ -490,6 +564,16 @@ def _key(part: Part, check: Check) -> object:
     if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
         return check.reason.id, check.hint
     return check.reason, check.hint
+
+
+def _raised_at(check: Check) -> object:
+    """Return where a function of the notebook raised, and what: other entry points call it, too."""
+    told = check.reason
+    if check.code != "raised" or not isinstance(told, Sentence) or "line" not in told.values:
+        return None
+    where = told.values.get("where")
+    cell = where.values.get("cell") if isinstance(where, Sentence) else None
+    return cell, *(told.values.get(each) for each in ("line", "error", "message"))
 
 
 def _cell(check: Check) -> object:

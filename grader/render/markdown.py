@@ -23,6 +23,7 @@ from grader.render.findings import (
     as_listed,
     cells_run,
     circumstances,
+    failed_cells,
     first_causes,
     is_address,
     is_lost,
@@ -291,7 +292,8 @@ def _rows(grid: Grid) -> Iterator[str]:
 
 def _problems(report: Report) -> str:
     one, many = tell("failed-cells"), tell("cells-that-ended-in-error")
-    told, rest = report.problems[:MOST_PROBLEMS], report.problems[MOST_PROBLEMS:]
+    problems = tuple(failed_cells(report))
+    told, rest = problems[:MOST_PROBLEMS], problems[MOST_PROBLEMS:]
     items = [_problem(problem, report) for problem in told]
     if rest:
         items.append("- " + tell("and-count-more", count=len(rest)))

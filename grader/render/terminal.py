@@ -28,6 +28,7 @@ from grader.render.findings import (
     as_listed,
     cells_run,
     circumstances,
+    failed_cells,
     first_causes,
     is_lost,
     left_to_people,
@@ -224,7 +225,8 @@ def _explained(part: Part) -> Iterator[RenderableType]:
         yield Text()
         if not wording.is_told(part):
             yield Text(wording.plain(diagnosis.message))
-            yield advice(diagnosis.advice)
+            if diagnosis.advice:
+                yield advice(diagnosis.advice)
         yield from diagnosis_section(diagnosis)
     if part.sample is not None:
         yield Text()
@@ -272,7 +274,7 @@ def _problems(report: Report) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1, overflow="fold")
-    for problem in report.problems:
+    for problem in failed_cells(report):
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
             message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)

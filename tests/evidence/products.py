@@ -117,9 +117,33 @@ def facts_of(module: Any) -> FunctionFacts:
     return function
 
 
-def facts_after(steps: Steps) -> FunctionFacts:
+@I.ir_module
+class Spatial:
+    """As a student writes it whose sum has an axis that is declared as spatial."""
+
+    @T.prim_func(s_tir=True)
+    def bmm_relu(
+        A: T.Buffer((16, 128, 128), "float32"),  # noqa: N805
+        B: T.Buffer((16, 128, 128), "float32"),
+        C: T.Buffer((16, 128, 128), "float32"),
+    ):
+        T.func_attr({"tirx.noalias": True})
+        Y = T.sblock_alloc_buffer((16, 128, 128), "float32")
+        for n, i, j, k in T.grid(16, 128, 128, 128):
+            with T.sblock("Y"):
+                vn, vi, vj, vk = T.axis.remap("SSSS", [n, i, j, k])
+                with T.init():
+                    Y[vn, vi, vj] = T.float32(0)
+                Y[vn, vi, vj] = Y[vn, vi, vj] + A[vn, vi, vk] * B[vn, vk, vj]
+        for n, i, j in T.grid(16, 128, 128):
+            with T.sblock("C"):
+                vn, vi, vj = T.axis.remap("SSS", [n, i, j])
+                C[vn, vi, vj] = T.max(Y[vn, vi, vj], T.float32(0))
+
+
+def facts_after(steps: Steps, written: Any = Written) -> FunctionFacts:
     """Return the facts of the function as written, after a schedule."""
-    schedule = s_tir.Schedule(Written)
+    schedule = s_tir.Schedule(written)
     steps(schedule)
     return facts_of(schedule.mod)
 

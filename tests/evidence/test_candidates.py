@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+import tvm
 from msgspec.structs import replace
+from tvm.script import tirx as T  # noqa: N812 - as courses write it
 
 from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
 from grader.assignment_files import GivenForms
@@ -31,6 +34,7 @@ from grader.messages.frames import Array, pack_array, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION, Capture
 from grader.messages.runner import RunResult, TaskFailure
 from tests.evidence.factory import ORACLE, argument, call, case, module
+from tests.ir.modules import save
 
 
 def part(kind: str = "module", *, only_named: bool = False) -> PartTable:
@@ -71,6 +75,33 @@ def test_a_python_function_comes_alone_and_without_a_module() -> None:
     ):
         assert isinstance(inspect(part("python"), forged), Problem)
     assert isinstance(inspect(part("module"), python), Problem)
+
+
+@T.prim_func(s_tir=True)  # type: ignore[untyped-decorator]
+def begun(a: T.Buffer((4,)), b: T.Buffer((4,))):  # type: ignore[no-untyped-def,valid-type]
+    y = T.sblock_alloc_buffer((4,))  # noqa: F841
+    for _i in range(4):
+        pass
+
+
+@T.prim_func(s_tir=True)  # type: ignore[untyped-decorator]
+def written(a: T.Buffer((4,)), b: T.Buffer((4,))):  # type: ignore[no-untyped-def,valid-type]
+    for i in range(4):
+        b[i] = a[i]
+
+
+def test_a_function_in_which_nothing_is_done_is_not_solved_yet() -> None:
+    """It was told that a buffer which nobody had written differs from PyTorch's layer."""
+
+    def inspected(*functions: Any) -> Candidate | Problem:
+        names = {f"f{place}": function for place, function in enumerate(functions)}
+        return inspect(part("module"), Capture("p", "Mine", 2, True, save(tvm.IRModule(names))))
+
+    found = inspected(begun)
+    assert isinstance(found, Problem)
+    assert ("Mine (cell 2) is not solved yet.", "unsolved") == (found.reason.english, found.code)
+    assert isinstance(inspected(written), Candidate)
+    assert isinstance(inspected(begun, written), Candidate)
 
 
 class TestGiven:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tvm import s_tir
 
 from grader.evidence.steps import NO_STEPS, find_steps, is_unscheduled
@@ -400,6 +401,17 @@ class TestAnyFunction:
         function = products.facts_of(products.Written)
         assert NO_STEPS == find_steps(function, None, ()) == find_steps(function, function, ())
         assert is_unscheduled(function, ())
+
+    @pytest.mark.parametrize(("loop", "is_it"), [("k", True), ("k0, k1", False)])
+    def test_an_axis_of_the_sum_that_is_declared_spatial_is_no_step(self, loop, is_it):
+        """Its author was told that the function was changed before the schedule began."""
+        split = {"k": (128,), "k0, k1": (32, 4)}[loop]
+        nest = loops(16, 128, 128, *split)
+        axes = ((0,), (1,), (2,), *((),) * len(split))
+        store = Store("Y", ("Y", "A", "B"), nest, axes)
+        summing = block("Y", "SSSS", nest, ("Y", "A", "B"), "Y", has_init=True)
+        function = convolution(replace(summing, statements=(store,)))
+        assert is_it == is_unscheduled(function, ())
 
     @pytest.mark.parametrize(
         ("primitive", "expected"),

@@ -117,6 +117,35 @@ def exchanged_arguments() -> object:
     return Exchanged
 
 
+def stub_of_tir() -> object:
+    """Write a function as a handout leaves it."""
+
+    @T.prim_func(s_tir=True)
+    def stub():  # type: ignore[no-untyped-def]
+        ...
+
+    return stub
+
+
+def sum_in_the_block() -> object:
+    """Write a block with the loop of its sum inside, and T.init() in that, as TVM took in 2022."""
+
+    @T.prim_func(s_tir=True)
+    def summed(  # type: ignore[no-untyped-def]
+        a: T.Buffer((4, 8), "float32"),  # type: ignore[valid-type]
+        c: T.Buffer((4,), "float32"),  # type: ignore[valid-type]
+    ):
+        for i in range(4):
+            with T.sblock("c"):
+                vi = T.axis.spatial(4, i)
+                for k in range(8):
+                    with T.init():
+                        c[vi] = T.float32(0)
+                    c[vi] = c[vi] + a[vi, k]
+
+    return summed
+
+
 class Blocks(NamedTuple):
     """A schedule of a sum and what follows it, with its blocks and their loops."""
 
@@ -159,6 +188,10 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("product_shapes", numbers=(4, 3, 4)),
     ),
     (exchanged_arguments, KnownError("not_well_formed")),
+    (lambda: variable(4).name_hint, KnownError("old_name_hint")),
+    (lambda: tvm.tirx.Var("i", "int32").name_hint, KnownError("old_name_hint")),
+    (stub_of_tir, KnownError("ellipsis")),
+    (sum_in_the_block, KnownError("init_inside", ("c",))),
     (
         lambda: topi.nn.conv2d(1, 2),
         KnownError("missing_arguments", ("conv2d", "'strides', 'padding', and 'dilation'")),
@@ -336,10 +369,17 @@ def test_every_kind_is_raised_here() -> None:
 
 
 def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
-    kinds = ("of_none", "index_beyond", "product_shapes", "not_well_formed")
+    kinds = (
+        "of_none",
+        "index_beyond",
+        "product_shapes",
+        "not_well_formed",
+        "init_inside",
+        "old_name_hint",
+    )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 5 == len(known)
+    assert 8 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:

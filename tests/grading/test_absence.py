@@ -6,8 +6,10 @@ import pytest
 
 from grader.assignment import PartTable
 from grader.execute.result import LostCell
-from grader.grading.absence import explain_absence
+from grader.grading.absence import explain_absence, explain_stale
+from grader.language import say
 from grader.messages.kernel import CaptureFailure
+from grader.report import Origin
 
 
 def part(kind="function") -> PartTable:
@@ -34,8 +36,8 @@ def test_the_last_failure_counts():
 
 
 def test_an_unsolved_stub_is_called_so():
-    problem = explain_absence(part(), (failure("raised", error_name="NotImplementedError"),))
-    assert "not solved yet" in problem.reason.english
+    for stub in (failure("raised", error_name="NotImplementedError"), failure("unsolved")):
+        assert "not solved yet" in explain_absence(part(), (stub,)).reason.english
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,40 @@ def test_a_cell_that_fails_at_its_stub_is_not_solved(text, code):
     lost = LostCell(3, text, "failed", "DiagnosticError", "cannot be parsed")
     problem = explain_absence(part(), (), (lost,))
     assert (code, code == "unsolved") == (problem.code, "not solved yet" in problem.reason.english)
+
+
+def test_what_lacks_a_name_of_a_lost_cell_is_told_of_that():
+    message = "name 'load' is not defined"
+    first = LostCell(
+        1,
+        "from my_helpers import load",
+        "failed",
+        "ModuleNotFoundError",
+        "No module named 'my_helpers'",
+        advice=say("replace-stub-with-your-solution"),
+    )
+    second = LostCell(4, "create = load()", "failed", "NameError", message)
+    told = "needs `load`: cell 1, which defines it, ended in ModuleNotFoundError: No module named"
+    lacking = failure("raised", error_name="NameError", message=message)
+    for failures, lost, where in (
+        ((), (first, second), "create (cell 4)"),
+        ((lacking,), (first,), "create (cell 5)"),
+    ):
+        problem = explain_absence(part(), failures, lost)
+        assert problem.reason.english.startswith(f"{where} {told}")
+        assert (first.advice, "unfinished_cell") == (problem.hint, problem.code)
+
+
+def test_a_cell_that_failed_is_advised_on_as_it_was():
+    advice = say("program-asks-for-arguments-on-command-line")
+    lost = LostCell(2, "create = 1", "failed", "SystemExit", "2", advice=advice)
+    assert advice == explain_absence(part(), (), (lost,)).hint
+
+
+def test_what_a_written_file_was_to_define_is_not_said_to_be_missing():
+    lost = LostCell(2, "%run m.py", "failed", "ValueError", "no", called="def create(): ...")
+    told = "create is missing: cell 2, which defines it, ended in ValueError: no"
+    assert told == explain_absence(part(), (), (lost,)).reason.english
 
 
 def test_a_missing_schedule_is_called_so():
@@ -80,6 +116,22 @@ def test_what_stands_in_a_lost_cell_is_not_said_to_be_missing(fate, reason):
 def test_what_a_lost_cell_only_uses_is_missing():
     used = LostCell(3, "print(create)\nif create == 1: pass\ncreate()", "not_run")
     assert "defines no function" in explain_absence(part(), (), (used,)).reason.english
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("Exception", "Cell 3 ended in an error: if it was to define create, fix it first."),
+        ("AssertionError", ""),
+        ("NameError", ""),
+    ],
+)
+def test_a_cell_that_may_have_been_to_define_it_is_named(error, told):
+    """A cell that checks what is missing fails for that: it is not to be mended first."""
+    lost = LostCell(3, "%run layers.py", "failed", error, "no")
+    hint = explain_absence(part(), (), (lost,)).hint.english
+    assert (told or "returns the IRModule.") == hint[-len(told or "returns the IRModule.") :]
+    assert "fix" not in explain_absence(part(), ()).hint.english
 
 
 def test_an_entry_point_that_was_interrupted_did_not_return():
@@ -117,3 +169,16 @@ def test_the_advice_is_for_the_kind_of_entry_point():
     assert "traced model" in explain_absence(part("importer"), needs).hint.english
     stuck = (failure("extern_not_portable", message="a generator"),)
     assert "External" not in explain_absence(part("python"), stuck).reason.english
+
+
+def test_a_schedule_of_an_older_module_is_told_of_the_cell_that_failed():
+    """It was told that the other part's external function is not allowed."""
+    made = LostCell(23, "mod = create()", "failed", "InternalError", "no such bias", 1)
+    used = LostCell(24, "sch = Schedule(mod)", "failed", "ValueError", "no conv2d", 1)
+    problem = explain_stale(Origin("sch", 24), (made, used))
+    assert problem is not None
+    told = "sch (cell 24) needs `mod`: cell 23, which defines it, ended in InternalError: no such"
+    assert problem.reason.english.startswith(told)
+    assert "unfinished_cell" == problem.code
+    assert explain_stale(Origin("sch", 24), (made,)) is None
+    assert explain_stale(Origin("sch", 24), (used,)) is None

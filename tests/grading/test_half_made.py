@@ -44,7 +44,39 @@ def lost(cell: int = 3, text: str = TEXT, **more: Any) -> LostCell:
     return LostCell(cell, text, "failed", **told)
 
 
+SHOWN = (
+    "sch = make()\nsch.split(i, [4, None])\nassert done(sch.mod)  # sch.vectorize(k)\nsch.show()"
+)
+
+
 class TestWhere:
+    @pytest.mark.parametrize("line", [2, 3])
+    def test_any_error_stops_it_where_steps_stand_behind(self, line: int) -> None:
+        """A misspelt loop: its author was told to write the step of the next line."""
+        undefined = {"error": "NameError", "message": "name 'j' is not defined", "line": line}
+        stop = find_stop(PART, capture(), [lost(**undefined)])
+        assert stop is not None
+        told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
+        assert "NameError: name 'j' is not defined. Not seen" in told.reason.english
+        assert "TVM" not in told.reason.english
+
+    @pytest.mark.parametrize(
+        ("last", "is_stop"),
+        [("sch.vectorise(k)", True), ("sch.shwo()", False), ("print(sch.mod.scrip())", False)],
+    )
+    def test_on_the_line_that_raised_a_step_may_be_misspelt(
+        self, last: str, *, is_stop: bool
+    ) -> None:
+        """What is behind all steps costs no points for speed."""
+        text = f"sch = make()\nsch.split(i, [4, None])\n{last}"
+        missing = {"error": "AttributeError", "message": "no attribute", "line": 3}
+        assert is_stop == (find_stop(PART, capture(), [lost(text=text, **missing)]) is not None)
+
+    def test_lines_of_a_script_are_those_of_the_file(self) -> None:
+        stop = find_stop(PART, capture(), [lost(line=12, first=11)])
+        assert stop is not None
+        assert (12, "sch.vectorize(k)") == (stop.line, stop.step)
+
     def test_the_line_is_told_with_its_text_and_the_reason(self) -> None:
         stop = find_stop(PART, capture(), [lost()])
         assert stop is not None
@@ -61,7 +93,7 @@ class TestWhere:
             lost(2),
             lost(5, "other.vectorize(k)"),
             lost(5, "my_sch.vectorize(k)"),
-            lost(error="AssertionError", message="not the target"),
+            lost(error="AssertionError", message="not the target", line=3, text=SHOWN),
             LostCell(3, TEXT, "stopped"),
         ],
     )
@@ -81,6 +113,23 @@ class TestWhere:
         assert stop is not None
         told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
         assert "rfactor: no reducer matches" in told.reason.english
+
+    @pytest.mark.parametrize(
+        ("trace", "told"),
+        [
+            (b'[[["DecomposeReduction", [], [], []]], []]', "move that call to the end"),
+            (b"[[], []]", "set it under `with T.init():`"),
+        ],
+    )
+    def test_of_a_sum_that_nothing_begins_no_decomposition_is_blamed(
+        self, trace: bytes, told: str
+    ) -> None:
+        message = "parallel: The block `Y` is not a complete block - it violates condition #3"
+        refused = lost(text="sch.parallel(n)", line=1, message=message)
+        stop = find_stop(PART, capture(trace=trace), [refused])
+        assert stop is not None
+        assert told in stop.remedy.english
+        assert ("decompose" in stop.why.english) == (b"Decompose" in trace)
 
 
 class TestWhatIsSaid:

@@ -13,15 +13,26 @@ from hypothesis import strategies as st
 from grader.assignment import CheckTable, PartTable
 from grader.checks import kinds as checks
 from grader.errors import CourseError
-from grader.evidence.case import Problem, Replay, TimedSchedule
+from grader.evidence.case import Problem, Replay, Stop, TimedSchedule
 from grader.grading.judge import first_timing, judge_case, judge_problem
 from grader.language import foreign
 from grader.report import Scripts
 from tests import sample_reports
-from tests.evidence.factory import WEIGHT, argument, call, case, module, outputs, softmax
+from tests.evidence.factory import (
+    WEIGHT,
+    argument,
+    call,
+    case,
+    convolution,
+    module,
+    outputs,
+    softmax,
+    update,
+)
 from tests.our_course import our_course
 
 assert checks.__all__
+CONV = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 EXTERN = call("extern", "env.c", argument("input", 4, 1, 28, 28))
 
 
@@ -39,6 +50,10 @@ def right(facts):
     return case(facts, outputs=outputs(softmax(4).astype(np.float32), softmax(4)))
 
 
+def wrong(facts):
+    return case(facts, outputs=outputs(1 - softmax(4).astype(np.float32), softmax(4)))
+
+
 class TestJudgeCase:
     def test_points_of_passed_checks_add_up(self):
         assert 10 == judge_case(part(REQUIRED, EQUAL), right(module())).score
@@ -50,6 +65,29 @@ class TestJudgeCase:
             judged.checks[1].verdict,
             "Counts only when" in judged.checks[1].reason.english,
         )
+
+    def test_a_schedule_that_stops_is_told_where_its_module_is_wrong_too(self):
+        """Two mistakes: who mended the module was told of the step's error only then."""
+        stop = Stop(3, 2, "sch.vectorize(k)", "", foreign("It is a sum."), foreign("Take another."))
+        steps = {"kind": "split", "points": 4}
+        lacking = CheckTable(
+            id="steps",
+            kind="schedule_steps",
+            points=4,
+            options={"weight": [32, 1, 3, 3], "steps": [steps]},
+        )
+        facts = module(CONV, functions={"conv2d": convolution(update())})
+        scheduled = dataclasses.replace(wrong(facts).evidence, stopped=stop)
+        equal = msgspec.structs.replace(EQUAL, required=True, points=0)
+        judged = judge_case(
+            part(equal, lacking, kind="schedule"),
+            dataclasses.replace(wrong(facts), evidence=scheduled),
+        )
+        check = judged.checks[1]
+        assert (0, "not_graded", "unfinished_cell") == (check.score, check.verdict, check.code)
+        assert check.reason.english.startswith("The schedule stops in cell 3, line 2")
+        assert "Counts only when" in check.reason.english
+        assert "Take another." in check.hint.english
 
     def test_the_part_says_where_the_module_came_from(self):
         origin = judge_case(part(EQUAL), right(module())).origin

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import nbformat
 import pytest
 from nbformat import NotebookNode
 
 from grader.errors import UsageError
-from grader.execute.result import Execution
+from grader.execute.result import Execution, Raised
 from grader.grading import spelling as module
 from grader.grading.spelling import MESSAGE_LENGTH, Accepted, Spelling, find_respelling
 from grader.messages.kernel import Capture, CaptureFailure
@@ -75,6 +76,13 @@ class TestTodaysNotebooks:
         spelling = respell(notebook("\n\nraise ValueError"))
         came = spelling.own_words(execution(CellProblem(1, "ValueError", "", 1)))
         assert 3 == came.problems[0].line
+
+    def test_a_function_of_an_earlier_cell_that_raised_is_told_by_its_cell(self) -> None:
+        spelling = respell(notebook("\n\ndef f():\n    raise ValueError", "f()"))
+        came = execution(CellProblem(2, "ValueError", "", 1))
+        came = msgspec.structs.replace(came, raised=(Raised(2, 1, 2),))
+        told = spelling.own_words(came).problems[0].hint.english
+        assert "Look at cell 1, line 4: the error was raised there." == told
 
 
 class TestOldNotebooks:
@@ -146,6 +154,13 @@ class TestTextFiles:
         )
         assert [8] == [each.line for each in came.problems]
         assert [5, 8] == [each.line for each in came.captures if isinstance(each, CaptureFailure)]
+
+    def test_so_is_the_line_where_a_function_of_an_earlier_cell_raised(self) -> None:
+        spelling = respell(parse_content(self.SCRIPT, ".py"))
+        came = execution(CellProblem(2, "E", "", 1))
+        came = msgspec.structs.replace(came, raised=(Raised(2, 1, 1),))
+        told = spelling.own_words(came).problems[0].hint.english
+        assert "Look at line 5: the error was raised there." == told
 
     def test_so_is_the_line_that_is_refused(self) -> None:
         with pytest.raises(UsageError, match="code cell 2, line 8 has"):

@@ -32,6 +32,17 @@ class TestCertainly:
         )
         assert expected == finding.message.english
 
+    def test_all_indices_of_an_access_are_told(self) -> None:
+        """Whoever was told of the rows alone was told of the columns when those were mended."""
+        A = te.placeholder((4, 6, 8), "float32", "A")  # noqa: N806
+        B = te.compute((9, 6, 9), lambda i, j, k: A[i, j, k], "B")  # noqa: N806
+        function = te.create_prim_func([A, B])
+        (finding,) = read_module(save(tvm.IRModule({"f": function}))).findings
+        assert finding.message.english == (
+            "In the function `f`, index 1 of the buffer `A` runs from 0 to 8, but must stay "
+            "between 0 and 3. Index 3 runs from 0 to 8, but must stay between 0 and 7."
+        )
+
     @pytest.mark.parametrize(
         "index",
         [

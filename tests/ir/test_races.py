@@ -355,11 +355,11 @@ def test_no_function_decides_how_much_memory_it_takes(function: Any) -> None:
         tracemalloc.stop()
 
 
-def test_it_names_both_statements_and_the_axis() -> None:
+def test_it_names_the_loop_and_the_buffer() -> None:
     (found,) = races(scratch_used_behind_the_loop)
     assert (
-        "In the function `f`, iterations of the parallel loop `i` overlap: `in` writes elements of"
-        " `scratch` that `in` writes in other iterations." == found.message.english
+        "In the function `f`, several iterations of the parallel loop `i` write the same elements"
+        " of the buffer `scratch`." == found.message.english
     )
 
 

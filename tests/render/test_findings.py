@@ -13,6 +13,7 @@ from grader.render.findings import (
     as_listed,
     diagnosis_of,
     explanation,
+    failed_cells,
     first_causes,
     is_lost,
     line_in_file,
@@ -23,7 +24,7 @@ from grader.render.findings import (
     told_cause,
     worth,
 )
-from grader.report import Cell, Check, Diagnosis, Part, Report, Step, Visibility
+from grader.report import Cell, CellProblem, Check, Diagnosis, Part, Report, Step, Visibility
 from grader.report.parts import CheckCode
 from tests import sample_reports
 from tests.render.foreign import with_cells
@@ -306,6 +307,15 @@ class TestCauses:
         third = part_with(graded("unfinished_cell", 0, 15, elsewhere))
         assert (0, "unfinished_cell", 20) == first(*parts, third)
 
+    def test_a_helper_that_raised_is_one_cause_in_all_parts_that_call_it(self) -> None:
+        def raised(name: str, line: int) -> Part:
+            where = say("cell", name=name, cell=9)
+            told = {"error": "KeyError", "line": line, "message": "no"}
+            reason = say("where-raised-error-at-line-message", where=where, **told)
+            return part_with(graded("raised", 0, 10, reason))
+
+        assert (0, "raised", 20) == first(raised("a", 3), raised("b", 3), raised("c", 4))
+
     def test_what_waits_for_the_only_cause_of_its_part_comes_with_it(self) -> None:
         waiting = graded("waits", 0, 8)
         assert (1, "shape", 10) == first(
@@ -392,6 +402,61 @@ class TestListed:
         listed = as_listed(report, first_causes(report, most=2))
         reasons = [each.checks[0].reason.english for each in listed.parts]
         assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
+
+    def test_what_to_do_about_one_cause_stands_in_the_first_of_its_parts(self) -> None:
+        """A web page in place of a notebook was told four times, with what to do, and not first."""
+        page, get = foreign("It is a web page."), foreign("Download the notebook.")
+        checks = [graded("unreadable", 0, 5, page, hint=get) for _ in range(4)]
+        report = of(part_with(*checks[:2]), part_with(*checks[2:]))
+        (cause,) = first_causes(report)
+        assert (20, "It is a web page.") == (cause.points, told_cause(cause, report))
+        listed = as_listed(report, [cause])
+        told = [[each.hint for each in one.checks] for one in listed.parts]
+        assert [[get, get], [NOTHING, NOTHING]] == told
+
+    def test_the_same_steps_are_drawn_once(self) -> None:
+        """A schedule is made of a model that is wrong: its steps are those of the model."""
+        model, scheduled = (mistaken("bias_missing", "Add it.", points) for points in (10, 5))
+        (why,) = scheduled.checks
+        why = replace(why, reason=join(foreign("So is the unscheduled module."), why.reason))
+        report = of(model, replace(scheduled, checks=(why,)))
+        first_part, second = as_listed(report, first_causes(report)).parts
+        assert (True, False) == (first_part.diagnosis is not None, second.diagnosis is not None)
+        told = second.checks[0].reason.english
+        assert "See 1 at the top. So is the unscheduled module. 5 of 20 differ." == told
+
+    def test_what_another_check_of_the_part_says_too_is_not_said_again(self) -> None:
+        """The step that raised was told of the steps, and once more of the speed."""
+        stop = say("{name} is missing: cell {cell}", name="a", cell=5)
+        only = say("counts-only-once-this-holds", condition=Clause(foreign("It is right")))
+        lacks, untimed = foreign("Not seen: a split."), foreign("It is not timed.")
+        mend = foreign("Mend it.")
+        checks = [
+            graded("unfinished_cell", 0, 6, join(stop, lacks, only), hint=mend),
+            graded("unfinished_cell", 0, 4, join(stop, untimed, only), hint=mend),
+        ]
+        report = of(part_with(*checks))
+        (cause,) = first_causes(report)
+        assert "counts" not in told_cause(cause, report).lower()
+        (told,) = as_listed(report, [cause]).parts
+        reasons = [each.reason for each in told.checks]
+        seen = say("see-at-top", number=1)
+        assert [join(seen, only), join(seen, untimed, only)] == reasons
+        assert [mend, NOTHING] == [each.hint for each in told.checks]
+
+    def test_advice_of_a_check_is_not_given_again_by_the_diagnosis(self) -> None:
+        lost = graded("extern_failed", 0, 5, foreign("It raised."), hint=DIAGNOSIS.advice)
+        (told,) = as_listed(of(replace(part_with(lost), diagnosis=DIAGNOSIS)), []).parts
+        assert told.diagnosis is not None
+        assert (NOTHING, DIAGNOSIS.message) == (told.diagnosis.advice, told.diagnosis.message)
+
+    def test_what_a_check_says_to_do_is_not_said_again_of_the_cell(self) -> None:
+        mend, other = foreign("Mend it."), foreign("Look there.")
+        lost = part_with(graded("unfinished_cell", 0, 5, foreign("It failed."), hint=mend))
+        problems = [CellProblem(cell, "E", "no", 1, mend) for cell in (1, 2)]
+        problems[1] = replace(problems[1], hint=other)
+        report = replace(of(lost), problems=tuple(problems))
+        assert [NOTHING, other] == [each.hint for each in failed_cells(report)]
 
     def test_what_there_is_no_room_for_is_left_to_the_part_in_whole_sentences(self) -> None:
         stop, more = foreign("It stops in line 5."), foreign(f"Done: {'a step, ' * 60}the last.")

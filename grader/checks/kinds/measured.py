@@ -122,7 +122,10 @@ def _told(layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> Text:
         count=len(layers),
         wrong=in_a_row(wrong),
     )
-    return join(told, say("layer-of-other-shape-cannot-be-tried")) if _is_apart(diagnosis) else told
+    # Of the layer alone that is told as wrong, nothing more is to be said.
+    if len(lost) == 1 or not _is_apart(diagnosis):
+        return told
+    return join(told, say("layer-of-other-shape-cannot-be-tried"))
 
 
 def _name(layer: JudgedLayer) -> Text:

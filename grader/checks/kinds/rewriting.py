@@ -32,7 +32,8 @@ def _demand_operators(names: Iterable[str]) -> None:
         if name not in OPERATORS:
             near = get_close_matches(name, OPERATORS, 1)
             raise ValueError(
-                f"Relax has no operator {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+                f"Relax has no operator {name!r}"
+                + (f" (did you mean {near[0]!r}?)" if near else "")
             )
 
 

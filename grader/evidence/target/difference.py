@@ -285,7 +285,11 @@ def _initialisation(
         )
         yield Difference(reason, hint)
     else:
-        yield from _nest_differences(wanted.own, found.own, _name(found))
+        # An initialisation has a loop of the sum only where that is not declared as such.
+        spatial = any(level.axes == () and level.extent != 1 for level in found.own)
+        for each in _nest_differences(wanted.own, found.own, _name(found)):
+            declared = say("declare-axes-of-sum-as-reduction-in-function")
+            yield each._replace(hint=declared) if spatial else each
 
 
 def _sum_annotations(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Difference]:

@@ -110,18 +110,24 @@ class ModulePart:
 
 
 class SchedulePart:
-    """A part whose answer is a Schedule, or a module that was scheduled or put together by hand."""
+    """A part whose answer is a Schedule, or a module that was scheduled or put together by hand.
+
+    `makers` are called as long as the notebook has no Schedule under a name that was asked for: it
+    may have written `def schedule_conv(mod)` and never called it.
+    """
 
     def __init__(
         self,
         spec: EntrySpec,
         entries: EntryPoints,
+        makers: EntryPoints,
         sender: Sender,
         ledger: ScheduleLedger,
         faults: Faults,
     ) -> None:
         self._spec = spec
         self._entries = entries
+        self._makers = makers
         self._sender = sender
         self._faults = faults
         self._ledger = ledger
@@ -140,6 +146,8 @@ class SchedulePart:
                 with self._faults.shielded():
                     self._offer_schedule(known, name)
         self._entries.sweep(values)
+        if not any(map(self._is_asked, names.values())):
+            self._makers.sweep(values)
         for name, module in self._modules.news(values).items():
             with self._faults.shielded():
                 self._sender.offer(SentModule(self._spec.part, name, self._is_asked(name), module))

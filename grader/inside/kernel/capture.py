@@ -42,12 +42,14 @@ from grader.inside.kernel.entry_points import (
     IsCallable,
     NotebookSupply,
     Supply,
+    takes_module,
 )
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Cells, Faults
 from grader.inside.kernel.modules import ScheduleLedger
 from grader.inside.kernel.objects import (
     Namespace,
+    has_wildcard,
     is_alive,
     is_notebook_callable,
     public_values,
@@ -341,7 +343,8 @@ class Watcher:
         if spec.kind == "module":
             return ModulePart(spec, entries, sender, faults)
         if spec.kind == "schedule":
-            return SchedulePart(spec, entries, sender, self._ledger, faults)
+            makers = self._make_makers(spec)
+            return SchedulePart(spec, entries, makers, sender, self._ledger, faults)
         return FunctionPart(spec, entries, sender, faults)
 
     def _make_pass(self, spec: EntrySpec, named: ModelSpec) -> WatchedPart:
@@ -356,12 +359,30 @@ class Watcher:
     def _is_space(self, value: object) -> bool:
         return is_space(value, self._shell.user_ns, self._sender.folders)
 
+    def _make_makers(self, spec: EntrySpec) -> EntryPoints:
+        """Return the functions of a module that bear a pattern's name, as `schedule_conv(mod)`."""
+        meant = [each for each in spec.arguments if each.meaning == "module"]
+        modules = tuple(name for each in meant for name in each.names)
+
+        def is_maker(value: object, namespace: Namespace, folders: tuple[str, ...]) -> bool:
+            is_ours = is_notebook_callable(value, namespace, folders)
+            return is_ours and takes_module(value, modules, namespace)
+
+        names = tuple(name for name in spec.names if has_wildcard(name))
+        supply = NotebookSupply(spec.arguments, self._sender.asked)
+        return self._make_entries(spec, supply, is_maker, names)
+
     def _make_entries(
-        self, spec: EntrySpec, supply: Supply, is_callable: IsCallable = is_notebook_callable
+        self,
+        spec: EntrySpec,
+        supply: Supply,
+        is_callable: IsCallable = is_notebook_callable,
+        names: tuple[str, ...] | None = None,
     ) -> EntryPoints:
         # What else bears a pattern's name is not called.
         is_called = spec.kind in ("function", "importer", "pass", "space")
-        names = spec.names if is_called else exact_names(spec)
+        if names is None:
+            names = spec.names if is_called else exact_names(spec)
         return EntryPoints(
             spec.part,
             names,

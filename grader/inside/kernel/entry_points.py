@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import dis
 import functools
 import inspect
 import pickle
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import CoroutineType
+from types import CoroutineType, FunctionType
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -162,7 +163,7 @@ CALL_LIMIT = 40
 """Calls of one function object; more would mean that it depends on what always changes."""
 
 
-Reason = Literal["raised", "not_a_module", "needs_arguments"]
+Reason = Literal["raised", "unsolved", "not_a_module", "needs_arguments"]
 Arguments = Callable[[Namespace], inspect.BoundArguments]
 IsCallable = Callable[[object, Namespace, tuple[str, ...]], bool]
 
@@ -213,6 +214,17 @@ def awaited(value: Any) -> Any:
         if running is not None and task is not None:
             asyncio.tasks._enter_task(running, task)
         loop.close()
+
+
+_IDLE = frozenset({"RESUME", "NOP", "LOAD_CONST", "POP_TOP", "RETURN_CONST", "RETURN_VALUE"})
+"""Operations of a function whose body is `...`, `pass`, a docstring or nothing but comments."""
+
+
+def does_nothing(function: object) -> bool:
+    """Say whether a function is left as the handout has it, with nothing in its body."""
+    if type(function) is not FunctionType:
+        return False
+    return {each.opname for each in dis.get_instructions(function.__code__)} <= _IDLE
 
 
 class _Calls(msgspec.Struct):
@@ -271,6 +283,17 @@ class EntryCaller:
                 known = self._ledger.find(item) if is_schedule(item, holds) else None
                 return EntryResult(module=Snapshot(module), known=known, registered=registered)
         return EntryResult(returned="None" if value is None else type_name(value))
+
+
+def takes_module(function: object, names: tuple[str, ...], namespace: Namespace) -> bool:
+    """Say whether a function has one parameter, which takes a module: of `names`, or a name that
+    the notebook has a module under. So it can be called, and is no helper on parts of one."""
+    needed = required(signature_of(function))
+    if len(needed) != 1:
+        return False
+    if needed[0] in namespace:
+        return issubclass(type(namespace[needed[0]]), tvm.IRModule)
+    return rank_of(needed[0], names) is not None
 
 
 class EntryPoints:
@@ -356,7 +379,8 @@ class EntryPoints:
             self._complain(name, calls.cell, "raised", result.complaint)
         elif result.module is None:
             complaint = Complaint(result.returned, result.returned, None)
-            self._complain(name, calls.cell, "not_a_module", complaint)
+            is_stub = result.returned == "None" and does_nothing(calls.function)
+            self._complain(name, calls.cell, "unsolved" if is_stub else "not_a_module", complaint)
         else:
             self._offer(name, result, result.module)
 

@@ -21,6 +21,7 @@ from grader.render.findings import (
     as_listed,
     cells_run,
     circumstances,
+    failed_cells,
     first_causes,
     missing_parts,
     place_of,
@@ -128,7 +129,7 @@ def overview_row(part: Part, anchor: str) -> OverviewRow:
 def problem_rows(report: Report) -> Iterator[ProblemRow]:
     """Yield a row for each cell that ended in an error."""
     anchors = CellAnchors(report)
-    for problem in report.problems:
+    for problem in failed_cells(report):
         yield ProblemRow(
             place=place_of(problem, report),
             anchor=anchors.of(problem.cell),

@@ -18,6 +18,7 @@ from grader.evidence.target.difference import (
     read_nests,
 )
 from tests.evidence.products import (
+    Spatial,
     Steps,
     Written,
     facts_after,
@@ -148,6 +149,12 @@ class TestWords:
         found = compare(but(**changes))[1]
         assert found is not None
         assert (reason, hint) == (found.reason.english, found.hint.english)
+
+    def test_a_sum_whose_axis_is_declared_as_spatial_is_to_be_declared(self):
+        """Its author was told not to split a loop which the target splits."""
+        likeness = compare_functions(transformed(), facts_after(transform, Spatial))
+        assert likeness.first is not None
+        assert "declare each axis of the sum as a reduction" in likeness.first.hint.english
 
     def test_what_is_not_in_the_target_is_to_be_left_out(self):
         likeness = compare_functions(facts_of(Written), transformed())

@@ -276,7 +276,7 @@ class TestWhatComesBack:
 
     @pytest.mark.parametrize(
         ("expression", "found"),
-        [("None", "None"), ("3", "int"), ("[]", "list"), ("build_model", "function")],
+        [("print()", "None"), ("3", "int"), ("[]", "list"), ("build_model", "function")],
     )
     def test_anything_else_is_named_by_its_type(
         self, notebook: Notebook, expression: str, found: str
@@ -284,6 +284,11 @@ class TestWhatComesBack:
         notebook.run(entry(f"return {expression}"))
         (failure,) = notebook.failures(EMIT_TE)
         assert (failure.reason, failure.message, failure.cell) == ("not_a_module", found, 3)
+
+    @pytest.mark.parametrize("body", ["...", "pass", "return None", "'TODO'; ..."])
+    def test_a_function_that_does_nothing_is_unsolved(self, notebook: Notebook, body: str) -> None:
+        notebook.run(entry(body))
+        assert ["unsolved"] == [each.reason for each in notebook.failures(EMIT_TE)]
 
     def test_what_a_coroutine_returns_is_named_by_its_type(self, notebook: Notebook) -> None:
         notebook.run("async " + entry("return 3"))

@@ -241,6 +241,28 @@ class TestModules:
         assert kinds(capture.trace) == ["GetSBlock", "GetLoops", "Parallel"]
         assert capture.base == notebook.captures(SCHEDULE)[0].module
 
+    def test_a_function_that_makes_a_schedule_of_the_module_and_is_never_called_is(
+        self, notebook: Notebook
+    ) -> None:
+        """Its author was told that there is no schedule, or that an example is no solution."""
+        notebook.run("mod = build_model()")
+        made = "def schedule_conv(mod):\n    s = tvm.s_tir.Schedule(mod)\n    return s"
+        notebook.run(made)
+        assert ["mod", "schedule_conv"] == [each.name for each in notebook.captures(SCHEDULE)]
+        assert [] == kinds(notebook.captures(SCHEDULE)[-1].trace)
+
+    def test_where_there_is_a_schedule_it_is_not_called(self, notebook: Notebook) -> None:
+        notebook.run("mod = build_model(); sch = tvm.s_tir.Schedule(mod)" + SCHEDULED)
+        notebook.run("def schedule_conv(mod):\n    return tvm.s_tir.Schedule(mod)")
+        assert "schedule_conv" not in [each.name for each in notebook.captures(SCHEDULE)]
+
+    @pytest.mark.parametrize("takes", ["sch", "mod, block", "count", ""])
+    def test_a_helper_of_something_else_is_not_called(self, notebook: Notebook, takes: str) -> None:
+        notebook.run("mod = build_model(); sch = block = count = 3; import builtins")
+        notebook.run("builtins.called = []")
+        notebook.run(f"def schedule_conv({takes}): called.append(1)")
+        assert notebook.run("called").result == []
+
     def test_helpers_that_only_match_a_pattern_are_not_called(self, notebook: Notebook) -> None:
         notebook.run("import builtins; builtins.called = []")
         notebook.run("def schedule_conv(): called.append(1)\ndef any_helper(): called.append(1)")
