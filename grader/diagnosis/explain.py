@@ -24,6 +24,7 @@ from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs,
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
+from grader.ir.misfits import find_misfits
 from grader.ir.trace import Trace, read_trace, steps_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
@@ -40,7 +41,7 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     is not run again. Raises SandboxError where no runner can be had, as after Ctrl-C.
     """
     outputs = case.evidence.outputs
-    if outputs is None or (isinstance(outputs, Problem) and outputs.code == "time_limit"):
+    if outputs is None or (isinstance(outputs, Problem) and _is_explained(case, outputs)):
         return case
     if isinstance(outputs, Outputs) and not wrong_samples(outputs, case.comparison).any():
         return case
@@ -51,6 +52,12 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     except Exception as error:  # noqa: BLE001 - an explanation that fails must not cost a grade
         warnings.warn(f"A diagnosis failed: {error!r}.", RuntimeWarning, stacklevel=2)
         return case
+
+
+def _is_explained(case: Case, outputs: Problem) -> bool:
+    """Say whether no step has to be looked for: calls that do not fit are named already."""
+    has_misfits = outputs.code == "not_built" and bool(find_misfits(case.candidate.facts))
+    return has_misfits or outputs.code == "time_limit"
 
 
 def _explained(

@@ -9,12 +9,14 @@ from grader.language import NOTHING, Text
 from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import CellProblem, Dialect
 
+_REFUSED = frozenset({"loop_variable", "refused_module"})
+
 
 class LostCell(msgspec.Struct, frozen=True):
     """A code cell that did not run to its end, with its text: what it defines may not be there.
 
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
-    stopped or was not run. `advice` is what to do where TVM has refused a loop's variable.
+    stopped or was not run. `advice` is what to do where TVM has refused something.
     """
 
     cell: int
@@ -66,7 +68,7 @@ class Execution(msgspec.Struct, frozen=True):
             elif number > self.begun:
                 lost.append(LostCell(number, text, "not_run"))
             elif problem is not None:
-                advice = problem.hint if problem.code == "loop_variable" else NOTHING
+                advice = problem.hint if problem.code in _REFUSED else NOTHING
                 told = (problem.error, problem.message, problem.line, advice)
                 lost.append(LostCell(number, text, "failed", *told))
         return tuple(lost)

@@ -10,6 +10,7 @@ from grader.diagnosis.construction import Layers, usual_cause
 from grader.evidence.case import Problem
 from grader.execute.advice import advice_on_import, advice_on_loop_variable, advice_on_python
 from grader.execute.known_errors import KnownError, recognise
+from grader.execute.misfits import advice_on_refused
 from grader.execute.result import LostCell
 from grader.language import Text, in_a_row, say
 from grader.messages.kernel import CaptureFailure
@@ -193,6 +194,7 @@ def _explain_failure(
         )
     if failure.reason == "raised":
         advice = advice_on_loop_variable(failure.loop_variable)
+        advice = advice or advice_on_refused(failure.refused)
         cause = advice or _cause(known, preamble, layers)
         mend = say("call-function-in-cell-own-and-fix")
         return Problem(_raised(failure, where), cause or mend, code="raised")

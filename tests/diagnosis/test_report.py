@@ -32,6 +32,7 @@ from grader.language import NOTHING, foreign, join
 from grader.messages.kernel import Capture
 from grader.messages.runner import TaskFailure, TraceModule
 from grader.report import Diagnosis, texts
+from tests.ir.misfitting import FIRST, unchecked
 from tests.ir.modules import save
 from tests.seeded import seeded
 
@@ -300,6 +301,15 @@ class TestExplainCase:
     def test_what_ran_out_of_time_is_not_run_again(self, oracle: ModelOracle) -> None:
         runners = Runners()
         case, diagnosed = case_of(oracle, TIME_LIMIT, axis=0)
+        assert case is explain_case(case, diagnosed, runners)
+        assert [] == runners.tasks
+
+    def test_what_does_not_fit_its_function_is_not_run_again(self, oracle: ModelOracle) -> None:
+        """Nothing runs before it is built: the first step would be named, whatever is wrong."""
+        runners = Runners()
+        case, diagnosed = case_of(oracle, Problem(foreign("no"), code="not_built"), axis=0)
+        facts = read_module(unchecked(FIRST.replace("w0, b0", "b0, w0")))
+        case = replace(case, candidate=replace(case.candidate, facts=facts))
         assert case is explain_case(case, diagnosed, runners)
         assert [] == runners.tasks
 
