@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from grader.errors import IRError
 from grader.ir.facts import ModuleFacts, TensorFacts
 from grader.ir.misfits import Misfit, find_misfits
@@ -56,7 +58,7 @@ def _told(misfit: Misfit) -> tuple[Text, Text]:
     return _argument(misfit, values), _other_value(misfit, values)
 
 
-def _argument(misfit: Misfit, values: dict[str, Text | str]) -> Text:
+def _argument(misfit: Misfit, values: Mapping[str, str]) -> Text:
     """Say what a parameter takes and what it is given."""
     return say("call-passes-for-parameter", **values, **_pair(misfit))
 
@@ -91,7 +93,7 @@ def _given(misfit: Misfit) -> Text | str:
     return say("argument", place=misfit.place + 1)
 
 
-def _counted(misfit: Misfit, values: dict[str, Text | str]) -> tuple[Text, Text]:
+def _counted(misfit: Misfit, values: Mapping[str, str]) -> tuple[Text, Text]:
     reason = say("call-has-other-number", given=misfit.given, taken=misfit.taken, **values)
     if misfit.kind == "extra":
         if misfit.argument is None:
@@ -118,7 +120,7 @@ def _counted(misfit: Misfit, values: dict[str, Text | str]) -> tuple[Text, Text]
     )
 
 
-def _output(misfit: Misfit, values: dict[str, Text | str]) -> tuple[Text, Text]:
+def _output(misfit: Misfit, values: Mapping[str, str]) -> tuple[Text, Text]:
     assert misfit.parameter is not None
     tensor = misfit.parameter.tensor
     extents = [str(each) for each in tensor.shape or ()]
@@ -129,7 +131,7 @@ def _output(misfit: Misfit, values: dict[str, Text | str]) -> tuple[Text, Text]:
     )
 
 
-def _other_value(misfit: Misfit, values: dict[str, Text | str]) -> Text:
+def _other_value(misfit: Misfit, values: Mapping[str, str]) -> Text:
     if misfit.other:
         pair = _pair(misfit)
         return say("pass-other-value-for-parameter", other=shown(misfit.other), **values, **pair)

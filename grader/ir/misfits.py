@@ -11,6 +11,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from grader.ir.facts import (
     Argument,
     BufferFacts,
@@ -176,22 +178,20 @@ def _other_callee(called: _Called, facts: ModuleFacts) -> str:
 def _counted(called: _Called, facts: ModuleFacts, place: int) -> Misfit:
     """Return which argument is missing or one too many, if that is certain."""
     call, arguments, inputs, _ = called
-    numbers = {"given": len(arguments), "taken": len(inputs)}
+    unknown = Misfit("extra", call.callee, call.binding, given=len(arguments), taken=len(inputs))
     if len(arguments) == len(inputs) - 1 < _COUNTED:
         left_out = [at for at in range(len(inputs)) if _all_fit(arguments, _without(inputs, at))]
         if len(left_out) == 1:
             (at,) = left_out
             other = _other_value(inputs[at].tensor, facts, place)
             wanted = inputs[at]
-            return Misfit("missing", call.callee, call.binding, wanted, None, at, other, **numbers)
+            return replace(unknown, kind="missing", parameter=wanted, place=at, other=other)
     if len(arguments) == len(inputs) + 1 <= _COUNTED:
         added = [at for at in range(len(arguments)) if _all_fit(_without(arguments, at), inputs)]
         if len(added) == 1:
             (at,) = added
-            more = arguments[at]
-            return Misfit("extra", call.callee, call.binding, None, more, at, **numbers)
-    kind: MisfitKind = "missing" if len(arguments) < len(inputs) else "extra"
-    return Misfit(kind, call.callee, call.binding, **numbers)
+            return replace(unknown, argument=arguments[at], place=at)
+    return unknown if len(arguments) > len(inputs) else replace(unknown, kind="missing")
 
 
 def _without(items: Sequence[_Item], at: int) -> tuple[_Item, ...]:
