@@ -1,0 +1,334 @@
+"""What is said of mistakes in kernels that nobody chose: random edits, executed and explained.
+
+As `fresh.py`, for kernels. Those that change the outputs, race, leave a buffer or cannot be
+executed are counted. The statement that is named must be one that is not as it was, or one within
+what was changed: the body of a loop or of a condition, either side of a barrier. An advice that
+names a change is followed in the text of the cell, which must be right then.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tvm
+from tvm.script import from_source
+from tvm.script import ir as I  # noqa: N812
+from tvm.script import tirx as T  # noqa: N812
+
+from grader.assignment import PartTable
+from grader.evidence.case import Candidate, Case, Evidence, Problem
+from grader.evidence.gpu.checks import faults
+from grader.evidence.gpu.found import FoundKernels
+from grader.evidence.gpu.inside.execution import Program
+from grader.evidence.gpu.inside.failure import NotSimulatedError
+from grader.evidence.gpu.inside.lowering import lower
+from grader.evidence.gpu.kind import KIND
+from grader.evidence.plug import Question, tables_of
+from grader.evidence.problems import wrong_samples
+from grader.evidence.registry import Outcome, find_check
+from grader.progress import Silent
+from tests.accuracy.edits import is_barrier, kernel_edits
+from tests.accuracy.fresh import Fresh, FreshTrial
+
+_JUDGED = ("gpu_threads", "gpu_fits", "gpu_equivalence")
+
+_PLAIN = frozenset({"gpu-extents", "gpu-threads-of-block", "gpu-no-kernel"})
+"""Reasons why a kernel is not executed that say what is wrong with it."""
+
+
+class KernelSaid(NamedTuple):
+    """What is said of an edit of a kernel, and whether it holds, as `fresh.Said`."""
+
+    fresh: Fresh
+    text: str
+    first: bool | None
+    advice: bool | None
+    is_named: bool
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def is_bad(self) -> bool:
+        """Say whether something is wrong, or missing."""
+        return bool(self.wrong) or self.first is False or self.advice is False or not self.is_named
+
+    def __str__(self) -> str:
+        marks = [*self.wrong]
+        marks += ["another statement"] * (self.first is False) + ["advice"] * (self.advice is False)
+        edit = self.fresh.edit
+        return f"{self.fresh.part.id}, {edit.about}: {self.text} ({'; '.join(marks) or 'unnamed'})"
+
+
+class KernelTrial(FreshTrial):
+    """Random edits of kernels and of their schedules."""
+
+    edited = staticmethod(kernel_edits)
+
+    def written(self, sources: Sequence[str], cell: int) -> str:
+        """Return the text of a cell, behind the function that makes what a schedule begins on."""
+        own = sources[cell - 1]
+        makers = [each for each in sources[:cell] if each.startswith("def ")]
+        return "\n\n".join([*(e for e in makers if f"({e[4:].partition('(')[0]}()" in own), own])
+
+    def told(self, fresh: Fresh, runners: Any) -> Any:
+        """Return what is said of an edit; None where nothing is wrong."""
+        found = self._found(fresh.part, fresh.candidate, runners)
+        outcomes = self._outcomes(fresh.part, fresh.candidate, found)
+        if all(each.verdict == "passed" for each in outcomes):
+            return None
+        said = [each for each in outcomes if each.verdict != "passed"]
+        sentences = dict.fromkeys(t.english for each in said for t in (each.reason, each.hint))
+        text = " ".join(each for each in sentences if each)
+        advice = self._leads(fresh, text, runners)
+        named = bool(advice) or _says_what(found) or _names_step(fresh, text)
+        return KernelSaid(fresh, text, _is_first(fresh, text, found), advice, named)
+
+    def _found(self, part: PartTable, candidate: Candidate, runners: Any) -> Any:
+        assert KIND.gather is not None
+        oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(part)
+        return KIND.gather(
+            Question(
+                part=part,
+                candidate=candidate,
+                comparison=self.chosen.assignment.comparison(part),
+                oracle=oracle,
+                tables=tables_of(part, KIND),
+                runners=runners,
+                generator=np.random.default_rng(0),
+                workload=str,
+            )
+        )
+
+    def _outcomes(self, part: PartTable, candidate: Candidate, found: Any) -> list[Outcome]:
+        evidence = Evidence(found={"gpu": found})
+        case = Case(candidate, evidence, self.chosen.assignment.comparison(part))
+        made = [(find_check(each), each) for each in part.made if each.kind in _JUDGED]
+        return [kind.decide(case, kind.parse(each)) for kind, each in made]
+
+    def _leads(self, fresh: Fresh, text: str, runners: Any) -> bool | None:
+        """Say whether the cell is right once it is as is advised; None where no change is named."""
+        changed = advised(fresh.edit.source, text)
+        if changed is None:
+            return None
+        candidate = _captured(fresh, changed)
+        if candidate is None:
+            return False
+        found = self._found(fresh.part, candidate, runners)
+        return isinstance(found, FoundKernels) and not (
+            faults(found) or wrong_samples(found.outputs, self._comparison(fresh.part)).any()
+        )
+
+    def _comparison(self, part: PartTable) -> Any:
+        return self.chosen.assignment.comparison(part)
+
+
+def _captured(fresh: Fresh, source: str) -> Candidate | None:
+    """Return the candidate that a cell of TVMScript makes, None where TVM refuses it."""
+    import msgspec
+
+    from tests.ir.modules import save
+
+    try:
+        module = from_source(source, {"I": I, "T": T})
+    except Exception:
+        return None
+    capture = msgspec.structs.replace(fresh.candidate.capture, module=save(module))
+    from grader.evidence.candidates import inspect
+    from grader.evidence.plug import admission
+
+    found = inspect(fresh.part, capture, admission(fresh.part))
+    return None if isinstance(found, Problem) else found
+
+
+def _says_what(found: Any) -> bool:
+    """Say whether the kind of fault is the mistake itself."""
+    if isinstance(found, Problem):
+        return found.code == "signature" or found.reason.id in _PLAIN
+    return any(each.kind in ("divergent_barrier", "outside_kernel") for each in faults(found)[:1])
+
+
+def _names_step(fresh: Fresh, text: str) -> bool:
+    """Say whether a step of a schedule is named that was edited."""
+    if fresh.part.entry_kind != "schedule":
+        return False
+    return f"line {fresh.edit.line}" in text
+
+
+# --- the statement that is named ------------------------------------------------------------------
+
+
+def stores(candidate: Candidate) -> list[str]:
+    """Return the texts of a candidate's stores, as they are executed."""
+    module = tvm.ir.load_json(candidate.capture.module.decode())
+    name = next(iter(candidate.facts.functions))
+    try:
+        lowered = lower(module, name, "sm_80")
+    except NotSimulatedError:
+        return []
+    from grader.evidence.gpu.inside.quoting import quote_store
+    from grader.evidence.gpu.inside.statements import statements_in
+
+    found = [e for e in statements_in(lowered.function.body) if type(e).__name__ == "BufferStore"]
+    assert Program is not None
+    return [quote_store(each) for each in found]
+
+
+_QUOTED = re.compile(r"`([^`]* = [^`]*)`")
+
+
+def _is_first(fresh: Fresh, text: str, found: Any) -> bool | None:
+    """Say whether a statement is named that was changed, or is within what was."""
+    named = [each.rstrip("…") for each in _QUOTED.findall(text)]
+    if fresh.part.entry_kind == "schedule":
+        return _names_step(fresh, text) or None if not named else None
+    if not named:
+        return None if isinstance(found, Problem) else False
+    before, after = stores(fresh.right), stores(fresh.candidate)
+    changed = [each for each in after if each not in before]
+    if not changed:
+        return _is_within(fresh, named)
+    return any(each.startswith(one) for each in changed for one in named)
+
+
+def _is_within(fresh: Fresh, named: list[str]) -> bool:
+    """Say whether a named statement stores into a buffer of what was changed, or next to it."""
+    tree = ast.parse(fresh.edit.source)
+    line = fresh.edit.line
+    around = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.stmt) and abs(each.lineno - line) <= 2
+    ]
+    buffers = {
+        node.value.id
+        for each in around
+        for node in ast.walk(each)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+    }
+    return any(each.partition("[")[0] in buffers for each in named)
+
+
+# --- advice, followed -----------------------------------------------------------------------------
+
+
+def advised(source: str, text: str) -> str | None:
+    """Return a cell with what is advised done in it; None where that is no certain change."""
+    for pattern, follow in _FOLLOWED:
+        found = pattern.search(text)
+        if found is not None:
+            tree = ast.parse(source)
+            done = follow(tree, *found.groups())
+            return ast.unparse(ast.fix_missing_locations(tree)) if done else ""
+    return None
+
+
+_SYNC = r"`T\.tvm_storage_sync\(\"shared\"\)`"
+_BETWEEN = re.compile(rf"{_SYNC}, between `([^`]*)` and `([^`]*)`")
+_IN_LOOP = re.compile(rf"{_SYNC}, at the end of the body of the loop `(\w+)`")
+_EDGE = re.compile(r"`([^`]*)`\. (?:.*)Put a condition around it")
+_OUT = re.compile(r"Move the barrier out of the `if`")
+
+
+def _barrier() -> ast.stmt:
+    return ast.parse('T.tvm_storage_sync("shared")').body[0]
+
+
+def _between(tree: ast.Module, before: str, after: str) -> bool:
+    """Put a barrier behind the statement `before`, outside of the conditions that end with it."""
+    for body, at in _places(tree):
+        if _is_store(body[at], before):
+            body.insert(at + 1, _barrier())
+            return True
+        inner = body[at]
+        if isinstance(inner, ast.If) and any(_is_store(e, before) for e in ast.walk(inner)):
+            body.insert(at + 1, _barrier())
+            return True
+    return False
+
+
+def _in_loop(tree: ast.Module, loop: str) -> bool:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.For) and isinstance(each.target, ast.Name):
+            if each.target.id == loop:
+                each.body.append(_barrier())
+                return True
+    return False
+
+
+def _at_edge(tree: ast.Module, statement: str) -> bool:
+    """Put a condition around a statement that holds within all buffers that it touches."""
+    extents = _extents(tree)
+    for body, at in _places(tree):
+        store = body[at]
+        if not _is_store(store, statement):
+            continue
+        tests = [
+            f"0 <= {ast.unparse(index)} and {ast.unparse(index)} < {extent}"
+            for node in ast.walk(store)
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value) in extents
+            for index, extent in zip(
+                node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice],
+                extents[ast.unparse(node.value)],
+                strict=False,
+            )
+        ]
+        body[at] = ast.parse(f"if {' and '.join(tests)}:\n    pass").body[0]
+        body[at].body = [store]  # type: ignore[attr-defined]
+        return True
+    return False
+
+
+def _extents(tree: ast.Module) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Call):
+            found[node.arg] = ast.literal_eval(node.annotation.args[0])
+        is_made = isinstance(node, ast.Assign) and "alloc_buffer" in ast.unparse(node.value)
+        if is_made and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            found[ast.unparse(node.targets[0])] = ast.literal_eval(node.value.args[0])
+    return found
+
+
+def _moved_out(tree: ast.Module) -> bool:
+    for body, at in _places(tree):
+        inner = body[at]
+        if isinstance(inner, ast.If) and any(map(is_barrier, inner.body)):
+            barriers = [each for each in inner.body if is_barrier(each)]
+            inner.body = [each for each in inner.body if not is_barrier(each)] or [ast.Pass()]
+            body[at + 1 : at + 1] = barriers
+            return True
+    return False
+
+
+_FOLLOWED = (
+    (_BETWEEN, _between),
+    (_IN_LOOP, _in_loop),
+    (_EDGE, _at_edge),
+    (_OUT, _moved_out),
+)
+
+
+def _places(tree: ast.AST) -> Iterator[tuple[list[ast.stmt], int]]:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            yield from ((body, at) for at in range(len(body)))
+
+
+def _is_store(node: ast.AST, text: str) -> bool:
+    """Say whether a statement of a cell is one that is quoted: the kernel's has other names."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
+        return False
+    return _plain(ast.unparse(node)) == _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Return a statement with the names of TVM's own variables as cells have them."""
+    for name, short in (("blockIdx.x", "bx"), ("threadIdx.x", "tx"), ("blockIdx.y", "by")):
+        text = text.replace(name, short)
+    text = re.sub(r"T\.float32\(([^)]*)\)", r"\1", text)
+    text = re.sub(r"T\.shift_right\(([^,]*), ([^)]*)\)", r"(\1 >> \2)", text)
+    return re.sub(r"[()\s]", "", text)
