@@ -9,6 +9,7 @@ names a change is followed in the text of the cell, which must be right then.
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -228,7 +229,10 @@ def advised(source: str, text: str) -> str | None:
 _SYNC = r"`T\.tvm_storage_sync\(\"shared\"\)`"
 _BETWEEN = re.compile(rf"{_SYNC}, between `([^`]*)` and `([^`]*)`")
 _IN_LOOP = re.compile(rf"{_SYNC}, at the end of the body of the loop `(\w+)`")
-_EDGE = re.compile(r"`([^`]*)`\. (?:.*)Put a condition around it")
+_EDGE = re.compile(r"Put `([^`]*)` under `([^`]*)`: then")
+_WRITTEN = re.compile(r"Write `([^`]*)` instead of `([^`]*)` in `([^`]*)`: then")
+_EXTENT = re.compile(r"Let the loop `(\w+)` have `(\d+)` iterations instead of `(\d+)`: then")
+_AXIS = re.compile(r"Bind the loop `(\w+)` to `([\w.]+)` instead of `([\w.]+)`: then")
 _OUT = re.compile(r"Move the barrier out of the `if`")
 
 
@@ -258,38 +262,65 @@ def _in_loop(tree: ast.Module, loop: str) -> bool:
     return False
 
 
-def _at_edge(tree: ast.Module, statement: str) -> bool:
-    """Put a condition around a statement that holds within all buffers that it touches."""
-    extents = _extents(tree)
+def _at_edge(tree: ast.Module, statement: str, condition: str) -> bool:
+    """Put a condition around a statement."""
     for body, at in _places(tree):
-        store = body[at]
-        if not _is_store(store, statement):
-            continue
-        tests = [
-            f"0 <= {ast.unparse(index)} and {ast.unparse(index)} < {extent}"
-            for node in ast.walk(store)
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value) in extents
-            for index, extent in zip(
-                node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice],
-                extents[ast.unparse(node.value)],
-                strict=False,
-            )
-        ]
-        body[at] = ast.parse(f"if {' and '.join(tests)}:\n    pass").body[0]
-        body[at].body = [store]  # type: ignore[attr-defined]
-        return True
+        if _is_store(body[at], statement):
+            made = ast.parse(f"{condition}:\n    pass").body[0]
+            assert isinstance(made, ast.If)
+            made.body, body[at] = [body[at]], made
+            return True
     return False
 
 
-def _extents(tree: ast.Module) -> dict[str, tuple[int, ...]]:
-    found = {}
+def _written(tree: ast.Module, after: str, before: str, statement: str) -> bool:
+    """Write something else where it stands in a statement, or in the condition of one."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Call):
-            found[node.arg] = ast.literal_eval(node.annotation.args[0])
-        is_made = isinstance(node, ast.Assign) and "alloc_buffer" in ast.unparse(node.value)
-        if is_made and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            found[ast.unparse(node.targets[0])] = ast.literal_eval(node.value.args[0])
-    return found
+        part = node.test if isinstance(node, ast.If) and statement.startswith("if ") else node
+        wanted = statement.removeprefix("if ")
+        is_there = part is not node and _plain(ast.unparse(part)) == _plain(wanted)
+        if not (is_there or _is_store(node, statement)):
+            continue
+        return _replaced(part, before, after)
+    return False
+
+
+def _replaced(root: ast.AST, before: str, after: str) -> bool:
+    """Replace the expressions of a statement that are spelled so."""
+    done = False
+    wanted, new = _plain(before), ast.parse(after, mode="eval").body
+    for parent in ast.walk(root):
+        for name, value in ast.iter_fields(parent):
+            values = value if isinstance(value, list) else [value]
+            for at, each in enumerate(values):
+                if isinstance(each, ast.expr) and _plain(ast.unparse(each)) == wanted:
+                    done = True
+                    if isinstance(value, list):
+                        value[at] = new
+                    else:
+                        made = copy.deepcopy(new)
+                        if hasattr(each, "ctx") and hasattr(made, "ctx"):
+                            made.ctx = each.ctx
+                        setattr(parent, name, made)
+    return done
+
+
+def _with_extent(tree: ast.Module, loop: str, after: str, _before: str) -> bool:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.For) and ast.unparse(each.target) == loop:
+            assert isinstance(each.iter, ast.Call)
+            each.iter.args[0] = ast.Constant(int(after))
+            return True
+    return False
+
+
+def _with_axis(tree: ast.Module, loop: str, after: str, _before: str) -> bool:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.For) and ast.unparse(each.target) == loop:
+            assert isinstance(each.iter, ast.Call)
+            each.iter.keywords = [ast.keyword("thread", ast.Constant(after))]
+            return True
+    return False
 
 
 def _moved_out(tree: ast.Module) -> bool:
@@ -307,6 +338,9 @@ _FOLLOWED = (
     (_BETWEEN, _between),
     (_IN_LOOP, _in_loop),
     (_EDGE, _at_edge),
+    (_WRITTEN, _written),
+    (_EXTENT, _with_extent),
+    (_AXIS, _with_axis),
     (_OUT, _moved_out),
 )
 

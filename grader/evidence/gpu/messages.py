@@ -49,6 +49,9 @@ class Access(Message, frozen=True):
     thread: Axes
 
 
+_CALLS = msgspec.Meta(max_length=16)
+
+
 class Finding(Message, frozen=True):
     """One fault of a kernel, with the first place where it happened.
 
@@ -189,5 +192,56 @@ class NotExecuted(Message, frozen=True):
     subject: Annotated[str, msgspec.Meta(max_length=500)]
 
 
-Task = RunKernels
-Answer = KernelsRun | NotExecuted
+ChangeKind = Literal[
+    "barrier",
+    "operator",
+    "number",
+    "extent",
+    "variable",
+    "buffer",
+    "index",
+    "axis",
+    "operand",
+    "condition",
+]
+
+CHANGE_LIMIT = 200
+"""Most changes of one kernel that are answered."""
+
+
+class TryChanges(Message, frozen=True):
+    """Execute a PrimFunc with one small change each, on the arguments of each of the `calls`.
+
+    The rest is as in `RunKernels`.
+    """
+
+    module: bytes
+    function: Name
+    calls: Annotated[tuple[Annotated[tuple[Array, ...], msgspec.Meta(max_length=64)], ...], _CALLS]
+    outputs: Annotated[tuple[Number, ...], msgspec.Meta(max_length=64)]
+    device: Name
+
+
+class Change(Message, frozen=True):
+    """A change with which nothing is found, and the outputs of each call with it.
+
+    `before` and `after` are what is changed and what it becomes, in `statement`. Of an "extent" and
+    an "axis" that is the loop, of a "barrier" both are the statements around it, and of a
+    "condition" `after` is what goes around the statement.
+    """
+
+    kind: ChangeKind
+    statement: Quote
+    before: Quote
+    after: Quote
+    outputs: Annotated[tuple[Array, ...], msgspec.Meta(max_length=16)]
+
+
+class ChangesTried(Message, frozen=True):
+    """The changes, the likeliest first."""
+
+    changes: Annotated[tuple[Change, ...], msgspec.Meta(max_length=CHANGE_LIMIT)]
+
+
+Task = RunKernels | TryChanges
+Answer = KernelsRun | NotExecuted | ChangesTried

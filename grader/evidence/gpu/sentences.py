@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from grader.evidence.gpu.devices import Device, Excess
-from grader.evidence.gpu.messages import Access, Axes, Finding
+from grader.evidence.gpu.messages import Access, Axes, Change, Finding
 from grader.ir.vocabulary import shown
 from grader.language import Text, foreign, say
 
@@ -128,7 +128,7 @@ def _bounds(finding: Finding) -> Told:
         block=place(access.block),
         statement=quoted(access.text),
     )
-    return Told(reason, say("gpu-condition-at-edge"))
+    return Told(reason, say("gpu-compare-index"))
 
 
 def _divergent(finding: Finding) -> Told:
@@ -168,6 +168,22 @@ def _other_name(finding: Finding) -> Told:
 
 def _needless(finding: Finding) -> Told:
     return Told(say("gpu-needless-barrier", where=_barrier(finding)), say("gpu-remove-barrier"))
+
+
+def tell_change(change: Change) -> Text:
+    """Say what to change, which was tried: nothing else is to be done."""
+    before, after = quoted(change.before), quoted(change.after)
+    statement = quoted(change.statement)
+    if change.kind == "barrier":
+        if not change.after:
+            return say("gpu-barrier-in-loop-tried", loop=statement)
+        return say("gpu-barrier-between-tried", before=before, after=after)
+    told = {
+        "extent": say("gpu-extent-tried"),
+        "axis": say("gpu-axis-tried"),
+        "condition": say("gpu-condition-tried"),
+    }.get(change.kind, say("gpu-change-tried"))
+    return say(told, before=before, after=after, statement=statement)
 
 
 _TELLING: dict[str, Callable[[Finding], Told]] = {
