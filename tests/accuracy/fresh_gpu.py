@@ -21,21 +21,24 @@ from tvm.script import ir as I  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.assignment import PartTable
+from grader.diagnosis.explain import explain_case
+from grader.diagnosis.report import Diagnosed
 from grader.evidence.case import Candidate, Case, Evidence, Problem
 from grader.evidence.gpu.checks import faults
-from grader.evidence.gpu.found import FoundKernels
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.lowering import lower
 from grader.evidence.gpu.kind import KIND
 from grader.evidence.plug import Question, tables_of
-from grader.evidence.problems import wrong_samples
 from grader.evidence.registry import Outcome, find_check
 from grader.progress import Silent
 from tests.accuracy.edits import is_barrier, kernel_edits
-from tests.accuracy.fresh import Fresh, FreshTrial
+from tests.accuracy.fresh import VAGUE, Fresh, FreshTrial
 
 _JUDGED = ("gpu_threads", "gpu_fits", "gpu_equivalence")
+
+_ROUNDS = 3
+"""How often advice is followed: of two barriers that are missing, one is told first."""
 
 _PLAIN = frozenset({"gpu-extents", "gpu-threads-of-block", "gpu-no-kernel"})
 """Reasons why a kernel is not executed that say what is wrong with it."""
@@ -77,14 +80,21 @@ class KernelTrial(FreshTrial):
     def told(self, fresh: Fresh, runners: Any) -> Any:
         """Return what is said of an edit; None where nothing is wrong."""
         found = self._found(fresh.part, fresh.candidate, runners)
-        outcomes = self._outcomes(fresh.part, fresh.candidate, found)
+        case = self._case(fresh.part, fresh.candidate, found)
+        oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(fresh.part)
+        diagnosed = Diagnosed(fresh.candidate, fresh.part, self.chosen.assignment, oracle)
+        case = explain_case(case, diagnosed, runners)
+        outcomes = self._outcomes(fresh.part, case)
         if all(each.verdict == "passed" for each in outcomes):
             return None
         said = [each for each in outcomes if each.verdict != "passed"]
         sentences = dict.fromkeys(t.english for each in said for t in (each.reason, each.hint))
         text = " ".join(each for each in sentences if each)
         advice = self._leads(fresh, text, runners)
-        named = bool(advice) or _says_what(found) or _names_step(fresh, text)
+        diagnosis = case.evidence.diagnosis
+        is_explained = diagnosis is not None and diagnosis.mistake not in VAGUE
+        is_explained = is_explained or "accesses item" in text
+        named = bool(advice) or is_explained or _says_what(found) or _names_step(fresh, text)
         return KernelSaid(fresh, text, _is_first(fresh, text, found), advice, named)
 
     def _found(self, part: PartTable, candidate: Candidate, runners: Any) -> Any:
@@ -103,27 +113,31 @@ class KernelTrial(FreshTrial):
             )
         )
 
-    def _outcomes(self, part: PartTable, candidate: Candidate, found: Any) -> list[Outcome]:
+    def _case(self, part: PartTable, candidate: Candidate, found: Any) -> Case:
         evidence = Evidence(found={"gpu": found})
-        case = Case(candidate, evidence, self.chosen.assignment.comparison(part))
+        return Case(candidate, evidence, self.chosen.assignment.comparison(part))
+
+    def _outcomes(self, part: PartTable, case: Case) -> list[Outcome]:
         made = [(find_check(each), each) for each in part.made if each.kind in _JUDGED]
         return [kind.decide(case, kind.parse(each)) for kind, each in made]
 
     def _leads(self, fresh: Fresh, text: str, runners: Any) -> bool | None:
         """Say whether the cell is right once it is as is advised; None where no change is named."""
-        changed = advised(fresh.edit.source, text)
-        if changed is None:
-            return None
-        candidate = _captured(fresh, changed)
-        if candidate is None:
-            return False
-        found = self._found(fresh.part, candidate, runners)
-        return isinstance(found, FoundKernels) and not (
-            faults(found) or wrong_samples(found.outputs, self._comparison(fresh.part)).any()
-        )
-
-    def _comparison(self, part: PartTable) -> Any:
-        return self.chosen.assignment.comparison(part)
+        source = fresh.edit.source
+        for tried in range(_ROUNDS):
+            source = advised(source, text) if fresh.part.entry_kind == "module" else None
+            if source is None:
+                return False if tried else None
+            candidate = _captured(fresh, source)
+            if candidate is None:
+                return False
+            found = self._found(fresh.part, candidate, runners)
+            outcomes = self._outcomes(fresh.part, self._case(fresh.part, candidate, found))
+            said = [each for each in outcomes if each.verdict != "passed"]
+            if not said:
+                return True
+            text = " ".join(t.english for each in said for t in (each.reason, each.hint))
+        return False
 
 
 def _captured(fresh: Fresh, source: str) -> Candidate | None:
@@ -178,38 +192,53 @@ def stores(candidate: Candidate) -> list[str]:
 
 
 _QUOTED = re.compile(r"`([^`]* = [^`]*)`")
+_CONDITION = re.compile(r"`if ([^`]*)`")
+_LOOP = re.compile(r"loop `(\w+)`|Keep `(\w+)` in")
 
 
 def _is_first(fresh: Fresh, text: str, found: Any) -> bool | None:
-    """Say whether a statement is named that was changed, or is within what was."""
-    named = [each.rstrip("…") for each in _QUOTED.findall(text)]
+    """Say whether what was changed is named: a statement, a condition, a loop, a buffer's memory.
+
+    None where nothing can be named, as of a kernel that is not executed.
+    """
     if fresh.part.entry_kind == "schedule":
-        return _names_step(fresh, text) or None if not named else None
+        return True if _names_step(fresh, text) else _is_base_named(text)
+    named = [_plain(each.rstrip("…")) for each in _QUOTED.findall(text)]
+    edited = _plain(fresh.edit.source.splitlines()[fresh.edit.line - 1])
+    if any(_plain(each) in edited for each in _CONDITION.findall(text)):
+        return True
+    if any(f"for{each}in" in edited or f"{each}=" in edited for each in _loops(text)):
+        return True
     if not named:
         return None if isinstance(found, Problem) else False
-    before, after = stores(fresh.right), stores(fresh.candidate)
-    changed = [each for each in after if each not in before]
-    if not changed:
-        return _is_within(fresh, named)
-    return any(each.startswith(one) for each in changed for one in named)
+    before, after = (set(map(_plain, stores(each))) for each in (fresh.right, fresh.candidate))
+    changed = after - before
+    if changed and any(each.startswith(one) for each in changed for one in named):
+        return True
+    return None if changed and not named else _is_within(fresh, named)
+
+
+def _loops(text: str) -> list[str]:
+    return [each for pair in _LOOP.findall(text) for each in pair if each]
+
+
+def _is_base_named(text: str) -> bool | None:
+    """Say whether it is told that a schedule begins on something wrong; nothing else is certain."""
+    return True if "that the schedule begins on gives wrong outputs" in text else None
 
 
 def _is_within(fresh: Fresh, named: list[str]) -> bool:
-    """Say whether a named statement stores into a buffer of what was changed, or next to it."""
-    tree = ast.parse(fresh.edit.source)
-    line = fresh.edit.line
-    around = [
-        each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.stmt) and abs(each.lineno - line) <= 2
-    ]
-    buffers = {
-        node.value.id
-        for each in around
-        for node in ast.walk(each)
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+    """Say whether a statement stands at what was changed, or within it: a loop or a condition."""
+    tree, line = ast.parse(fresh.edit.source), fresh.edit.line
+    at = [each for each in ast.walk(tree) if isinstance(each, ast.stmt) and each.lineno == line]
+    near = [e for e in ast.walk(tree) if isinstance(e, ast.stmt) and abs(e.lineno - line) <= 2]
+    within = {
+        _plain(ast.unparse(each))
+        for one in (*at, *near)
+        for each in ast.walk(one)
+        if isinstance(each, ast.Assign)
     }
-    return any(each.partition("[")[0] in buffers for each in named)
+    return any(each.startswith(one) for each in within for one in named)
 
 
 # --- advice, followed -----------------------------------------------------------------------------
@@ -233,6 +262,8 @@ _EDGE = re.compile(r"Put `([^`]*)` under `([^`]*)`: then")
 _WRITTEN = re.compile(r"Write `([^`]*)` instead of `([^`]*)` in `([^`]*)`: then")
 _EXTENT = re.compile(r"Let the loop `(\w+)` have `(\d+)` iterations instead of `(\d+)`: then")
 _AXIS = re.compile(r"Bind the loop `(\w+)` to `([\w.]+)` instead of `([\w.]+)`: then")
+_SCOPE = re.compile(r"Keep `(\w+)` in `(\w+)` memory instead of")
+_SHARED = re.compile(r"Write `T\.tvm_storage_sync\(\"shared\"\)`\.")
 _OUT = re.compile(r"Move the barrier out of the `if`")
 
 
@@ -255,10 +286,9 @@ def _between(tree: ast.Module, before: str, after: str) -> bool:
 
 def _in_loop(tree: ast.Module, loop: str) -> bool:
     for each in ast.walk(tree):
-        if isinstance(each, ast.For) and isinstance(each.target, ast.Name):
-            if each.target.id == loop:
-                each.body.append(_barrier())
-                return True
+        if isinstance(each, ast.For) and ast.unparse(each.target) == loop:
+            each.body.append(_barrier())
+            return True
     return False
 
 
@@ -281,7 +311,7 @@ def _written(tree: ast.Module, after: str, before: str, statement: str) -> bool:
         is_there = part is not node and _plain(ast.unparse(part)) == _plain(wanted)
         if not (is_there or _is_store(node, statement)):
             continue
-        return _replaced(part, before, after)
+        return _replaced(node, before, after)
     return False
 
 
@@ -323,6 +353,22 @@ def _with_axis(tree: ast.Module, loop: str, after: str, _before: str) -> bool:
     return False
 
 
+def _with_scope(tree: ast.Module, buffer: str, scope: str) -> bool:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == buffer:
+            assert isinstance(each.value, ast.Call)
+            each.value.keywords = [ast.keyword("scope", ast.Constant(scope))]
+            return True
+    return False
+
+
+def _with_shared_barriers(tree: ast.Module) -> bool:
+    for each in filter(is_barrier, ast.walk(tree)):
+        assert isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)
+        each.value.args = [ast.Constant("shared")]
+    return True
+
+
 def _moved_out(tree: ast.Module) -> bool:
     for body, at in _places(tree):
         inner = body[at]
@@ -341,6 +387,8 @@ _FOLLOWED = (
     (_WRITTEN, _written),
     (_EXTENT, _with_extent),
     (_AXIS, _with_axis),
+    (_SCOPE, _with_scope),
+    (_SHARED, _with_shared_barriers),
     (_OUT, _moved_out),
 )
 

@@ -46,10 +46,11 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     wrong = wrong_samples(found.outputs, case.comparison)
     if not wrong.any():
         return passed(say("gpu-outputs-right", calls=len(wrong)))
-    problem = explain(found.outputs, wrong, case.comparison, None)
+    told_of_base = case.evidence.diagnosis or case.evidence.schedule
+    problem = explain(found.outputs, wrong, case.comparison, told_of_base)
     aliased = (each for each in found.findings if each.kind == "other_name")
     fault = next(chain(faults(found), aliased), None)
-    if fault is None:
+    if fault is None or told_of_base is not None:
         return failed(problem.reason, _mend(found, problem.hint), problem.code)
     told = tell(fault, scheduled=found.scheduled)
     return failed(join(told.reason, problem.reason), _mend(found, told.hint), problem.code)
@@ -76,6 +77,9 @@ def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
         return passed(join(say("gpu-threads-right"), *(join(*each) for each in needless[:1])))
     told = tell(first, scheduled=found.scheduled)
     more = say("gpu-more-faults", count=len(others)) if others else NOTHING
+    base = case.evidence.schedule
+    if base is not None:
+        return failed(join(base.reason, told.reason, more), base.hint)
     return failed(join(told.reason, more), _mend(found, told.hint))
 
 

@@ -126,6 +126,9 @@ _REASONS: dict[str, Text] = {
     "extents": say("gpu-extents"),
     "operator": say("gpu-operator"),
     "scope": say("gpu-scope"),
+    "barrier": say("gpu-barrier-scope"),
+    "axis": say("gpu-axis"),
+    "kernels": say("gpu-many-kernels"),
     "dtype": say("gpu-dtype"),
     "statement": say("gpu-statement"),
     "steps": say("gpu-steps"),
@@ -138,6 +141,9 @@ _HINTS: dict[str, Text] = {
     "steps": say("gpu-fewer-threads"),
     "threads": say("gpu-smaller-block"),
     "no_kernel": say("gpu-bind-loops"),
+    "barrier": say("gpu-shared-barrier"),
+    "axis": say("gpu-known-axes"),
+    "kernels": say("gpu-bind-outermost"),
 }
 
 

@@ -173,6 +173,9 @@ Reason = Literal[
     "extents",
     "operator",
     "scope",
+    "barrier",
+    "axis",
+    "kernels",
     "dtype",
     "statement",
     "steps",
@@ -185,7 +188,7 @@ class NotExecuted(Message, frozen=True):
     """Why a function could not be executed here; it may be right nonetheless.
 
     `subject` is the operator, scope or type that is not simulated, how many threads a block would
-    have, or TVM's own message.
+    have, the outermost loop around too many kernels, or TVM's own message.
     """
 
     reason: Reason
@@ -194,6 +197,7 @@ class NotExecuted(Message, frozen=True):
 
 ChangeKind = Literal[
     "barrier",
+    "scope",
     "operator",
     "number",
     "extent",
@@ -226,8 +230,8 @@ class Change(Message, frozen=True):
     """A change with which nothing is found, and the outputs of each call with it.
 
     `before` and `after` are what is changed and what it becomes, in `statement`. Of an "extent" and
-    an "axis" that is the loop, of a "barrier" both are the statements around it, and of a
-    "condition" `after` is what goes around the statement.
+    an "axis" that is the loop, of a "scope" the buffer, of a "barrier" both are the statements
+    around it, and of a "condition" `after` is what goes around the statement.
     """
 
     kind: ChangeKind

@@ -181,6 +181,7 @@ def tell_change(change: Change) -> Text:
     told = {
         "extent": say("gpu-extent-tried"),
         "axis": say("gpu-axis-tried"),
+        "scope": say("gpu-scope-tried"),
         "condition": say("gpu-condition-tried"),
     }.get(change.kind, say("gpu-change-tried"))
     return say(told, before=before, after=after, statement=statement)

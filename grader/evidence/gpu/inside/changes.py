@@ -8,11 +8,12 @@ barrier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 import tvm
+import tvm_ffi
 from tvm import tirx
 
 from grader.evidence.gpu.inside.execution import Program
@@ -91,13 +92,14 @@ def find_changes(
 def _changes(function: Any) -> Iterator[_Changed]:
     """Yield bodies of a function with one change each, the likeliest first."""
     known = _Known(function)
-    every = [*_of_statement(function.body, known)]
+    every = [*_of_statement(function.body, known), *_of_scopes(function.body)]
     every.sort(key=lambda each: _ORDER[each.kind])
     yield from every
 
 
 _ORDER: dict[ChangeKind, int] = {
     "barrier": 0,
+    "scope": 0,
     "operator": 1,
     "number": 2,
     "extent": 3,
@@ -154,6 +156,24 @@ class _Known:
 
 def _is_buffer(value: Any) -> bool:
     return hasattr(value.ty, "shape")
+
+
+def _of_scopes(body: Any) -> Iterator[_Changed]:
+    """Yield a body in which a buffer is kept in other memory."""
+    for each in statements_in(body):
+        if type(each).__name__ != "AllocBuffer":
+            continue
+        buffer, own = each.buffer, str(each.buffer.ty.storage_scope)
+        for scope in ("shared", "local"):
+            if scope != own:
+                dtype, name = str(buffer.ty.dtype.dtype), f"{buffer.name}"
+                kept = tirx.decl_buffer(list(buffer.ty.shape), dtype, name=name, scope=scope)
+                made = tvm_ffi.structural_map(body, (tvm.ir.Var, _exchanged(buffer, kept)))
+                yield _Changed(made, "scope", own or "global", scope, name)
+
+
+def _exchanged(old: Any, new: Any) -> Callable[[Any], Any]:
+    return lambda each: new if each.same_as(old) else each
 
 
 # --- statements -----------------------------------------------------------------------------------
@@ -371,6 +391,11 @@ def _of_indices(
         for each in _of_expression(index, known, loops):
             yield [*given[:at], each.node, *given[at + 1 :]], each
         text = quote(index)
+        for variable in loops:
+            if variable.ty.dtype == index.ty.dtype and variable.name not in text:
+                new = index + variable
+                changed = _Changed(new, "operand", text, quote(new))
+                yield [*given[:at], new, *given[at + 1 :]], changed
         for words, other in known.indices.items():
             if words != text and other.ty.dtype == index.ty.dtype:
                 changed = _Changed(other, "index", text, words)

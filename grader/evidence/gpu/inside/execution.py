@@ -90,6 +90,7 @@ class _Run:
         self.aliases: dict[int, int] = {}
         self.values: dict[int, Any] = {}
         self.launches: list[tuple[Translated, Launch]] = []
+        self.loops: list[str] = []
         self.translated: dict[int, Translated] = {}
         self.outputs = [self._bind(*pair, outputs) for pair in enumerate(arguments)]
         self.wanted = sorted(outputs)
@@ -157,9 +158,11 @@ class _Run:
         if not any(self._is_kernel(each) for each in statements_in(node.body)):
             # A product without threads has two million rounds, and the same fault in each.
             count = min(count, 1)
+        self.loops.append(f"{node.loop_var.name}")
         for number in range(low, low + count):
             self.values[slot] = np.int32(number)
             self._statement(node.body)
+        self.loops.pop()
 
     def _declare(self, node: Any) -> None:
         Translator(self.expressions, self.aliases, set(), {}, {}, {}).declare(node)
@@ -212,7 +215,7 @@ class _Run:
 
     def _kernel(self, node: Any) -> None:
         if len(self.launches) == KERNEL_LIMIT:
-            raise NotSimulatedError("steps", f"{KERNEL_LIMIT} kernels")
+            raise NotSimulatedError("kernels", self.loops[0] if self.loops else "")
         kernel = self.translated.get(hash(node))
         if kernel is None:
             names = {slot: each.name for slot, each in self.memories.items()}
