@@ -154,3 +154,13 @@ def test_other_intrinsics_stay_forbidden(course: Path, tmp_path: Path) -> None:
     report = graded(course, calling, tmp_path)
     assert 0.0 == report.score
     assert "not allowed" in checks(report)["outputs"].reason.english
+
+
+def test_the_change_that_makes_a_kernel_right_is_advised(course: Path, tmp_path: Path) -> None:
+    report = graded(course, KERNEL.replace("S[63 - tx]", "S[62 - tx]"), tmp_path)
+    found = checks(report)
+    for each in ("outputs", "threads"):
+        assert (
+            "Write `S[63 - tx]` instead of `S[62 - tx]` in `B[bx * 64 + tx] = S[62 - tx]`: then no"
+            " threads race, and all outputs are right." == found[each].hint.english
+        )

@@ -9,6 +9,7 @@ barrier.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -26,6 +27,12 @@ from grader.messages.frames import pack_array
 
 MOST_TRIALS = 400
 """Most changes that are executed."""
+
+MOST_STATEMENTS = 64
+"""Most statements of a kernel of which changes are tried."""
+
+MOST_CHANGES = 4000
+"""Most changes of which the likeliest are looked for."""
 
 MOST_STEPS = 10**8
 """Longest execution of all changes together, in statements times threads."""
@@ -92,7 +99,10 @@ def find_changes(
 def _changes(function: Any) -> Iterator[_Changed]:
     """Yield bodies of a function with one change each, the likeliest first."""
     known = _Known(function)
-    every = [*_of_statement(function.body, known), *_of_scopes(function.body)]
+    if sum(1 for _ in islice(statements_in(function.body), MOST_STATEMENTS + 1)) > MOST_STATEMENTS:
+        return
+    found = chain(_of_scopes(function.body), _of_statement(function.body, known))
+    every = [*islice(found, MOST_CHANGES)]
     every.sort(key=lambda each: _ORDER[each.kind])
     yield from every
 
