@@ -48,8 +48,8 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
         return passed(say("gpu-outputs-right", calls=len(wrong)))
     told_of_base = case.evidence.diagnosis or case.evidence.schedule
     problem = explain(found.outputs, wrong, case.comparison, told_of_base)
-    aliased = (each for each in found.findings if each.kind == "other_name")
-    fault = next(chain(faults(found), aliased), None)
+    others = (each for each in found.findings if each.kind in ("other_name", "unstored"))
+    fault = next(chain(faults(found), others), None)
     if fault is None or told_of_base is not None:
         return failed(problem.reason, _mend(found, problem.hint), problem.code)
     told = tell(fault, scheduled=found.scheduled)

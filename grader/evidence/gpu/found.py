@@ -43,7 +43,7 @@ class FoundKernels:
     change: Change | None = None
 
 
-_NO_FAULTS = frozenset({"needless_barrier", "other_name"})
+_NO_FAULTS = frozenset({"needless_barrier", "other_name", "unstored"})
 """Waste, and what is wrong only where the outputs are."""
 
 

@@ -36,6 +36,7 @@ FindingKind = Literal[
     "outside_kernel",
     "needless_barrier",
     "other_name",
+    "unstored",
 ]
 
 
@@ -64,6 +65,7 @@ class Finding(Message, frozen=True):
     | `divergent_barrier` | none; the barrier is between `before` and `text` | |
     | `outside_kernel` | none; `text` is the statement that no thread executes | |
     | `other_name` | a store, and a load by another name of the same memory | "" |
+    | `unstored` | none; the element of the output is one that no thread stores | |
     | `needless_barrier` | none; the barrier is between `before` and `text` | |
 
     A barrier that opens or ends a kernel has "" on that side.

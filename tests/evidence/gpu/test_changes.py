@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,18 @@ from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
+from grader.assignment import Computation, TensorTable
+from grader.evidence.case import Outputs
+from grader.evidence.gpu.found import FoundKernels, KernelOptions
+from grader.evidence.gpu.gather import _mending
 from grader.evidence.gpu.inside import changes
 from grader.evidence.gpu.inside.changes import MOST_STATEMENTS
 from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import Change, ChangesTried, TryChanges
 from grader.evidence.gpu.sentences import tell_change
 from grader.language import LANGUAGES
-from grader.messages.frames import pack_array, unpack_array
+from grader.messages.evidence import Examined
+from grader.messages.frames import Array, pack_array, unpack_array
 from tests.seeded import seeded
 
 SUMS = """
@@ -150,3 +156,35 @@ def test_what_a_box_calls_a_statement_is_shown_as_text_alone() -> None:
     told = tell_change(Change("operator", "`\x1b[2J", "a`b", "c", ())).english
     assert told.isprintable()
     assert "instead of `ab` in `[2J`" in told
+
+
+# --- what the referee believes --------------------------------------------------------------------
+
+
+def answered(*outputs: Any) -> Any:
+    """Return what is made of a box that answers with these outputs of two changes."""
+    tried = tuple(
+        Change("operator", "C[i] = 1", f"{number}", "1", tuple(each))
+        for number, each in enumerate(outputs)
+    )
+    desired = np.ones((1, 4))
+    found = FoundKernels(Outputs(np.zeros((1, 4)), desired, np.ones(1, bool)), (), (), None, False)
+    arguments = SimpleNamespace(array=np.zeros(4, "float32"), varies=False)
+    room = SimpleNamespace(shape=(4,), dtype="float32")
+    arrangement = SimpleNamespace(arguments=(arguments,), outputs=(room,), function="f")
+    answer = Examined.of("gpu", ChangesTried(tried))
+    question = SimpleNamespace(
+        comparison=Computation("f", (), (TensorTable(shape=(4,)),), rtol=1e-4, atol=1e-4),
+        candidate=SimpleNamespace(capture=SimpleNamespace(module=b"{}")),
+        runners=SimpleNamespace(request=lambda *_: answer),
+    )
+    return _mending(question, arrangement, KernelOptions(), found)  # type: ignore[arg-type]
+
+
+def test_only_a_change_whose_outputs_are_right_is_told() -> None:
+    ones, zeros = (pack_array(np.full(4, each, "float32")) for each in (1, 0))
+    more = pack_array(np.ones(5, "float32"))
+    damaged = Array("float32", (4,), b"\0")
+    told = answered([zeros], [more], [damaged], [], [ones, ones], [ones])
+    assert told is not None and "5" == told.before
+    assert answered([zeros]) is None

@@ -23,7 +23,7 @@ from grader.evidence.gpu.inside.lowering import lower
 from grader.evidence.gpu.inside.quoting import cut, quote, quote_element, quote_store
 from grader.evidence.gpu.inside.statements import statements_in
 from grader.evidence.gpu.messages import CHANGE_LIMIT, Change, ChangeKind
-from grader.messages.frames import pack_array
+from grader.messages.frames import Array, pack_array
 
 MOST_TRIALS = 400
 """Most changes that are executed."""
@@ -66,40 +66,63 @@ def find_changes(
 
     `calls` are the arguments of each.
     """
-    found: list[Change] = []
-    spent = size = 0
-    function = module[name]
-    for tried, changed in enumerate(_changes(function)):
-        if tried >= MOST_TRIALS or spent > MOST_STEPS or size > MOST_BYTES:
+    trials = _Trials(name, arch, calls, outputs)
+    function, found = module[name], list[Change]()
+    for changed in islice(_changes(function), MOST_TRIALS):
+        if trials.are_over or len(found) >= CHANGE_LIMIT:
             break
-        if len(found) >= CHANGE_LIMIT:
-            break
-        try:
-            body = function.with_body(changed.node)
-            lowered = lower(tvm.IRModule({name: body}), name, arch)
-            program = Program(lowered.function, lowered.shapes)
-            computed = []
-            for arguments in calls:
-                execution = program.execute(arguments, outputs)
-                spent += execution.notes.spent
-                if any(each.kind not in _FAULTLESS for each in execution.findings):
-                    break
-                computed += map(pack_array, execution.outputs)
-        except (NotSimulatedError, tvm.error.InternalError, ValueError, TypeError, RuntimeError):
-            continue
-        if len(computed) == len(calls) * len(outputs):
-            size += sum(len(each.data) for each in computed)
-            words = (changed.statement, changed.before, changed.after)
-            # TVM's strings have their own class, which is not encoded.
-            told = [f"{each}" for each in words]
-            found.append(Change(changed.kind, *map(cut, told), tuple(computed)))
+        computed = trials.computed(function.with_body(changed.node))
+        if computed is not None:
+            found.append(_told(changed, computed))
     return tuple(found)
+
+
+def _told(changed: _Changed, outputs: tuple[Array, ...]) -> Change:
+    # TVM's strings have their own class, which is not encoded.
+    statement, before, after = (
+        cut(f"{each}") for each in (changed.statement, changed.before, changed.after)
+    )
+    return Change(changed.kind, statement, before, after, outputs)
+
+
+class _Trials:
+    """Executes functions on the same calls, and counts what that takes."""
+
+    def __init__(self, name: str, arch: str, calls: Sequence[Arrays], outputs: list[int]) -> None:
+        self._name, self._arch = name, arch
+        self._calls, self._outputs = calls, outputs
+        self._steps = self._bytes = 0
+
+    @property
+    def are_over(self) -> bool:
+        """Say whether enough was executed."""
+        return self._steps > MOST_STEPS or self._bytes > MOST_BYTES
+
+    def computed(self, function: Any) -> tuple[Array, ...] | None:
+        """Return the outputs of all calls, None where something is found or nothing is executed."""
+        try:
+            lowered = lower(tvm.IRModule({self._name: function}), self._name, self._arch)
+            program = Program(lowered.function, lowered.shapes)
+            found = [*chain.from_iterable(self._executed(program, each) for each in self._calls)]
+        except (NotSimulatedError, RuntimeError, TypeError, ValueError):  # TVM raises any of these
+            return None
+        if len(found) < len(self._calls) * len(self._outputs):
+            return None
+        self._bytes += sum(len(each.data) for each in found)
+        return tuple(found)
+
+    def _executed(self, program: Program, arguments: Arrays) -> list[Array]:
+        execution = program.execute(arguments, self._outputs)
+        self._steps += execution.notes.spent
+        if any(each.kind not in _FAULTLESS for each in execution.findings):
+            return []
+        return [pack_array(each) for each in execution.outputs]
 
 
 def _changes(function: Any) -> Iterator[_Changed]:
     """Yield bodies of a function with one change each, the likeliest first."""
     known = _Known(function)
-    if sum(1 for _ in islice(statements_in(function.body), MOST_STATEMENTS + 1)) > MOST_STATEMENTS:
+    if next(islice(statements_in(function.body), MOST_STATEMENTS, None), None) is not None:
         return
     found = chain(_of_scopes(function.body), _of_statement(function.body, known))
     every = [*islice(found, MOST_CHANGES)]
@@ -232,8 +255,8 @@ def _of_condition(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[
     text = f"if {quote(node.condition)}"
     for each in _of_expression(node.condition, known, loops):
         made = tirx.IfThenElse(each.node, node.then_case, node.else_case)
-        words = {"before": quote(node.condition), "after": quote(each.node)}
-        yield each._replace(node=made, statement=text, **words)
+        before, after = quote(node.condition), quote(each.node)
+        yield each._replace(node=made, statement=text, before=before, after=after)
     for each in _of_statement(node.then_case, known, loops):
         yield each._replace(node=tirx.IfThenElse(node.condition, each.node, node.else_case))
     if node.else_case is not None:
@@ -388,8 +411,7 @@ def _of_load(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[_Chan
             yield _Changed(new, "buffer", before, quote(new), is_element=True)
     for changed, each in _of_indices(indices, known, loops):
         new = tirx.BufferLoad(node.source, changed)
-        words = {"before": before, "after": quote(new), "is_element": True}
-        yield each._replace(node=new, **words)
+        yield each._replace(node=new, before=before, after=quote(new), is_element=True)
 
 
 def _of_indices(
@@ -412,8 +434,8 @@ def _of_indices(
                 yield [*given[:at], other, *given[at + 1 :]], changed
     for at in range(len(given) - 1):
         swapped = [*given[:at], given[at + 1], given[at], *given[at + 2 :]]
-        texts = [", ".join(map(quote, each)) for each in (given, swapped)]
-        yield swapped, _Changed(None, "index", *texts)
+        before, after = (", ".join(map(quote, each)) for each in (given, swapped))
+        yield swapped, _Changed(None, "index", before, after)
 
 
 def _numbers(value: Any, known: _Known) -> Iterator[int]:

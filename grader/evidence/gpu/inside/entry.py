@@ -43,7 +43,7 @@ def perform(task: Task) -> Answer:
         return error.answer
     return KernelsRun(
         tuple(map(pack_array, execution.outputs)),
-        (*execution.findings, *needless)[:FINDING_LIMIT],
+        (*(execution.findings or execution.unstored), *needless)[:FINDING_LIMIT],
         execution.counts(),
         not lowered.own_barriers,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +40,7 @@ class Execution:
     outputs: list[Array]
     notes: Notes
     launches: list[tuple[Translated, Launch]]
+    unstored: tuple[Finding, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -101,9 +103,9 @@ class _Run:
         if not self.launches and not self.notes.found:
             raise NotSimulatedError("no_kernel", "")
         chosen = [self.outputs[each] for each in self.wanted]
-        return Execution(
-            [each.data.reshape(each.shape) for each in chosen], self.notes, self.launches
-        )
+        computed = [each.data.reshape(each.shape) for each in chosen]
+        unstored = tuple(chain.from_iterable(map(_unstored, chosen)))
+        return Execution(computed, self.notes, self.launches, unstored)
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -229,6 +231,13 @@ class _Run:
             kernel, self.expressions, self.memories, self._slots(), number, self.notes, skipped
         )
         self.launches.append((kernel, launch))
+
+
+def _unstored(output: Memory) -> Iterator[Finding]:
+    """Yield the first element of an output that no thread has stored, if there is one."""
+    if output.written is not None and not output.written.all():
+        element = output.element(int(np.argmin(output.written)))
+        yield Finding("unstored", 0, output.name, output.scope, element)
 
 
 def _ignore(_node: Any) -> None:
