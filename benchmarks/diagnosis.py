@@ -38,6 +38,7 @@ from tests.accuracy import construction, schedules
 from tests.accuracy.accuracy import BAR, ROOT, SLUGS, Found, Trial, share
 from tests.accuracy.fresh import SLUGS as FRESH
 from tests.accuracy.fresh import FreshTrial, Said
+from tests.accuracy.fresh_gpu import KernelTrial
 from tests.diagnosis.test_advice import recorded
 
 Row = dict[str, object]
@@ -95,7 +96,8 @@ _FIRST, _NAMED = 0.98, 0.85
 def measure_fresh(slug: str, count: int, options: argparse.Namespace, sandbox: Sandbox) -> Row:
     """Return what was measured of random edits of an assignment."""
     start = time.perf_counter()
-    said = FreshTrial(slug, sandbox, options.jobs, count, options.seed).said()
+    made = KernelTrial if slug == "gpu" else FreshTrial
+    said = made(slug, sandbox, options.jobs, count, options.seed).said()
     first = [each.first for each in said if each.first is not None]
     advice = [each.advice for each in said if each.advice is not None]
     return {

@@ -22,8 +22,10 @@ from grader.errors import IRError, ProtocolError, SandboxError
 from grader.evidence.candidates import gather_outputs, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
+from grader.evidence.plug import computed
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
+from grader.ir.misfits import find_misfits
 from grader.ir.trace import Trace, read_trace, steps_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
@@ -40,7 +42,9 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     is not run again. Raises SandboxError where no runner can be had, as after Ctrl-C.
     """
     outputs = case.evidence.outputs
-    if outputs is None or (isinstance(outputs, Problem) and outputs.code == "time_limit"):
+    if outputs is None:
+        return _with_base(case, diagnosed, runners)
+    if isinstance(outputs, Problem) and _is_explained(case, outputs):
         return case
     if isinstance(outputs, Outputs) and not wrong_samples(outputs, case.comparison).any():
         return case
@@ -51,6 +55,37 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     except Exception as error:  # noqa: BLE001 - an explanation that fails must not cost a grade
         warnings.warn(f"A diagnosis failed: {error!r}.", RuntimeWarning, stacklevel=2)
         return case
+
+
+def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
+    """Return the case with what is wrong in the function that its schedule begins on, if anything.
+
+    What such a schedule makes is no module that can be run step by step.
+    """
+    outputs, base = computed(case), _unscheduled(diagnosed.candidate)
+    if outputs is None or base is None or not wrong_samples(outputs, case.comparison).any():
+        return case
+    own = gather_outputs(base, diagnosed.part, diagnosed.oracle, runners, case.comparison)
+    if isinstance(own, Problem):
+        if own.code != "out_of_bounds":
+            return case
+        schedule = Problem(join(_BEGINS_WRONG, own.reason), own.hint, code=own.code)
+        return replace(case, evidence=replace(case.evidence, schedule=schedule))
+    if not wrong_samples(own, case.comparison).any():
+        return case
+    diagnosis = diagnose(diagnosed._replace(candidate=base), own, runners)
+    if diagnosis is not None:
+        message = join(_BEGINS_WRONG, diagnosis.message)
+        diagnosis = msgspec.structs.replace(diagnosis, message=message)
+    hint = say("fix-module-that-schedule-starts")
+    schedule = Problem(_BEGINS_WRONG, hint, code="values")
+    return replace(case, evidence=replace(case.evidence, diagnosis=diagnosis, schedule=schedule))
+
+
+def _is_explained(case: Case, outputs: Problem) -> bool:
+    """Say whether no step has to be looked for: calls that do not fit are named already."""
+    has_misfits = outputs.code == "not_built" and bool(find_misfits(case.candidate.facts))
+    return has_misfits or outputs.code == "time_limit"
 
 
 def _explained(
@@ -107,6 +142,8 @@ Rows = tuple[int, ...]
 
 SCHEDULE_STEP: Final = "schedule_step"
 """What such a mistake is called in a report."""
+
+_BEGINS_WRONG = say("schedule-begins-on-function-with-wrong-outputs")
 
 _KEEPS = say("unscheduled-module-gives-same-wrong-outputs-schedule")
 

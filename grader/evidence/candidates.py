@@ -22,10 +22,11 @@ from grader.evidence.problems import explain_failure, explain_python_failure, wr
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
 from grader.execute.advice import REPLACE_STUB
+from grader.execute.misfits import explain_misfits
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.rewriting import without_idle_attributes
-from grader.language import join, say
+from grader.language import NOTHING, join, say
 from grader.messages.frames import Array, FrameError, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION, Capture
 from grader.messages.runner import RunModule, RunResult, TaskFailure
@@ -287,7 +288,7 @@ def _gather_group(
     if isinstance(answer, TaskFailure) and candidate.is_python:
         return explain_python_failure(answer, candidate.capture)
     if not isinstance(answer, RunResult):
-        return explain_failure(answer)
+        return _explain_unfit(candidate, explain_failure(answer))
     actual = _by_sample(answer.outputs, arrangement)
     if isinstance(actual, Problem):
         return actual
@@ -297,6 +298,14 @@ def _gather_group(
     desired, images = oracle.desired[first], oracle.from_test_set[first]
     outputs = Outputs(actual, desired, images, unwritten, oracle.cases)
     return _STALE if answer.stale and not wrong_samples(outputs, comparison).any() else outputs
+
+
+def _explain_unfit(candidate: Candidate, problem: Problem) -> Problem:
+    """Name the calls that do not fit their functions where a module could not be built for them."""
+    reason, hint = (
+        explain_misfits(candidate.facts) if problem.code == "not_built" else (NOTHING,) * 2
+    )
+    return Problem(reason, hint, code="not_built") if reason else problem
 
 
 def gather_stubs(

@@ -134,7 +134,8 @@ class EvidenceKind(Generic[Found]):
     `gather` comes before all others, which are then of the candidate that it chose. So many
     `runners` are started ahead. `admits` are codes of findings (`grader/ir/`), or `code:subject`,
     for which a part that needs this kind refuses no module: its boxed code knows how to run it.
-    `explains` says why another finding is refused, None for the usual sentence.
+    `explains` says why another finding is refused, None for the usual sentence. `computed` returns
+    what was computed from the oracle's inputs, if anything was.
     """
 
     gathered: Gathered[Found]
@@ -144,6 +145,7 @@ class EvidenceKind(Generic[Found]):
     runners: int = 1
     admits: frozenset[str] = frozenset()
     explains: Callable[[Finding], Problem | None] = lambda _: None
+    computed: Callable[[Found], Outputs | None] = lambda _: None
 
     @property
     def name(self) -> str:
@@ -158,6 +160,16 @@ class EvidenceKind(Generic[Found]):
             return None
         explains = (each.kind for each in registered_kinds() if self.name in each.needs)
         return section.explaining(self.name, tuple(explains))
+
+
+def computed(case: Case) -> Outputs | None:
+    """Return the outputs that a kind of evidence has computed of a case, None where none has."""
+    for kind in kinds():
+        found = case.evidence.found.get(kind.name)
+        outputs = None if found is None or isinstance(found, Problem) else kind.computed(found)
+        if outputs is not None:
+            return outputs
+    return None
 
 
 @functools.cache

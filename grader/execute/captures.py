@@ -24,6 +24,9 @@ COUNT_LIMIT = 1000
 NOTE_LIMIT = 1000
 """Largest number of different notes that are kept."""
 
+REFUSED_LIMIT = 16
+"""Largest number of modules that TVM has refused of which the place is looked for."""
+
 
 Taken = Callable[[Capture | CaptureFailure], None]
 """Is called with each capture as it arrives, in the reader's thread."""
@@ -34,7 +37,8 @@ class CaptureReader:
 
     What comes after a frame that is damaged or over a limit is drained and thrown away: the kernel
     never waits for the referee. `damage` says what was wrong; it is empty when nothing was. `notes`
-    has the kernel's notes in order, each once, with the first loop's variable of each.
+    has the kernel's notes in order, each once, with the first loop's variable of each; `refused`
+    the module that TVM has refused in a cell.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class CaptureReader:
         self._ended = False
         self.damage = ""
         self.notes: dict[tuple[NoteKind, int], LoopVariable | None] = {}
+        self.refused: dict[int, bytes] = {}
         self._thread = threading.Thread(target=self._run, name="captures", daemon=True)
         self._thread.start()
 
@@ -95,5 +100,8 @@ class CaptureReader:
                 self._captures.append(message)
                 if self._taken is not None:
                     self._taken(message)
+            elif message.kind == "refused_module":
+                if len(self.refused) < REFUSED_LIMIT:
+                    self.refused.setdefault(message.cell, message.module)
             elif len(self.notes) < NOTE_LIMIT:
                 self.notes.setdefault((message.kind, message.cell), message.loop_variable)

@@ -160,12 +160,12 @@ async def _execute(
         run = _Run(notebook, session, order.limits, given, clock)
         await run.all_cells(progress)
     damaged = (CAPTURE_DAMAGE,) if session.captures.damage else ()
-    received = dict(session.captures.notes)
+    received, refused = dict(session.captures.notes), dict(session.captures.refused)
     notes = {each: detail for each, detail in received.items() if each not in run.told}
     told = describe_notes(notes, run.begun, order.limits)
     return Execution(
         notebook=notebook,
-        problems=tuple(with_refused(each, received) for each in run.problems),
+        problems=tuple(with_refused(each, received, refused) for each in run.problems),
         cells=len(run.cells),
         executed=run.executed,
         captures=session.captures.received,

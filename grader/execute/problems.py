@@ -13,6 +13,7 @@ import msgspec
 from grader.assignment import Limits
 from grader.execute.advice import NOTHING_GIVEN, Given, advice_for, advice_on_loop_variable
 from grader.execute.known_errors import recognise
+from grader.execute.misfits import advice_on_refused
 from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Raised
 from grader.language import NOTHING, Text, join, say
@@ -64,16 +65,22 @@ def cell_problem(
 
 
 def with_refused(
-    problem: CellProblem, notes: Mapping[tuple[NoteKind, int], LoopVariable | None]
+    problem: CellProblem,
+    notes: Mapping[tuple[NoteKind, int], LoopVariable | None],
+    modules: Mapping[int, bytes],
 ) -> CellProblem:
-    """Return a problem with what belongs in place of a loop's variable, where TVM has refused one.
+    """Return a problem with what belongs in place of a loop's variable, where TVM has refused one,
+    or with the calls that do not fit in a module that it has refused.
 
-    `notes` are what the kernel says of cells: this is no matter of the error's words.
+    `notes` and `modules` are what the kernel says of cells: this is no matter of the error's words.
     """
     advice = advice_on_loop_variable(notes.get(("refused_loop_variable", problem.cell)))
-    if not advice:
-        return problem
-    return msgspec.structs.replace(problem, hint=advice, code="loop_variable")
+    if advice:
+        return msgspec.structs.replace(problem, hint=advice, code="loop_variable")
+    advice = advice_on_refused(modules.get(problem.cell, b""))
+    if advice:
+        return msgspec.structs.replace(problem, hint=advice, code="refused_module")
+    return problem
 
 
 def telling_line(message: str) -> str:

@@ -16,6 +16,7 @@ from grader.execute.advice import (
 )
 from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
+from grader.execute.misfits import advice_on_refused
 from grader.execute.result import LostCell
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
@@ -123,6 +124,9 @@ _MADE = re.compile(
     re.MULTILINE,
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
+
+_REFUSED = frozenset({"loop_variable", "refused_module"})
+"""Codes of cells in which TVM refused something, whose advice says all that there is to say."""
 
 _ANY_CELL = 1_000_000
 """Behind all cells: a function may be called when the last one has run."""
@@ -241,7 +245,7 @@ def _told_following(where: Text, cause: Cause) -> Text:
 
 def _advice(cell: LostCell, name: str, preamble: str, layers: Layers) -> Text:
     """Return what to do about a cell that did not run to its end, and lacks a name for that."""
-    if cell.code == "loop_variable":
+    if cell.code in _REFUSED:
         return cell.advice
     cause = _cause(recognise(cell.error, cell.message), preamble, layers)
     return cause or cell.advice or say(_LOST[cell.fate][1], name=name)
@@ -289,7 +293,8 @@ def _explain_raised(
     if cause is not None:
         hint = _advice(cause.cell, failure.name, preamble, layers)
         return Problem(_told_following(where, cause), hint, code="unfinished_cell")
-    advice = advice_on_loop_variable(failure.loop_variable) or _cause(known, preamble, layers)
+    advice = advice_on_loop_variable(failure.loop_variable) or advice_on_refused(failure.refused)
+    advice = advice or _cause(known, preamble, layers)
     mend = say("call-function-in-cell-own-and-fix")
     return Problem(_raised(failure, where), advice or mend, code="raised")
 

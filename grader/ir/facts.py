@@ -49,7 +49,7 @@ class Call(Facts, frozen=True):
     `kind` is "tir" for call_tir (and its in-place form), "extern" for call_dps_packed and any other
     call of a packed function, "operator" for an operator of Relax, "function" for a call of another
     Relax function. `callee` is the function's, the extern's or the operator's name. `dataflow` says
-    that the binding stands in a dataflow block.
+    that the binding stands in a dataflow block, `is_in_place` that a call_tir has another form.
     """
 
     kind: Literal["tir", "extern", "operator", "function"]
@@ -58,6 +58,7 @@ class Call(Facts, frozen=True):
     result: TensorFacts | None
     binding: str
     dataflow: bool = False
+    is_in_place: bool = False
 
 
 class Loop(Facts, frozen=True):

@@ -80,6 +80,7 @@ class _Target(NamedTuple):
     kind: CallKind
     callee: str
     arguments: list[int]
+    is_in_place: bool = False
 
 
 def read_main(graph: Graph, function: int, budget: Budget) -> MainFacts:
@@ -186,6 +187,7 @@ class _Reader:
             result=result or tensor_facts(graph, graph.field(variable, "ty")),
             binding=graph.name(variable),
             dataflow=dataflow,
+            is_in_place=target.is_in_place,
         )
         self.calls.append(call)
         self.origins[variable] = self.value_of(variable, len(self.calls) - 1)
@@ -209,7 +211,8 @@ class _Reader:
         graph = self.graph
         first = arguments[0] if arguments else None
         if first is not None and name in _TIR_CALLS and graph.type_of(first) == "ir.GlobalVar":
-            return _Target("tir", graph.name(first, "name_hint"), arguments[1:2])
+            is_in_place = name != "relax.call_tir"
+            return _Target("tir", graph.name(first, "name_hint"), arguments[1:2], is_in_place)
         extern = None if first is None else self.extern_name(first)
         if extern is not None and name == "relax.call_dps_packed":
             return _Target("extern", extern, arguments[1:2])

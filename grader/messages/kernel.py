@@ -104,7 +104,20 @@ class LoopVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     others: Annotated[tuple[LoopVariable, ...], msgspec.Meta(max_length=2)] = ()
 
 
-NoteKind = Literal["cut", "asked", "restarted", "drawn", "loop_variable", "refused_loop_variable"]
+REFUSED_SIZE_LIMIT = 4 * 2**20
+"""Largest module in bytes that is told of though TVM has refused it."""
+
+Refused = Annotated[bytes, msgspec.Meta(max_length=REFUSED_SIZE_LIMIT)]
+
+NoteKind = Literal[
+    "cut",
+    "asked",
+    "restarted",
+    "drawn",
+    "loop_variable",
+    "refused_loop_variable",
+    "refused_module",
+]
 
 
 class KernelNote(Message, frozen=True):
@@ -114,12 +127,14 @@ class KernelNote(Message, frozen=True):
     "restarted": the cell wanted a new kernel, and went on in this one. "drawn": drawings are in the
     notebook, not in the window or the widget that was asked for. "loop_variable": a block that uses
     a loop's variable was let pass, as by an earlier TVM. "refused_loop_variable": the cell ended in
-    TVM's refusal of one. Both say which, where that is known.
+    TVM's refusal of one. Both say which, where that is known. "refused_module": the cell ended in
+    TVM's refusal of a module, which is `module`, as JSON.
     """
 
     kind: NoteKind
     cell: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
     loop_variable: LoopVariable | None = None
+    module: Refused = b""
 
 
 LINE_LIMIT = 2000
@@ -168,7 +183,8 @@ class CaptureFailure(Message, frozen=True):
     """An entry point was there, but no module came out of it. One that does nothing is unsolved.
 
     `line` is the line within the cell that defined the function where the error was raised, if
-    known. `loop_variable` is there where the error was TVM's refusal of one.
+    known. `loop_variable` is there where the error was TVM's refusal of one, `refused` where it was
+    that of a module, which it is as JSON.
     """
 
     part: str
@@ -186,6 +202,7 @@ class CaptureFailure(Message, frozen=True):
     message: str = ""
     line: int | None = None
     loop_variable: LoopVariable | None = None
+    refused: Refused = b""
 
 
 PYTHON_FUNCTION = "grader.python"

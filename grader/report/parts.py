@@ -66,6 +66,7 @@ CellCode = Literal[
     "descriptors",
     "missing_import",
     "loop_variable",
+    "refused_module",
     "given_files",
     "no_compiler",
 ]

@@ -27,6 +27,7 @@ from grader.course import load_course
 from grader.diagnosis.report import Diagnosed, diagnose
 from grader.evidence.candidates import candidate_limit, gather_outputs, in_order, inspect
 from grader.evidence.case import Candidate, Case, Evidence, Problem
+from grader.evidence.plug import admission
 from grader.evidence.runner_client import Runner
 from grader.evidence.runners import Kind
 from grader.grading.assembly import open_runners, runner_starter
@@ -241,5 +242,7 @@ def share(found: Iterable[bool]) -> float:
 def _of(part: PartTable, captures: Captures) -> list[Candidate]:
     """Return the candidates of a part that are graded, those that count for most last."""
     found = [each for each in captures if isinstance(each, Capture) and each.part == part.id]
-    inspected = [inspect(part, each) for each in reversed(in_order(found)[: candidate_limit(part)])]
+    admitted = admission(part)
+    tried = reversed(in_order(found)[: candidate_limit(part)])
+    inspected = [inspect(part, each, admitted) for each in tried]
     return [each for each in inspected if not isinstance(each, Problem)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Edit(NamedTuple):
@@ -60,12 +60,94 @@ def edits(source: str, generator: random.Random) -> Iterator[Edit]:
         return
     text = _Text(source)
     found = [each for node in ast.walk(tree) for each in _of(node, text, tree)]
+    yield from _drawn(found, source, generator)
+
+
+def _drawn(found: list[Edit], source: str, generator: random.Random) -> Iterator[Edit]:
     generator.shuffle(found)
     seen = {source}
     for edit in found:
         if edit.source not in seen and _is_python(edit.source):
             seen.add(edit.source)
             yield edit
+
+
+_TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
+_SCOPES = ("local", "shared", "global")
+
+
+def kernel_edits(source: str, generator: random.Random) -> Iterator[Edit]:
+    """Yield edits of a kernel, or of a schedule of one, in a random order.
+
+    They are those of any cell, and of what only kernels have: axes of threads, scopes of memory,
+    conditions at edges, barriers that are left out or moved.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return
+    text = _Text(source)
+    found = [each for node in ast.walk(tree) for each in _of(node, text, tree)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            for group in (_TAGS, _SCOPES):
+                others = group if node.value in group else ()
+                found += [text.replaced(node, repr(e)) for e in others if e != node.value]
+        if isinstance(node, ast.If):
+            found += [*_statements(node.body, text), _unconditional(node, text)]
+    found += _moved_barriers(source)
+    yield from _drawn(found, source, generator)
+
+
+def _unconditional(node: ast.If, text: _Text) -> Edit:
+    """Return the edit that does the body of a condition in any case."""
+    indent = " " * node.col_offset
+    body = [ast.unparse(each).replace("\n", f"\n{indent}") for each in node.body]
+    edit = text.replaced(node, f"\n{indent}".join(body))
+    return edit._replace(about=f"`if {_short(text.of(node.test))}` is left out")
+
+
+def is_barrier(node: ast.AST) -> bool:
+    """Say whether a statement is a barrier."""
+    return isinstance(node, ast.Expr) and "tvm_storage_sync" in ast.unparse(node.value)
+
+
+def _moved_barriers(source: str) -> Iterator[Edit]:
+    """Yield edits that put a barrier to another place among the statements around it."""
+    count = sum(map(is_barrier, ast.walk(ast.parse(source))))
+    for number in range(count):
+        for move in ("before", "behind", "into", "out"):
+            tree = ast.parse(source)
+            parents = {c: p for p in ast.walk(tree) for c in ast.iter_child_nodes(p)}
+            barrier = [each for each in ast.walk(tree) if is_barrier(each)][number]
+            if _move(barrier, move, parents):
+                about = f"barrier {number + 1} moves {move}"
+                line = getattr(barrier, "lineno", 1)
+                yield Edit(ast.unparse(ast.fix_missing_locations(tree)), line, about)
+
+
+def _move(barrier: Any, move: str, parents: dict[Any, Any]) -> bool:
+    parent = parents[barrier]
+    body: list[Any] = parent.body
+    at = body.index(barrier)
+    if move in ("before", "behind"):
+        other = at - 1 if move == "before" else at + 1
+        if not 0 <= other < len(body):
+            return False
+        body[at], body[other] = body[other], body[at]
+        return True
+    if move == "into":
+        if not at or not isinstance(body[at - 1], ast.For | ast.If):
+            return False
+        body[at - 1].body.append(barrier)
+        del body[at]
+        return True
+    if not isinstance(parent, ast.For | ast.If) or len(body) < 2:
+        return False
+    outer = parents[parent].body
+    outer.insert(outer.index(parent) + 1, barrier)
+    del body[at]
+    return True
 
 
 class _Text:

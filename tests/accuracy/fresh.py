@@ -45,7 +45,7 @@ from tests.accuracy.applied import STATEMENTS, applied
 from tests.accuracy.edits import Edit, edits
 from tests.diagnosis.test_advice import AT_SIGHT, changes, is_same, is_told, values_of
 
-SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch", "quantized", "graph-passes")
+SLUGS = ("e2e-conv", "e2e-mlp", "tensorir", "from-torch", "quantized", "graph-passes", "gpu")
 
 VAGUE = frozenset({"", "partly_right", "other_operand"})
 """Mistakes that say where to look, and not what is wrong."""
@@ -130,19 +130,21 @@ class FreshTrial:
         found: list[Said] = []
         with Runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
             for made in self._made():
-                told = executor.map(lambda each: self._told(each, runners), made)
+                told = executor.map(lambda each: self.told(each, runners), made)
                 found += [each for each in told if each is not None]
                 if len(found) >= self.count:
                     return found[: self.count]
         return found
+
+    edited = staticmethod(edits)
 
     def _made(self) -> Iterator[list[Fresh]]:
         """Yield what edits make, a run of the notebook at a time."""
         reference = self._notebooks.reference
         right = self._right(run_notebook(copy.deepcopy(reference), self.prepared, Silent()))
         sources = [c.source for c in reference.cells if c.cell_type == "code" and c.source.strip()]
-        written = {part.id: self._written(sources, one.capture.cell) for part, one in right}
-        endless = {part.id: edits(written[part.id], self._generator) for part, _ in right}
+        written = {part.id: self.written(sources, one.capture.cell) for part, one in right}
+        endless = {part.id: self.edited(written[part.id], self._generator) for part, _ in right}
         while endless:
             drawn = []
             for part, one in right * _AT_ONCE:
@@ -162,7 +164,7 @@ class FreshTrial:
             found += [(part, each) for each in own[-1:]]
         return found
 
-    def _written(self, sources: Sequence[str], cell: int) -> str:
+    def written(self, sources: Sequence[str], cell: int) -> str:
         """Return the text of a cell, behind those of the solution's cells that it needs."""
         given = {each.source for each in self._notebooks.template.cells}
         own = [each for each in sources[:cell] if each not in given and _tree(each) is not None]
@@ -183,7 +185,7 @@ class FreshTrial:
             found += [Fresh(part, edit, each, right) for each in _of(part, own)[-1:]]
         return found
 
-    def _told(self, fresh: Fresh, runners: Any) -> Said | None:
+    def told(self, fresh: Fresh, runners: Any) -> Said | None:
         """Return what is said of an edit; None where its outputs are right, or there are none."""
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(fresh.part)
         part = msgspec.structs.replace(fresh.part, samples=SAMPLES)

@@ -19,6 +19,7 @@ from tvm.tirx import PrimFunc
 from grader.assignment import Assignment, CheckTable, GuideTable, OracleOptions, PartTable
 from grader.checks import kinds as checks
 from grader.data.dataset import DataSet
+from grader.diagnosis import explain
 from grader.diagnosis.explain import explain_case
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.evidence.candidates import gather_outputs
@@ -32,6 +33,7 @@ from grader.language import NOTHING, foreign, join
 from grader.messages.kernel import Capture
 from grader.messages.runner import TaskFailure, TraceModule
 from grader.report import Diagnosis, texts
+from tests.ir.misfitting import FIRST, unchecked
 from tests.ir.modules import save
 from tests.seeded import seeded
 
@@ -302,6 +304,43 @@ class TestExplainCase:
         case, diagnosed = case_of(oracle, TIME_LIMIT, axis=0)
         assert case is explain_case(case, diagnosed, runners)
         assert [] == runners.tasks
+
+    def test_what_does_not_fit_its_function_is_not_run_again(self, oracle: ModelOracle) -> None:
+        """Nothing runs before it is built: the first step would be named, whatever is wrong."""
+        runners = Runners()
+        case, diagnosed = case_of(oracle, Problem(foreign("no"), code="not_built"), axis=0)
+        facts = read_module(unchecked(FIRST.replace("w0, b0", "b0, w0")))
+        case = replace(case, candidate=replace(case.candidate, facts=facts))
+        assert case is explain_case(case, diagnosed, runners)
+        assert [] == runners.tasks
+
+    def test_what_a_schedule_of_kernels_begins_on_is_diagnosed(
+        self, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        wrong, diagnosed = case_of(oracle, axis=0)
+        monkeypatch.setattr(explain, "computed", lambda _: wrong.evidence.outputs)
+        capture = msgspec.structs.replace(wrong.candidate.capture, base=b"", trace=b"[]")
+        capture = msgspec.structs.replace(capture, base=capture.module)
+        candidate = replace(wrong.candidate, capture=capture, base=wrong.candidate.facts)
+        case = Case(candidate, Evidence(), OPTIONS)
+        found = explain_case(case, diagnosed._replace(candidate=candidate), Runners()).evidence
+        assert found.schedule is not None and found.diagnosis is not None
+        begins = "The function that the schedule begins on gives wrong outputs itself."
+        assert begins == found.schedule.reason.english
+        assert found.diagnosis.message.english.startswith(begins)
+        assert "softmax_axis" == found.diagnosis.mistake
+
+    def test_of_kernels_whose_function_is_right_nothing_more_is_said(
+        self, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        wrong, _ = case_of(oracle, axis=0)
+        right, diagnosed = case_of(oracle)
+        monkeypatch.setattr(explain, "computed", lambda _: wrong.evidence.outputs)
+        capture = right.candidate.capture
+        capture = msgspec.structs.replace(capture, base=capture.module)
+        candidate = replace(right.candidate, capture=capture, base=right.candidate.facts)
+        case = Case(candidate, Evidence(), OPTIONS)
+        assert case is explain_case(case, diagnosed._replace(candidate=candidate), Runners())
 
     def test_a_run_that_failed_is_looked_at(self, oracle: ModelOracle) -> None:
         case, diagnosed = case_of(oracle, Problem(foreign("It gave two outputs.")), axis=0)

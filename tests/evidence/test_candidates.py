@@ -20,6 +20,7 @@ from grader.evidence.candidates import (
     CANDIDATE_LIMIT,
     PYTHON_LIMIT,
     candidate_limit,
+    gather_outputs,
     gather_stubs,
     in_order,
     inspect,
@@ -29,11 +30,13 @@ from grader.evidence.candidates import (
 from grader.evidence.case import Candidate, Problem, StubOutputs
 from grader.evidence.oracle import ModelOracle
 from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts, TensorFacts
+from grader.ir.read import read_module
 from grader.language import NOTHING, foreign
 from grader.messages.frames import Array, pack_array, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION, Capture
 from grader.messages.runner import RunResult, TaskFailure
 from tests.evidence.factory import ORACLE, argument, call, case, module
+from tests.ir.misfitting import FIRST, unchecked
 from tests.ir.modules import save
 
 
@@ -240,3 +243,16 @@ def test_a_failure_is_a_problem():
 def test_an_answer_for_fewer_calls_is_a_problem():
     short = RunResult(pack_array(np.zeros((5, 4, 10), np.float32)))
     assert isinstance(gather(Runners(lambda inputs, task: short)), Problem)
+
+
+def test_of_a_module_that_cannot_be_built_the_call_that_does_not_fit_is_named():
+    facts = read_module(unchecked(FIRST.replace("w0, b0", "b0, w0")))
+    fits = read_module(unchecked())
+    arrangement = SimpleNamespace(function="", outputs=(), samples=1, packed=tuple)
+    oracle = SimpleNamespace(groups=[None], arrange=lambda *_: arrangement)
+    for name, each, said in (("build", facts, True), ("run", facts, False), ("build", fits, False)):
+        failure = TaskFailure(name, "Raised", "type mismatch")
+        runners = SimpleNamespace(request=lambda *_, failure=failure: failure)
+        problem = gather_outputs(Candidate(capture(1), each), part(), oracle, runners, None)
+        assert said == problem.reason.english.startswith("The call of `first` for `lv` passes `b0`")
+        assert said == (problem.hint.english == "Swap `b0` and `w0` in the call of `first`.")

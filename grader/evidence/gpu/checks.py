@@ -10,9 +10,9 @@ from grader.assignment import PositiveInt
 from grader.evidence.case import Case, Problem
 from grader.evidence.gpu.cost import cost_of, cycles_of, share
 from grader.evidence.gpu.devices import find_excesses
-from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions
-from grader.evidence.gpu.messages import Finding, Traffic
-from grader.evidence.gpu.sentences import quoted, tell, tell_excess
+from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions, faults
+from grader.evidence.gpu.messages import Traffic
+from grader.evidence.gpu.sentences import quoted, tell, tell_change, tell_excess
 from grader.evidence.problems import explain, wrong_samples
 from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.ir.vocabulary import shown
@@ -46,13 +46,19 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     wrong = wrong_samples(found.outputs, case.comparison)
     if not wrong.any():
         return passed(say("gpu-outputs-right", calls=len(wrong)))
-    problem = explain(found.outputs, wrong, case.comparison, None)
-    aliased = (each for each in found.findings if each.kind == "other_name")
-    fault = next(chain(faults(found), aliased), None)
-    if fault is None:
-        return failed(problem.reason, problem.hint, problem.code)
+    told_of_base = case.evidence.diagnosis or case.evidence.schedule
+    problem = explain(found.outputs, wrong, case.comparison, told_of_base)
+    others = (each for each in found.findings if each.kind in ("other_name", "unstored"))
+    fault = next(chain(faults(found), others), None)
+    if fault is None or told_of_base is not None:
+        return failed(problem.reason, _mend(found, problem.hint), problem.code)
     told = tell(fault, scheduled=found.scheduled)
-    return failed(join(told.reason, problem.reason), told.hint, problem.code)
+    return failed(join(told.reason, problem.reason), _mend(found, told.hint), problem.code)
+
+
+def _mend(found: FoundKernels, hint: Text) -> Text:
+    """Return the change that makes the kernel right, a hint where none is known."""
+    return hint if found.change is None else tell_change(found.change)
 
 
 @check("gpu_threads", options=KernelOptions, needs=("gpu",))
@@ -71,7 +77,10 @@ def gpu_threads(case: Case, _options: KernelOptions) -> Outcome:
         return passed(join(say("gpu-threads-right"), *(join(*each) for each in needless[:1])))
     told = tell(first, scheduled=found.scheduled)
     more = say("gpu-more-faults", count=len(others)) if others else NOTHING
-    return failed(join(told.reason, more), told.hint)
+    base = case.evidence.schedule
+    if base is not None:
+        return failed(join(base.reason, told.reason, more), base.hint)
+    return failed(join(told.reason, more), _mend(found, told.hint))
 
 
 @check("gpu_fits", options=KernelOptions, needs=("gpu",))
@@ -108,15 +117,6 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     if options.dlight is not None:
         reason = join(reason, say("gpu-cycles-of-dlight", dlight=options.dlight))
     return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
-
-
-_NO_FAULTS = frozenset({"needless_barrier", "other_name"})
-"""Waste, and what is wrong only where the outputs are."""
-
-
-def faults(found: FoundKernels) -> tuple[Finding, ...]:
-    """Return what is wrong."""
-    return tuple(each for each in found.findings if each.kind not in _NO_FAULTS)
 
 
 def _advice(found: FoundKernels) -> Text:

@@ -10,7 +10,7 @@ import msgspec
 from grader.assignment import PositiveInt, Table
 from grader.evidence.case import Outputs
 from grader.evidence.gpu.devices import Device
-from grader.evidence.gpu.messages import Finding, KernelCounts
+from grader.evidence.gpu.messages import Change, Finding, KernelCounts
 from grader.evidence.plug import Gathered
 
 DeviceName = Literal["sm_75", "sm_80", "sm_90", "sm_100"]
@@ -31,7 +31,8 @@ class FoundKernels:
     """What a function's kernels computed, what is wrong with them, and what they moved.
 
     `findings` and `kernels` are of the first call; the others compute with other numbers alone.
-    Of a function that is `scheduled` TVM has set the barriers.
+    Of a function that is `scheduled` TVM has set the barriers. With `change` alone all outputs are
+    right and nothing is found; None where no such change is known.
     """
 
     outputs: Outputs
@@ -39,6 +40,16 @@ class FoundKernels:
     kernels: tuple[KernelCounts, ...]
     device: Device
     scheduled: bool
+    change: Change | None = None
+
+
+_NO_FAULTS = frozenset({"needless_barrier", "other_name", "unstored"})
+"""Waste, and what is wrong only where the outputs are."""
+
+
+def faults(found: FoundKernels) -> tuple[Finding, ...]:
+    """Return what is wrong."""
+    return tuple(each for each in found.findings if each.kind not in _NO_FAULTS)
 
 
 GPU: Gathered[FoundKernels] = Gathered("gpu")

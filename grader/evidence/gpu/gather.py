@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.evidence.gpu.devices import DEVICES
-from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions
-from grader.evidence.gpu.messages import Answer, KernelsRun, NotExecuted, RunKernels
+from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions, faults
+from grader.evidence.gpu.messages import (
+    Answer,
+    Change,
+    ChangesTried,
+    KernelsRun,
+    NotExecuted,
+    RunKernels,
+    TryChanges,
+)
 from grader.evidence.oracle import Arrangement
 from grader.evidence.plug import UNREADABLE, Question, ask
+from grader.evidence.problems import wrong_samples
 from grader.language import Text, foreign, say
 from grader.messages.frames import FrameError, number_type, pack_array, unpack_array
 from grader.report import CheckCode
 
-_ANSWER = cast("type[KernelsRun | NotExecuted]", Answer)
+_ANSWER = cast("type[KernelsRun | NotExecuted | ChangesTried]", Answer)
 
 
 def gather_kernels(question: Question) -> FoundKernels | Problem:
@@ -38,6 +48,8 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
             return explain_not_executed(answer)
         if isinstance(answer, Problem):
             return answer
+        if isinstance(answer, ChangesTried):
+            return UNREADABLE
         answers.append(answer)
     try:
         outputs = _outputs(question, answers)
@@ -45,7 +57,46 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
         return UNREADABLE
     first = answers[0]
     device = DEVICES[options.device]
-    return FoundKernels(outputs, first.findings, first.kernels, device, first.scheduled)
+    found = FoundKernels(outputs, first.findings, first.kernels, device, first.scheduled)
+    return replace(found, change=_mending(question, arrangement, options, found))
+
+
+def _mending(
+    question: Question, arrangement: Arrangement, options: KernelOptions, found: FoundKernels
+) -> Change | None:
+    """Return a small change that makes a wrong kernel right, of one whose author wrote it.
+
+    A schedule's author wrote no statement.
+    """
+    is_wrong = faults(found) or wrong_samples(found.outputs, question.comparison).any()
+    if found.scheduled or not is_wrong:
+        return None
+    calls = range(len(found.outputs.actual))
+    tasks = [_task(question, arrangement, each, options.device) for each in calls]
+    first = tasks[0]
+    task = TryChanges(
+        module=first.module,
+        function=first.function,
+        calls=tuple(each.arguments for each in tasks),
+        outputs=first.outputs,
+        device=options.device,
+    )
+    answer = ask(question.runners, GPU.name, task, _ANSWER)
+    if not isinstance(answer, ChangesTried):
+        return None
+    return next((each for each in answer.changes if _is_right(each, question, found)), None)
+
+
+def _is_right(change: Change, question: Question, found: FoundKernels) -> bool:
+    """Say whether the outputs with a change are right. A box may answer what it likes."""
+    try:
+        actual = np.stack([unpack_array(each) for each in change.outputs])
+    except (FrameError, ValueError):
+        return False
+    if actual.shape != found.outputs.actual.shape:
+        return False
+    outputs = replace(found.outputs, actual=cast(FloatArray, actual))
+    return not wrong_samples(outputs, question.comparison).any()
 
 
 def _task(question: Question, arrangement: Arrangement, call: int, device: str) -> RunKernels:
@@ -75,6 +126,9 @@ _REASONS: dict[str, Text] = {
     "extents": say("gpu-extents"),
     "operator": say("gpu-operator"),
     "scope": say("gpu-scope"),
+    "barrier": say("gpu-barrier-scope"),
+    "axis": say("gpu-axis"),
+    "kernels": say("gpu-many-kernels"),
     "dtype": say("gpu-dtype"),
     "statement": say("gpu-statement"),
     "steps": say("gpu-steps"),
@@ -87,6 +141,9 @@ _HINTS: dict[str, Text] = {
     "steps": say("gpu-fewer-threads"),
     "threads": say("gpu-smaller-block"),
     "no_kernel": say("gpu-bind-loops"),
+    "barrier": say("gpu-shared-barrier"),
+    "axis": say("gpu-known-axes"),
+    "kernels": say("gpu-bind-outermost"),
 }
 
 

@@ -53,5 +53,10 @@ def explain_refusal(finding: Finding) -> Problem | None:
 
 
 KIND: EvidenceKind[FoundKernels] = EvidenceKind(
-    GPU, gather_kernels, show_kernels, admits=ADMITTED, explains=explain_refusal
+    GPU,
+    gather_kernels,
+    show_kernels,
+    admits=ADMITTED,
+    explains=explain_refusal,
+    computed=lambda found: found.outputs,
 )

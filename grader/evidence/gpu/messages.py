@@ -36,6 +36,7 @@ FindingKind = Literal[
     "outside_kernel",
     "needless_barrier",
     "other_name",
+    "unstored",
 ]
 
 
@@ -47,6 +48,9 @@ class Access(Message, frozen=True):
     text: Quote
     block: Axes
     thread: Axes
+
+
+_CALLS = msgspec.Meta(max_length=16)
 
 
 class Finding(Message, frozen=True):
@@ -61,6 +65,7 @@ class Finding(Message, frozen=True):
     | `divergent_barrier` | none; the barrier is between `before` and `text` | |
     | `outside_kernel` | none; `text` is the statement that no thread executes | |
     | `other_name` | a store, and a load by another name of the same memory | "" |
+    | `unstored` | none; the element of the output is one that no thread stores | |
     | `needless_barrier` | none; the barrier is between `before` and `text` | |
 
     A barrier that opens or ends a kernel has "" on that side.
@@ -170,6 +175,9 @@ Reason = Literal[
     "extents",
     "operator",
     "scope",
+    "barrier",
+    "axis",
+    "kernels",
     "dtype",
     "statement",
     "steps",
@@ -182,12 +190,64 @@ class NotExecuted(Message, frozen=True):
     """Why a function could not be executed here; it may be right nonetheless.
 
     `subject` is the operator, scope or type that is not simulated, how many threads a block would
-    have, or TVM's own message.
+    have, the outermost loop around too many kernels, or TVM's own message.
     """
 
     reason: Reason
     subject: Annotated[str, msgspec.Meta(max_length=500)]
 
 
-Task = RunKernels
-Answer = KernelsRun | NotExecuted
+ChangeKind = Literal[
+    "barrier",
+    "scope",
+    "operator",
+    "number",
+    "extent",
+    "variable",
+    "buffer",
+    "index",
+    "axis",
+    "operand",
+    "condition",
+]
+
+CHANGE_LIMIT = 200
+"""Most changes of one kernel that are answered."""
+
+
+class TryChanges(Message, frozen=True):
+    """Execute a PrimFunc with one small change each, on the arguments of each of the `calls`.
+
+    The rest is as in `RunKernels`.
+    """
+
+    module: bytes
+    function: Name
+    calls: Annotated[tuple[Annotated[tuple[Array, ...], msgspec.Meta(max_length=64)], ...], _CALLS]
+    outputs: Annotated[tuple[Number, ...], msgspec.Meta(max_length=64)]
+    device: Name
+
+
+class Change(Message, frozen=True):
+    """A change with which nothing is found, and the outputs of each call with it.
+
+    `before` and `after` are what is changed and what it becomes, in `statement`. Of an "extent" and
+    an "axis" that is the loop, of a "scope" the buffer, of a "barrier" both are the statements
+    around it, and of a "condition" `after` is what goes around the statement.
+    """
+
+    kind: ChangeKind
+    statement: Quote
+    before: Quote
+    after: Quote
+    outputs: Annotated[tuple[Array, ...], msgspec.Meta(max_length=16)]
+
+
+class ChangesTried(Message, frozen=True):
+    """The changes, the likeliest first."""
+
+    changes: Annotated[tuple[Change, ...], msgspec.Meta(max_length=CHANGE_LIMIT)]
+
+
+Task = RunKernels | TryChanges
+Answer = KernelsRun | NotExecuted | ChangesTried

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from grader.evidence.gpu.devices import Device, Excess
-from grader.evidence.gpu.messages import Access, Axes, Finding
+from grader.evidence.gpu.messages import Access, Axes, Change, Finding
 from grader.ir.vocabulary import shown
-from grader.language import Text, foreign, say
+from grader.language import NOTHING, Text, foreign, say
 
 SHOWN_STATEMENT = 120
 """Longest statement that a sentence repeats, in characters."""
@@ -27,6 +27,8 @@ def tell(finding: Finding, *, scheduled: bool = False) -> Told:
     Who hands in a schedule sets no barriers: TVM does, for shared memory alone.
     """
     told = _TELLING[finding.kind](finding)
+    if scheduled and finding.kind in _OF_SCHEDULES:
+        told = told._replace(hint=_OF_SCHEDULES[finding.kind](finding) or told.hint)
     if scheduled and finding.kind == "race" and not _is_one_statement(finding):
         return Told(told.reason, say("gpu-share-buffer", buffer=shown(finding.buffer)))
     return told
@@ -128,7 +130,7 @@ def _bounds(finding: Finding) -> Told:
         block=place(access.block),
         statement=quoted(access.text),
     )
-    return Told(reason, say("gpu-condition-at-edge"))
+    return Told(reason, say("gpu-compare-index"))
 
 
 def _divergent(finding: Finding) -> Told:
@@ -166,8 +168,47 @@ def _other_name(finding: Finding) -> Told:
     return Told(reason, say("gpu-allocate-both"))
 
 
+def _unstored(finding: Finding) -> Told:
+    return Told(say("gpu-unstored", element=_element(finding)), say("gpu-store-all"))
+
+
+def _axis_of_its_own(_finding: Finding) -> Text:
+    return say("gpu-axis-of-its-own")
+
+
+def _shared_or_within(finding: Finding) -> Text:
+    """Return what a schedule may do about local memory that threads share; else nothing."""
+    if finding.scope != "local":
+        return NOTHING
+    return say("gpu-local-of-schedule", buffer=shown(finding.buffer))
+
+
+_OF_SCHEDULES: dict[str, Callable[[Finding], Text]] = {
+    "unwritten": _shared_or_within,
+    "unstored": _axis_of_its_own,
+}
+"""What to do in a schedule, whose author writes no statement."""
+
+
 def _needless(finding: Finding) -> Told:
     return Told(say("gpu-needless-barrier", where=_barrier(finding)), say("gpu-remove-barrier"))
+
+
+def tell_change(change: Change) -> Text:
+    """Say what to change, which was tried: nothing else is to be done."""
+    before, after = quoted(change.before), quoted(change.after)
+    statement = quoted(change.statement)
+    if change.kind == "barrier":
+        if not change.after:
+            return say("gpu-barrier-in-loop-tried", loop=statement)
+        return say("gpu-barrier-between-tried", before=before, after=after)
+    told = {
+        "extent": say("gpu-extent-tried"),
+        "axis": say("gpu-axis-tried"),
+        "scope": say("gpu-scope-tried"),
+        "condition": say("gpu-condition-tried"),
+    }.get(change.kind, say("gpu-change-tried"))
+    return say(told, before=before, after=after, statement=statement)
 
 
 _TELLING: dict[str, Callable[[Finding], Told]] = {
@@ -179,6 +220,7 @@ _TELLING: dict[str, Callable[[Finding], Told]] = {
     "outside_kernel": _outside,
     "needless_barrier": _needless,
     "other_name": _other_name,
+    "unstored": _unstored,
 }
 
 _LIMITS = {

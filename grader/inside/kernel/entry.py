@@ -20,7 +20,7 @@ from traitlets.config import Config
 from zmq.constants import SocketOption, SocketType
 from zmq.sugar.context import Context
 
-from grader.inside.kernel import capture, compatibility, habits, magics, stand_ins
+from grader.inside.kernel import capture, compatibility, habits, magics, refused, stand_ins
 from grader.inside.kernel.compatibility import install_behaviour
 from grader.messages.frames import (
     KERNEL_FRAME_LIMIT,
@@ -53,6 +53,7 @@ def main(arguments: Sequence[str]) -> None:
         install_behaviour()
     emit = _sender(config.capture_descriptor)
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
+    refused.install()
     notes = habits.Notes(emit)
     compatibility.explain_loop_variables(
         notes.tell_of_loop_variable if config.compatibility else None

@@ -37,6 +37,7 @@ from grader.inside.kernel.objects import (
     ranked,
     type_name,
 )
+from grader.inside.kernel.refused import refused_module
 from grader.inside.kernel.sender import Sender, SentModule
 from grader.messages.kernel import ArgumentSpec, CaptureFailure, LoopVariable
 
@@ -171,13 +172,14 @@ IsCallable = Callable[[object, Namespace, tuple[str, ...]], bool]
 class Complaint(msgspec.Struct, frozen=True):
     """What a call raised: the error's class, one line of it, and where it was raised.
 
-    `loop_variable` is there where it was TVM's refusal of one.
+    `loop_variable` is there where it was TVM's refusal of one, `refused` where it was a module's.
     """
 
     error: str
     message: str
     place: Place | None
     loop_variable: LoopVariable | None = None
+    refused: bytes = b""
 
 
 class EntryResult(msgspec.Struct, frozen=True, eq=False):
@@ -269,7 +271,8 @@ class EntryCaller:
             except BaseException as error:  # noqa: BLE001 - whatever it raises is its author's matter
                 place = self.cells.locate(error)
                 told, found = describe_error(error), refused_variable(error)
-                complaint = Complaint(error_name(error), told, place, found)
+                module = refused_module(error)
+                complaint = Complaint(error_name(error), told, place, found, module)
                 return EntryResult(complaint=complaint)
 
     def _read(self, value: Any, holds: Holds, registered: Mapping[str, object]) -> EntryResult:
@@ -413,5 +416,6 @@ class EntryPoints:
                 message=complaint.message,
                 line=None if place is None else place.line,
                 loop_variable=complaint.loop_variable,
+                refused=complaint.refused,
             )
         )

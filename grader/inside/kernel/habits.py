@@ -32,6 +32,7 @@ from IPython.core import interactiveshell
 
 from grader.inside.kernel.compatibility import refused_variable
 from grader.inside.kernel.faults import uninterrupted
+from grader.inside.kernel.refused import refused_module
 from grader.messages.kernel import KernelNote, LoopVariable, NoteKind
 
 Tell = Callable[[NoteKind], None]
@@ -74,21 +75,26 @@ class Notes:
         self.tell("loop_variable", found)
 
     def end_cell(self, result: Any) -> None:
-        """Send a note where a cell ended in the refusal of such a block.
+        """Send a note where a cell ended in the refusal of such a block, or of a module.
 
         `result` is IPython's ExecutionResult, None if the cell was broken off.
         """
-        found = refused_variable(getattr(result, "error_in_exec", None))
+        error = getattr(result, "error_in_exec", None)
+        found, module = refused_variable(error), refused_module(error)
         if found is not None:
             self.tell("refused_loop_variable", found)
+        if module:
+            self.tell("refused_module", module=module)
 
-    def tell(self, kind: NoteKind, loop_variable: LoopVariable | None = None) -> None:
+    def tell(
+        self, kind: NoteKind, loop_variable: LoopVariable | None = None, module: bytes = b""
+    ) -> None:
         """Send a note of the cell that is run; a forked child keeps it to itself."""
         key = (kind, self.cell())
         if key not in self._sent and os.getpid() == self._process:
             self._sent.add(key)
             with uninterrupted(), contextlib.suppress(OSError):
-                self._emit(KernelNote(*key, loop_variable))
+                self._emit(KernelNote(*key, loop_variable, module))
 
 
 class _Answers:

@@ -106,9 +106,28 @@ def brain_floats(A: T.Buffer((32,), "bfloat16"), B: T.Buffer((32,), "bfloat16"))
         B[tx] = C[0]
 
 
+@T.prim_func
+def local_barrier(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        T.tvm_storage_sync("local")
+        B[tx] = A[tx]
+
+
+@T.prim_func
+def many_kernels(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for many in range(65):  # noqa: B007
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            B[tx] = A[tx]
+
+
 @pytest.mark.parametrize(
     ("function", "reason", "subject"),
-    [(texture_memory, "scope", "texture"), (brain_floats, "dtype", "bfloat16")],
+    [
+        (texture_memory, "scope", "texture"),
+        (brain_floats, "dtype", "bfloat16"),
+        (local_barrier, "barrier", "local"),
+        (many_kernels, "kernels", "many"),
+    ],
 )
 def test_what_is_not_simulated_is_said(function: object, reason: str, subject: str) -> None:
     arrays = [np.zeros(32, "float32")] * 2

@@ -154,3 +154,24 @@ def test_other_intrinsics_stay_forbidden(course: Path, tmp_path: Path) -> None:
     report = graded(course, calling, tmp_path)
     assert 0.0 == report.score
     assert "not allowed" in checks(report)["outputs"].reason.english
+
+
+def test_the_change_that_makes_a_kernel_right_is_advised(course: Path, tmp_path: Path) -> None:
+    report = graded(course, KERNEL.replace("S[63 - tx]", "S[62 - tx]"), tmp_path)
+    found = checks(report)
+    for each in ("outputs", "threads"):
+        assert (
+            "Write `S[63 - tx]` instead of `S[62 - tx]` in `B[bx * 64 + tx] = S[62 - tx]`: then no"
+            " threads race, and all outputs are right." == found[each].hint.english
+        )
+
+
+def test_an_element_that_no_thread_stores_is_named_and_is_no_race(
+    course: Path, tmp_path: Path
+) -> None:
+    stored = "                B[bx * 64 + tx] = S[63 - tx]"
+    half = KERNEL.replace(stored, f"                if tx % 2 == 0:\n    {stored}")
+    found = checks(graded(course, half, tmp_path))
+    assert found["outputs"].reason.english.startswith("No thread stores `B[1]`.")
+    assert "NaN and infinity come from" not in found["outputs"].hint.english
+    assert 30.0 == found["threads"].score

@@ -80,6 +80,24 @@ def test_what_nobody_stored_is_explained_by_its_memory(scope: str, advice: str) 
     assert advice in tell(finding).hint.english
 
 
+def test_local_memory_of_a_schedule_is_explained_by_its_steps() -> None:
+    finding = Finding("unwritten", 0, "A_local", "local", (1,), (LOAD,))
+    assert (
+        "keep `A_local` in shared memory (`set_scope`)"
+        in tell(finding, scheduled=True).hint.english
+    )
+    assert "store into it in a loop" in tell(finding).hint.english
+    shared = Finding("unwritten", 0, "S", "shared", (64,), (LOAD,))
+    assert tell(shared) == tell(shared, scheduled=True)
+
+
+def test_what_no_thread_stores_is_named() -> None:
+    finding = Finding("unstored", 0, "C", "global", (0, 32))
+    assert "No thread stores `C[0, 32]`." == tell(finding).reason.english
+    assert "Compare the extents of the loops" in tell(finding).hint.english
+    assert "an axis of its own" in tell(finding, scheduled=True).hint.english
+
+
 @pytest.mark.parametrize(
     ("finding", "words"),
     [

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from grader.evidence.gpu.inside.audit import find_needless
+from grader.evidence.gpu.inside.changes import find_changes
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.lowering import lower
-from grader.evidence.gpu.messages import FINDING_LIMIT, Answer, KernelsRun, Task
+from grader.evidence.gpu.messages import (
+    FINDING_LIMIT,
+    Answer,
+    ChangesTried,
+    KernelsRun,
+    Task,
+    TryChanges,
+)
 from grader.inside.common.failure import stage
 from grader.inside.common.modules import load_module
 from grader.messages.frames import pack_array, unpack_array
@@ -16,6 +24,10 @@ def perform(task: Task) -> Answer:
     """Execute the kernels of a function. Raises TaskError for a module that TVM cannot read."""
     with stage("load"):
         module = load_module(task.module)
+    if isinstance(task, TryChanges):
+        calls = [[unpack_array(each) for each in arguments] for arguments in task.calls]
+        outputs = list(task.outputs)
+        return ChangesTried(find_changes(module, task.function, task.device, calls, outputs))
     arguments = [unpack_array(each) for each in task.arguments]
     outputs = list(task.outputs)
     try:
@@ -31,7 +43,7 @@ def perform(task: Task) -> Answer:
         return error.answer
     return KernelsRun(
         tuple(map(pack_array, execution.outputs)),
-        (*execution.findings, *needless)[:FINDING_LIMIT],
+        (*(execution.findings or execution.unstored), *needless)[:FINDING_LIMIT],
         execution.counts(),
         not lowered.own_barriers,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +40,7 @@ class Execution:
     outputs: list[Array]
     notes: Notes
     launches: list[tuple[Translated, Launch]]
+    unstored: tuple[Finding, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -90,6 +92,7 @@ class _Run:
         self.aliases: dict[int, int] = {}
         self.values: dict[int, Any] = {}
         self.launches: list[tuple[Translated, Launch]] = []
+        self.loops: list[str] = []
         self.translated: dict[int, Translated] = {}
         self.outputs = [self._bind(*pair, outputs) for pair in enumerate(arguments)]
         self.wanted = sorted(outputs)
@@ -100,9 +103,9 @@ class _Run:
         if not self.launches and not self.notes.found:
             raise NotSimulatedError("no_kernel", "")
         chosen = [self.outputs[each] for each in self.wanted]
-        return Execution(
-            [each.data.reshape(each.shape) for each in chosen], self.notes, self.launches
-        )
+        computed = [each.data.reshape(each.shape) for each in chosen]
+        unstored = tuple(chain.from_iterable(map(_unstored, chosen)))
+        return Execution(computed, self.notes, self.launches, unstored)
 
     # --- arguments --------------------------------------------------------------------------------
 
@@ -157,9 +160,11 @@ class _Run:
         if not any(self._is_kernel(each) for each in statements_in(node.body)):
             # A product without threads has two million rounds, and the same fault in each.
             count = min(count, 1)
+        self.loops.append(f"{node.loop_var.name}")
         for number in range(low, low + count):
             self.values[slot] = np.int32(number)
             self._statement(node.body)
+        self.loops.pop()
 
     def _declare(self, node: Any) -> None:
         Translator(self.expressions, self.aliases, set(), {}, {}, {}).declare(node)
@@ -212,7 +217,7 @@ class _Run:
 
     def _kernel(self, node: Any) -> None:
         if len(self.launches) == KERNEL_LIMIT:
-            raise NotSimulatedError("steps", f"{KERNEL_LIMIT} kernels")
+            raise NotSimulatedError("kernels", self.loops[0] if self.loops else "")
         kernel = self.translated.get(hash(node))
         if kernel is None:
             names = {slot: each.name for slot, each in self.memories.items()}
@@ -226,6 +231,13 @@ class _Run:
             kernel, self.expressions, self.memories, self._slots(), number, self.notes, skipped
         )
         self.launches.append((kernel, launch))
+
+
+def _unstored(output: Memory) -> Iterator[Finding]:
+    """Yield the first element of an output that no thread has stored, if there is one."""
+    if output.written is not None and not output.written.all():
+        element = output.element(int(np.argmin(output.written)))
+        yield Finding("unstored", 0, output.name, output.scope, element)
 
 
 def _ignore(_node: Any) -> None:

@@ -301,7 +301,7 @@ class Translator:
         if scope == "warp":  # TVM's CUDA has nothing for it
             return _nothing
         if scope not in _BARRIERS:
-            raise NotSimulatedError("scope", scope)
+            raise NotSimulatedError("barrier", scope)
         number, following = len(self.barriers), self.statements
         self.barriers.append(following)
 
@@ -330,7 +330,7 @@ class Translator:
     def _thread(self, tag: str, variable: Any, extent: Any) -> None:
         kind, _, axis = tag.partition(".")
         if kind not in ("blockIdx", "threadIdx") or axis not in _AXES:
-            raise NotSimulatedError("scope", tag)
+            raise NotSimulatedError("axis", tag)
         self.expressions.slot(variable)
         self.threads.setdefault((kind, _AXES[axis]), []).append((variable, extent))
 
