@@ -93,6 +93,7 @@ def mended(source: str) -> Change | None:
         (ADD, "A[bx * 64 + tx] +", "A[bx * 64 + bx] +", "variable", "A[bx * 64 + bx]", None),
         (ADD, "+ B[bx * 64 + tx]", "- B[bx * 64 + tx]", "operator", None, None),
         (ADD, "+ B[", "+ A[", "buffer", None, None),
+        (ADD, "+ B[", "+ C[", "buffer", "A[bx * 64 + tx] + C[bx * 64 + tx]", None),
         (ADD, "< 200", "< 264", "number", "bx * 64 + tx < 264", "bx * 64 + tx < 200"),
         (ADD, "binding(4", "binding(3", "extent", "3", "4"),
         (ADD, "if bx * 64 + tx < 200", "if True", "condition", None, "if bx * 64 + tx < 200"),

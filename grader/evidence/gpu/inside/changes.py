@@ -287,7 +287,7 @@ def _of_store(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[_Cha
     whole = quote(node.value)
     for each in _of_expression(node.value, known, loops):
         made = each._replace(node=store(value=each.node), statement=text)
-        if not each.is_element or whole.count(each.before) > 1:
+        if not each.is_element or text.count(each.before) > 1:
             made = made._replace(before=whole, after=quote(each.node))
         yield made
     name = str(node.buffer.name)
