@@ -67,7 +67,7 @@ class Matching:
         if value is None:
             return None
         flat = numbers(value)
-        if not np.isfinite(flat).all():
+        if np.isnan(flat).any():
             return None
         places = [
             place

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from grader.diagnosis.align import Alignment
 from grader.diagnosis.covering import short_axis
-from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, numbers
+from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits
 from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
@@ -229,8 +229,8 @@ def _mended(
 
     `below`: of an earlier stage than this, where another layer needs no larger edit.
     """
-    found, off = numbers(value), tolerance * wanted.scale
-    few = _chosen(np.abs(found - wanted.numbers) > off)
+    found = numbers(value)
+    few = _chosen(~near(found, wanted, tolerance))
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)

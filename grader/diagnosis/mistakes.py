@@ -223,6 +223,8 @@ def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: f
     """
     if value.size < _ENOUGH or changed.size != right.numbers.size:
         return False
+    if not (np.isfinite(changed).all() and np.isfinite(right.numbers).all()):
+        return False
     close = tolerance * min(right.scale, float(np.abs(changed).max(initial=0.0)))
     telling = np.abs(changed - right.numbers) > close
     if telling.mean() < _TELLING:

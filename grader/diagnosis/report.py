@@ -208,13 +208,19 @@ def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
 
 
 def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
-    """Return places of samples that are wrong, test images first, and of others to fill a batch."""
+    """Return places of samples that are wrong, test images first, and of others to fill a batch.
+
+    Drawn samples come before those of named cases. Of a state of zeros, or values that are all one,
+    steps are right by chance.
+    """
     from_test_set = diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)]
+    named = np.zeros_like(from_test_set)
+    for case in diagnosed.oracle.cases:
+        named[case.start : case.stop] = True
+    right = np.zeros_like(from_test_set)
     if isinstance(outputs, Outputs):
-        wrong = wrong_samples(outputs, diagnosed.oracle.options)
-        order = np.lexsort((~from_test_set, ~wrong))
-    else:
-        order = np.argsort(~from_test_set, kind="stable")
+        right = ~wrong_samples(outputs, diagnosed.oracle.options)
+    order = np.lexsort((named, ~from_test_set, right))
     return tuple(int(each) for each in order[:ROWS])
 
 
