@@ -89,9 +89,7 @@ def is_equal(found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE) -
     return bool(near(found, wanted, tolerance).all())
 
 
-def near(
-    found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE
-) -> npt.NDArray[np.bool_]:
+def near(found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
     """Say which numbers in a row are those of a value, of as many; none is where either is NaN.
 
     For -inf any number counts of which a softmax makes 0: students fill in -1e9 or the least float.

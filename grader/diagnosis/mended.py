@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from grader.diagnosis.align import Alignment
 from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
-from grader.diagnosis.statement_edits import Edit, edits, own_edits
+from grader.diagnosis.statement_edits import Edit, edits, own_edits, solved_edits
 from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
@@ -46,6 +46,7 @@ _WORK = 20_000_000
 
 _WORK_OF_ONE = 100_000
 _WORK_OF_ALL = 4_000_000
+_SMALL = 1e-3
 _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
@@ -241,10 +242,12 @@ def _mended(
         if is_right or not is_own:
             is_told = is_right and below is None
             return _binding(function, buffer, has_main=has_main, is_told=is_told)
-    tried = edits if is_computed else own_edits
+    tried = own_edits(function)
+    if is_computed:
+        tried = chain(edits(function), solved_edits(function, _factors(found, wanted)))
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
-    for edit in islice(tried(function), _MOST_EDITS):
+    for edit in islice(tried, _MOST_EDITS):
         if trial.computed > _WORK or (below is not None and edit.stage >= below):
             break
         before = trial.computed
@@ -263,6 +266,23 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _factors(found: npt.NDArray[np.float64], wanted: KnownValue) -> list[float]:
+    """Return by what factor most numbers are too small, beside what a mask fills in; none if by
+    several.
+
+    Also its square and its square root: the number may stand in a root, or outside of it.
+    """
+    is_told = np.isfinite(wanted.numbers) & (np.abs(wanted.numbers) > _SMALL * wanted.scale)
+    is_told &= np.isfinite(found) & (found != 0)
+    if not is_told.any():
+        return []
+    factors = wanted.numbers[is_told] / found[is_told]
+    factor = float(np.median(factors))
+    if factor <= 0 or (np.abs(factors - factor) > _SMALL * factor).mean() > 1 / 2:
+        return []
+    return [factor, factor**2, factor**0.5]
 
 
 def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:

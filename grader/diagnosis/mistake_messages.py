@@ -45,10 +45,12 @@ DECIDES: Mapping[str, str] = {
     "reduction_too_short": "end",
     "scaled": "of",
     "result_transposed": "of",
+    "arguments_exchanged": "where",
     "sum_for_mean": "takes",
     "sum_not_initialised": "of",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
+    "wrong_index": "where",
 }
 """The fact by which the mistake_messages of a mistake differ."""
 
@@ -358,6 +360,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     # --- statements ---
     "wrong_index": MistakeMessage(say("block-accesses-should-access"), say("use-in-place")),
+    "wrong_index:everywhere": MistakeMessage(
+        say("function-accesses-should-access"), say("use-these-indices-in-every-statement")
+    ),
     "wrong_operator": MistakeMessage(
         say("block-computes-should"), say("compute-in-place-sentence")
     ),
@@ -374,6 +379,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "arguments_exchanged": MistakeMessage(
         say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")
+    ),
+    "arguments_exchanged:everywhere": MistakeMessage(
+        say("function-swaps-everywhere"), say("swap-in-every-statement-or-call")
     ),
     "sum_start": MistakeMessage(say("sum-block-begins-with-should-begin"), say("let-sum-begin")),
     "low_precision:buffer": MistakeMessage(
