@@ -305,7 +305,11 @@ class _Search:
         # Where a step is there that only copies, it is the one that should compute; where a product
         # is there whose bias nobody adds, the bias belongs to it.
         idle = [step for step in reached if self.matching.gives_what_it_takes(step)]
-        partial = [step for step in reached if self._is_partial(step)]
+        partial = [
+            step
+            for step in reached
+            if self._is_partial(step) or self._lacks_bias(step, wrong, mistake.place)
+        ]
         partial = partial if mistake.kind in _LEFT_OUT else []
         # A function of a product and a sum is the one whose ReLU is missing, and not what takes it.
         several = [step for step in reached if self._does_several(step)]
@@ -327,6 +331,15 @@ class _Search:
     def _is_partial(self, step: int) -> bool:
         place = self.matched[step]
         return place is not None and self.program.layers[place].is_partial
+
+    def _lacks_bias(self, step: int, wrong: int, place: int) -> bool:
+        """Say whether a step is a product by hand whose bias nobody is given to add it."""
+        operation = self.program.layers[place].operation
+        return (
+            operation.kind == "bias"
+            and operation.operands[0].layer == self.matched[step]
+            and self.steps[wrong].arguments == frozenset()
+        )
 
     def _without_departure(self, returned: npt.NDArray[np.generic] | None) -> Alignment:
         """Return what is wrong where every step that was seen is right."""

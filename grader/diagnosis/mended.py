@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice, product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,9 +242,7 @@ def _mended(
         if is_right or not is_own:
             is_told = is_right and below is None
             return _binding(function, buffer, has_main=has_main, is_told=is_told)
-    tried = own_edits(function)
-    if is_computed:
-        tried = chain(edits(function), solved_edits(function, _factors(found, wanted)))
+    tried = _edits(function, found, wanted) if is_computed else own_edits(function)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
     for edit in islice(tried, _MOST_EDITS):
@@ -266,6 +264,14 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _edits(
+    function: FunctionFacts, found: npt.NDArray[np.float64], wanted: KnownValue
+) -> Iterator[Edit]:
+    """Yield the edits of a function that gives these numbers, and should give others."""
+    yield from edits(function)
+    yield from solved_edits(function, _factors(found, wanted))
 
 
 def _factors(found: npt.NDArray[np.float64], wanted: KnownValue) -> list[float]:

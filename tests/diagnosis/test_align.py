@@ -431,6 +431,38 @@ class TestSeveralOutputs:
         assert 1 == alignment.wrong
 
 
+class TestBiasByHand:
+    """`x @ w + b[:, None]`, of which a cell takes the halves."""
+
+    x, w, b = noise(1, 4, 5), noise(1, 5, 6), noise(1, 6)
+
+    def layers(self) -> tuple[Layer, ...]:
+        def compute() -> Any:
+            linear = double(self.x) @ double(self.w) + double(self.b)[:, None]
+            return torch.sigmoid(linear[..., :3]) * torch.tanh(linear[..., 3:])
+
+        return record(compute, [self.x, self.w, self.b])
+
+    def run(self, arguments: frozenset[tuple[str, bool]]) -> Alignment:
+        product = self.x[0] @ self.w[0]
+        gate = 1 / (1 + np.exp(-product[:, :3]))
+        steps = [
+            Observed("lv", "dense", product, (), takes_input=True),
+            Observed("lv1", "gate", gate, (0,), arguments=arguments),
+        ]
+        return align(steps, self.layers())
+
+    def test_the_step_that_gives_the_product_lacks_it(self) -> None:
+        alignment = self.run(frozenset())
+        assert alignment.mistake is not None
+        assert ("bias_missing", 0) == (alignment.mistake.kind, alignment.wrong)
+
+    def test_the_step_that_is_given_the_bias_does_not_add_it(self) -> None:
+        alignment = self.run(frozenset({("b", True)}))
+        assert alignment.mistake is not None
+        assert ("bias_missing", 1) == (alignment.mistake.kind, alignment.wrong)
+
+
 def test_images_are_not_changed_by_an_alignment() -> None:
     before = IMAGES.copy()
     align(run(network.RIGHT), LAYERS)
