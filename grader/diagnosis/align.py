@@ -30,7 +30,13 @@ from grader.diagnosis.mistakes_elementwise import left_out_facts
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.passed_by import copied_instead, is_idle, passed_by, taken_instead
+from grader.diagnosis.passed_by import (
+    copied_instead,
+    is_idle,
+    passed_by,
+    taken_instead,
+    taken_throughout,
+)
 from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align", "closest"]
@@ -197,7 +203,9 @@ class _Search:
         found = taken_instead(self.matching, wrong) or copied_instead(self.matching, wrong)
         if found is not None:
             return found
-        if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
+        if mistake is None or mistake.kind == "other_operand":
+            return taken_throughout(self.matching, wrong)
+        if mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
         return passed_by(self.matching, wrong, mistake.place)
 
@@ -411,6 +419,8 @@ class _Search:
             if value is not None and is_equal(flat, known(value), self.tolerance):
                 # Every step is right, and `emit_output` was given another variable.
                 right = self.matched.index(last)
+                if step == right:
+                    return self._laid_out_otherwise(step, last)
                 facts = {
                     "returned": self.steps[step].variable,
                     "wanted": self.steps[right].variable,
@@ -420,6 +430,11 @@ class _Search:
                 )
                 return self._alignment(step, mistake)._replace(expected=last)
         return self._alignment(None, None)
+
+    def _laid_out_otherwise(self, step: int, last: int) -> Alignment:
+        """Return that the output's numbers lie in another order: a transpose is left out."""
+        mistake = explain(self._found(step), self.program, self.tolerance)
+        return self._alignment(step, mistake)._replace(expected=last)
 
     def _alignment(self, wrong: int | None, mistake: LikelyMistake | None) -> Alignment:
         statuses = tuple(self._status(step, wrong) for step in range(len(self.steps)))

@@ -245,6 +245,8 @@ def _diagnosis(
     known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
     if step.callee in diagnosed.candidate.facts.functions:
         known["written_in"] = "tensorir"
+    if diagnosed.part.entry_kind == "pass" and len(facts.get("missing", ())) < 2:
+        facts = {**facts, "of": "pass"} if kind == "layer_left_out" else facts
     message, advice = tell(departure, kind, {**known, **facts})
     guide = diagnosed.assignment.guide_to(
         diagnosed.part.id, (kind, known["layer"], departure.layer)

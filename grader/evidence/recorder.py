@@ -161,6 +161,10 @@ class _Log:
         layer = self.layers[operand.layer]
         return not layer.name and all(map(self.is_given, layer.operation.operands))
 
+    def is_product(self, operand: Operand) -> bool:
+        """Say whether an operand is a product of matrices."""
+        return operand.layer is not None and self.layers[operand.layer].operation.kind == "matmul"
+
     def _is_given_by(self, tensor: Tensor) -> None:
         self._places[id(tensor)] = len(self.layers) - 1
         self._alive.append(tensor)
@@ -219,7 +223,9 @@ def _add(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Giv
     left, right = (given[id(each)] for each in args)
     # `x @ w + b` by hand is a bias like that of nn.Linear, and is got wrong in the same ways.
     is_vector = right.value.ndim == 1 and not right.is_running
-    if is_vector or (log.is_given(right) and _is_row(right.value, left.value)):
+    if is_vector or (
+        log.is_product(left) and log.is_given(right) and _is_row(right.value, left.value)
+    ):
         log.add("add", "bias", (left, right), axis=-1)
     else:
         log.add("add", "add", (left, right))

@@ -463,6 +463,40 @@ class TestBiasByHand:
         assert ("bias_missing", 1) == (alignment.mistake.kind, alignment.wrong)
 
 
+def test_an_output_in_another_layout_is_not_said_to_be_another_step() -> None:
+    """A pass takes two transposes for none: all numbers of the output are there."""
+    x = noise(4, 6, 8)
+
+    def compute() -> Any:
+        y = torch.relu(double(x)).permute(1, 2, 0)
+        return torch.exp(y.permute(1, 2, 0))
+
+    rectified = network.relu(x)
+    steps = [
+        Observed("lv", "relu", rectified, (), takes_input=True),
+        Observed("lv1", "exp", np.exp(rectified), (0,)),
+    ]
+    alignment = align(steps, record(compute, [x]), returned=np.exp(rectified))
+    assert 1 == alignment.wrong
+    assert alignment.mistake is None or alignment.mistake.kind != "other_step_returned"
+
+
+def test_zeros_that_change_nothing_are_not_right_for_that() -> None:
+    """The smallest of a column behind a ReLU is 0: nothing is subtracted."""
+    x = np.abs(noise(4, 5)) * np.tri(4, 5, 2)
+
+    def compute() -> Any:
+        y = torch.relu(double(x))
+        return y - y.mean(0, keepdim=True)
+
+    steps = [
+        Observed("lv", "relu", x, (), takes_input=True),
+        Observed("lv1", "smallest", np.zeros((1, 5)), (0,)),
+        Observed("lv2", "subtract", x, (0, 1)),
+    ]
+    assert 1 == align(steps, record(compute, [x])).wrong
+
+
 def test_images_are_not_changed_by_an_alignment() -> None:
     before = IMAGES.copy()
     align(run(network.RIGHT), LAYERS)
