@@ -21,6 +21,7 @@ from grader.diagnosis.mistakes import (
     MISSING,
     LikelyMistake,
     explain,
+    is_vague,
     last_output,
     recognise,
     swaps,
@@ -204,10 +205,18 @@ class _Search:
         if found is not None:
             return found
         if mistake is None or mistake.kind == "other_operand":
-            return taken_throughout(self.matching, wrong)
+            return self._taken_throughout(wrong, mistake)
         if mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
         return passed_by(self.matching, wrong, mistake.place)
+
+    def _taken_throughout(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
+        """Return which step should be taken; of two that it may be, that one is taken wrongly."""
+        found = taken_throughout(self.matching, wrong)
+        if found is None or mistake is None or is_vague(mistake) or mistake.place in self.matched:
+            return found
+        # `r * h` is `r * u` with `h` for `u`, and `z * h` with `r` for `z`.
+        return mistake._replace(facts={})
 
     def _exchanged(
         self, wrong: int, mistake: LikelyMistake | None

@@ -317,6 +317,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("takes-another-value-than-should"), say("compare-what-takes-with-what-pytorchs-takes")
     ),
     "other_operand:layers": MistakeMessage(say("takes-result-should-take"), say("give-result")),
+    "other_operand:argument": MistakeMessage(
+        say("takes-argument-should-take-result"), say("use-result-for-argument")
+    ),
     "other_operand:arguments": MistakeMessage(
         say("takes-argument-should-take-argument"), say("give-that-argument")
     ),

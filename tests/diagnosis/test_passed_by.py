@@ -395,3 +395,22 @@ class TestThroughout:
 
     def test_the_right_gates_are_right(self) -> None:
         assert None is align(self.steps(first=0, second=1), self.layers()).wrong
+
+    def test_of_two_values_that_may_be_taken_wrongly_none_is_named(self) -> None:
+        """`r * x` may be `r * h` with `x` for `h`, and `z * x` with `r` for `z`."""
+
+        def compute() -> torch.Tensor:
+            r, z = torch.sigmoid(double(self.x)), torch.cos(double(self.h))
+            n = torch.tanh(r * double(self.h))
+            return n + z * double(self.x)
+
+        gates = [1 / (1 + np.exp(-self.x.astype(np.float64))), np.cos(self.h)]
+        steps = [
+            Observed("r", "reset", gates[0], (), takes_input=True),
+            Observed("z", "update", gates[1], (), takes_input=True),
+            Observed("p", "multiply", gates[0] * self.x, (0,), takes_input=True),
+        ]
+        alignment = align(steps, record(compute, [self.x, self.h]))
+        assert 2 == alignment.wrong
+        assert alignment.mistake is not None
+        assert ("other_operand", {}) == (alignment.mistake.kind, alignment.mistake.facts)
