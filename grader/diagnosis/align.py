@@ -215,6 +215,8 @@ class _Search:
         found = taken_throughout(self.matching, wrong)
         if found is None or mistake is None or is_vague(mistake) or mistake.place in self.matched:
             return found
+        if all(found.facts[name] == mistake.facts.get(name) for name in ("taken", "wanted")):
+            return found
         # `r * h` is `r * u` with `h` for `u`, and `z * h` with `r` for `z`.
         return mistake._replace(facts={})
 

@@ -159,9 +159,12 @@ def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
 def _is_other(found: Edit, mistake: LikelyMistake | None) -> bool:
     """Say whether what is known says more than that some axis is bound wrongly.
 
+    The factor of a layer is told as such, as `math.sqrt(d)` is another number in the statement.
     Letters are sure: of an output's axis that is declared R, each item seems to begin anywhere.
     """
     kind = "" if mistake is None else mistake.kind
+    if found.is_solved and mistake is not None and kind == "scaled" and "wanted" in mistake.facts:
+        return True
     return found.kind == "axis_binding" and not found.wanted and kind not in ("", "partly_right")
 
 

@@ -96,6 +96,11 @@ class Edit(NamedTuple):
     where: str = ""
 
     @property
+    def is_solved(self) -> bool:
+        """Say whether a number is one that follows from PyTorch's."""
+        return self.stage == _SOLVED
+
+    @property
     def told(self) -> dict[str, str]:
         """The facts of the mistake that it is."""
         facts = {"block": self.block, "found": self.found, "wanted": self.wanted}
@@ -184,7 +189,7 @@ def _everywhere(function: FunctionFacts) -> Iterator[Edit]:
         ]
         if changed:
             edited = replace(function, blocks=blocks)
-            yield Edit(edited, kind, changed[0], *told, stage=len(_MAKERS), where="everywhere")
+            yield Edit(edited, kind, changed[0], *told, stage=_SOLVED + 1, where="everywhere")
 
 
 Everywhere = tuple[MistakeKind, tuple[str, str], Callable[[Expression], Expression]]
@@ -652,7 +657,7 @@ _MAKERS = (
 )
 """What makes the edits, the smallest first."""
 
-_SOLVED = _MAKERS.index(_constants)
+_SOLVED = len(_MAKERS)
 
 
 def _readings(

@@ -886,6 +886,32 @@ def test_a_wrong_mask_and_a_wrong_factor_below_it_are_named(
     assert (found, wanted) == (mistake.facts["found"], mistake.facts["wanted"])
 
 
+SCALED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] / T.float32(4.898979485566356)
+"""
+
+
+@pytest.mark.parametrize("facts", [{"of": "factor", "found": 0.2041, "wanted": 0.25}, {}])
+def test_the_factor_of_a_layer_is_told_and_not_the_number_that_gives_it(facts: Any) -> None:
+    a = A.astype(np.float64)
+    layers = record(lambda: torch.tensor(a) * 0.25, [A])
+    facts_of_module = read_module(save(from_source(SCALED, extra_vars={"I": I, "T": T})))
+    steps = (Observed("C", "f", A / np.float32(24**0.5), (), takes_input=True),)
+    alignment = Alignment(
+        ("wrong",), (None,), 0, expected=0, mistake=LikelyMistake("scaled", "mul", facts, 0)
+    )
+    found = with_mended_statement(alignment, facts_of_module, Traced(steps, (A,)), layers).mistake
+    assert found is not None
+    assert ("scaled" if facts else "wrong_operand") == found.kind
+
+
 def test_nothing_is_added_to_a_comparison() -> None:
     facts = read_module(save(from_source(MASKED, extra_vars={"I": I, "T": T})))
     wanted = [each.wanted for each in edits(facts.functions["f"])]
