@@ -352,6 +352,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "partly_right:negative": MistakeMessage(
         say("numbers-right-and-all-others-should"), say("relu-maximum-x-and-0-every-negative")
     ),
+    "partly_right:masked": MistakeMessage(
+        say("masked-numbers-not-low-enough"), say("put-infinity-where-mask-hides")
+    ),
     "partly_right:along": MistakeMessage(
         say("numbers-right-and-those-that-not-lie"), say("find-what-differs-there-such-as-loop")
     ),

@@ -418,7 +418,7 @@ def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expr
                 if name != spot.one.name:
                     new = Expression("variable", name, dtype=spot.one.dtype)
                     yield (*index[:at], spot.holding(new), *index[at + 1 :])
-        for other in _longer_or_shorter(each, block):
+        for other in (*_longer_or_shorter(each, block), *_moved_by_one(each)):
             yield (*index[:at], other, *index[at + 1 :])
 
 
@@ -432,6 +432,14 @@ def _longer_or_shorter(one: Expression, block: Block) -> Iterator[Expression]:
             yield Expression("operation", "add", pair, dtype=one.dtype)
     if one.kind == "operation" and len(one.arguments) == 2:
         yield from one.arguments
+
+
+def _moved_by_one(one: Expression) -> Iterator[Expression]:
+    """Yield an index whose number is one more, or one less: `x[i, j + 48]` for `x[i, j + 47]`."""
+    for spot in _spots(Spot(one)):
+        if spot.one.kind == "constant" and isinstance(spot.one.value, int):
+            for value in (spot.one.value + 1, spot.one.value - 1):
+                yield spot.holding(replace(spot.one, value=value))
 
 
 def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:

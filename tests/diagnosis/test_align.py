@@ -481,6 +481,29 @@ def test_an_output_in_another_layout_is_not_said_to_be_another_step() -> None:
     assert alignment.mistake is None or alignment.mistake.kind != "other_step_returned"
 
 
+@pytest.mark.parametrize(("filled", "is_wrong"), [(0.0, True), (-10.0, True), (-1e9, False)])
+def test_a_mask_that_fills_in_too_large_a_number_is_told_as_such(
+    filled: float, is_wrong: bool
+) -> None:
+    x, future = noise(5, 5), np.triu(np.ones((5, 5), bool), 1)
+
+    def compute() -> Any:
+        scaled = double(x) * 0.5
+        return torch.softmax(scaled.masked_fill(torch.tensor(future), float("-inf")), -1)
+
+    masked = np.where(future, filled, x / 2)
+    powers = np.exp(masked)
+    steps = [
+        Observed("lv", "mask", masked, (), takes_input=True),
+        Observed("lv1", "softmax", powers / powers.sum(1, keepdims=True), (0,)),
+    ]
+    found = align(steps, record(compute, [x]))
+    assert (0 if is_wrong else None) == found.wrong
+    if is_wrong:
+        assert found.mistake is not None
+        assert ("partly_right", "masked_fill", {"at": "masked"}) == found.mistake[:3]
+
+
 def test_zeros_that_change_nothing_are_not_right_for_that() -> None:
     """The smallest of a column behind a ReLU is 0: nothing is subtracted."""
     x = np.abs(noise(4, 5)) * np.tri(4, 5, 2)

@@ -842,6 +842,21 @@ def test_an_index_that_is_wrong_in_all_blocks_is_named() -> None:
     assert mistake.facts["wanted"] in ("U[vp, vd]", "W[vp, vd]")
 
 
+@pytest.mark.parametrize("in_all", [True, False])
+def test_an_index_that_is_off_by_one_is_named(in_all: bool) -> None:
+    exchanges = [("X[vp, vh, vd + 4] * U", "X[vp, vh, vd + 3] * U")]
+    if in_all:
+        exchanges.append(("X[vp, vh, vd + 4] * W", "X[vp, vh, vd + 3] * W"))
+    mistake = told_of_rotation(*exchanges)
+    assert mistake is not None
+    assert ("wrong_index", "X[vp, vh, vd + 3]", "X[vp, vh, vd + 4]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+    assert in_all == (mistake.facts.get("where") == "everywhere")
+
+
 def test_one_wrong_half_is_named_with_its_block() -> None:
     mistake = told_of_rotation(("+ X[vp, vh, vd] * W", "- X[vp, vh, vd] * W"))
     assert mistake is not None
