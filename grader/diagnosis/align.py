@@ -21,6 +21,7 @@ from grader.diagnosis.mistakes import (
     MISSING,
     LikelyMistake,
     explain,
+    is_vague,
     last_output,
     recognise,
     swaps,
@@ -30,7 +31,13 @@ from grader.diagnosis.mistakes_elementwise import left_out_facts
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
-from grader.diagnosis.passed_by import copied_instead, is_idle, passed_by, taken_instead
+from grader.diagnosis.passed_by import (
+    copied_instead,
+    is_idle,
+    passed_by,
+    taken_instead,
+    taken_throughout,
+)
 from grader.evidence.operations import Layer, one_thread
 
 __all__ = ["Alignment", "Observed", "Status", "align", "closest"]
@@ -197,9 +204,21 @@ class _Search:
         found = taken_instead(self.matching, wrong) or copied_instead(self.matching, wrong)
         if found is not None:
             return found
-        if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
+        if mistake is None or mistake.kind == "other_operand":
+            return self._taken_throughout(wrong, mistake)
+        if mistake.place is None or mistake.kind not in _LEFT_OUT:
             return None
         return passed_by(self.matching, wrong, mistake.place)
+
+    def _taken_throughout(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
+        """Return which step should be taken; of two that it may be, that one is taken wrongly."""
+        found = taken_throughout(self.matching, wrong)
+        if found is None or mistake is None or is_vague(mistake) or mistake.place in self.matched:
+            return found
+        if all(found.facts[name] == mistake.facts.get(name) for name in ("taken", "wanted")):
+            return found
+        # `r * h` is `r * u` with `h` for `u`, and `z * h` with `r` for `z`.
+        return mistake._replace(facts={})
 
     def _exchanged(
         self, wrong: int, mistake: LikelyMistake | None
@@ -305,7 +324,11 @@ class _Search:
         # Where a step is there that only copies, it is the one that should compute; where a product
         # is there whose bias nobody adds, the bias belongs to it.
         idle = [step for step in reached if self.matching.gives_what_it_takes(step)]
-        partial = [step for step in reached if self._is_partial(step)]
+        partial = [
+            step
+            for step in reached
+            if self._is_partial(step) or self._lacks_bias(step, wrong, mistake.place)
+        ]
         partial = partial if mistake.kind in _LEFT_OUT else []
         # A function of a product and a sum is the one whose ReLU is missing, and not what takes it.
         several = [step for step in reached if self._does_several(step)]
@@ -327,6 +350,15 @@ class _Search:
     def _is_partial(self, step: int) -> bool:
         place = self.matched[step]
         return place is not None and self.program.layers[place].is_partial
+
+    def _lacks_bias(self, step: int, wrong: int, place: int) -> bool:
+        """Say whether a step is a product by hand whose bias nobody is given to add it."""
+        operation = self.program.layers[place].operation
+        return (
+            operation.kind == "bias"
+            and operation.operands[0].layer == self.matched[step]
+            and self.steps[wrong].arguments == frozenset()
+        )
 
     def _without_departure(self, returned: npt.NDArray[np.generic] | None) -> Alignment:
         """Return what is wrong where every step that was seen is right."""
@@ -398,6 +430,8 @@ class _Search:
             if value is not None and is_equal(flat, known(value), self.tolerance):
                 # Every step is right, and `emit_output` was given another variable.
                 right = self.matched.index(last)
+                if step == right:
+                    return self._laid_out_otherwise(step, last)
                 facts = {
                     "returned": self.steps[step].variable,
                     "wanted": self.steps[right].variable,
@@ -407,6 +441,11 @@ class _Search:
                 )
                 return self._alignment(step, mistake)._replace(expected=last)
         return self._alignment(None, None)
+
+    def _laid_out_otherwise(self, step: int, last: int) -> Alignment:
+        """Return that the output's numbers lie in another order: a transpose is left out."""
+        mistake = explain(self._found(step), self.program, self.tolerance)
+        return self._alignment(step, mistake)._replace(expected=last)
 
     def _alignment(self, wrong: int | None, mistake: LikelyMistake | None) -> Alignment:
         statuses = tuple(self._status(step, wrong) for step in range(len(self.steps)))

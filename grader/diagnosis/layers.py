@@ -49,10 +49,13 @@ class KnownValue(NamedTuple):
 def known(value: npt.NDArray[Any]) -> KnownValue:
     """Return what is needed to compare with a value. All equal numbers are trivial.
 
-    Nothing is equal to a value that is not finite everywhere: its scale is NaN.
+    Nothing is equal to a value with NaN or +inf: its scale is NaN. -inf is what a mask fills in.
     """
     with np.errstate(invalid="ignore"):  # what was never written may be a signalling NaN
         numbers = np.asarray(value, np.float64).reshape(-1)
+    filled = np.isneginf(numbers)
+    if filled.any() and np.isfinite(numbers[~filled]).all() and not filled.all():
+        return KnownValue(value.shape, numbers, float(np.abs(numbers[~filled]).max()), False)
     if not np.isfinite(numbers).all():
         return KnownValue(value.shape, numbers, float("nan"), False)
     scale = _scale(numbers)
@@ -75,13 +78,28 @@ def _scale(numbers: Doubles) -> float:
     return rest if largest > _FILLED * max(rest, 1.0) and rest else largest
 
 
+_VANISHES = 1e3
+"""The exponential of the negative of this is 0, also in double precision."""
+
+
 def is_equal(found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE) -> bool:
-    """Say whether numbers in a row are those of a value. Numbers that are not finite never are."""
+    """Say whether numbers in a row are those of a value. NaN and +inf never are."""
     if found.size != wanted.numbers.size or np.isnan(wanted.scale):
         return False
-    sizes = np.maximum(wanted.scale, np.abs(wanted.numbers))
-    # False where either is NaN
-    return bool((np.abs(found - wanted.numbers) <= tolerance * sizes).all())
+    return bool(near(found, wanted, tolerance).all())
+
+
+def near(found: Doubles, wanted: KnownValue, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
+    """Say which numbers in a row are those of a value, of as many; none is where either is NaN.
+
+    For -inf any number counts of which a softmax makes 0: students fill in -1e9 or the least float.
+    """
+    filled = np.isneginf(wanted.numbers)
+    right = np.where(filled, 0, wanted.numbers)
+    with np.errstate(invalid="ignore"):
+        is_near = np.abs(found - right) <= tolerance * np.maximum(wanted.scale, np.abs(right))
+        is_gone: npt.NDArray[np.bool_] = found <= -_VANISHES - 2 * wanted.scale
+    return np.where(filled, is_gone, is_near)
 
 
 def is_rearranged(

@@ -67,7 +67,7 @@ class Matching:
         if value is None:
             return None
         flat = numbers(value)
-        if not np.isfinite(flat).all():
+        if np.isnan(flat).any():
             return None
         places = [
             place
@@ -106,12 +106,20 @@ class Matching:
             if place is None or self.known[place].is_trivial:
                 continue
             operation = self.program.layers[place].operation
+            before = self.ancestors[step]
+            if self.gives_what_it_takes(step):
+                # `x - 0` is right, whoever made the 0.
+                before = frozenset(each for each in before if not self._is_zeros(each))
             taken = operation.operands[0].layer
             if taken is None or operation.kind not in _SWALLOWING:
-                found |= self.ancestors[step]
+                found |= before
             else:
-                found |= {each for each in self.ancestors[step] if self._comes_after(each, taken)}
+                found |= {each for each in before if self._comes_after(each, taken)}
         return frozenset(found)
+
+    def _is_zeros(self, step: int) -> bool:
+        value = self.steps[step].value
+        return value is not None and not value.any()
 
     def _comes_after(self, step: int, place: int) -> bool:
         return any(self.matched[each] == place for each in self.ancestors[step])

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from grader.diagnosis.align import Alignment
 from grader.diagnosis.covering import short_axis
-from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, numbers
+from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
-from grader.diagnosis.statement_edits import Edit, edits, own_edits
+from grader.diagnosis.statement_edits import Edit, edits, own_edits, solved_edits
 from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
@@ -46,6 +46,7 @@ _WORK = 20_000_000
 
 _WORK_OF_ONE = 100_000
 _WORK_OF_ALL = 4_000_000
+_SMALL = 1e-3
 _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
@@ -158,9 +159,12 @@ def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
 def _is_other(found: Edit, mistake: LikelyMistake | None) -> bool:
     """Say whether what is known says more than that some axis is bound wrongly.
 
+    The factor of a layer is told as such, as `math.sqrt(d)` is another number in the statement.
     Letters are sure: of an output's axis that is declared R, each item seems to begin anywhere.
     """
     kind = "" if mistake is None else mistake.kind
+    if found.is_solved and mistake is not None and kind == "scaled" and "wanted" in mistake.facts:
+        return True
     return found.kind == "axis_binding" and not found.wanted and kind not in ("", "partly_right")
 
 
@@ -229,8 +233,8 @@ def _mended(
 
     `below`: of an earlier stage than this, where another layer needs no larger edit.
     """
-    found, off = numbers(value), tolerance * wanted.scale
-    few = _chosen(np.abs(found - wanted.numbers) > off)
+    found = numbers(value)
+    few = _chosen(~near(found, wanted, tolerance))
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
     trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)
@@ -241,10 +245,10 @@ def _mended(
         if is_right or not is_own:
             is_told = is_right and below is None
             return _binding(function, buffer, has_main=has_main, is_told=is_told)
-    tried = edits if is_computed else own_edits
+    tried = _edits(function, found, wanted) if is_computed else own_edits(function)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
     right: Edit | None = None
-    for edit in islice(tried(function), _MOST_EDITS):
+    for edit in islice(tried, _MOST_EDITS):
         if trial.computed > _WORK or (below is not None and edit.stage >= below):
             break
         before = trial.computed
@@ -263,6 +267,31 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _edits(
+    function: FunctionFacts, found: npt.NDArray[np.float64], wanted: KnownValue
+) -> Iterator[Edit]:
+    """Yield the edits of a function that gives these numbers, and should give others."""
+    yield from edits(function)
+    yield from solved_edits(function, _factors(found, wanted))
+
+
+def _factors(found: npt.NDArray[np.float64], wanted: KnownValue) -> list[float]:
+    """Return by what factor most numbers are too small, beside what a mask fills in; none if by
+    several.
+
+    Also its square and its square root: the number may stand in a root, or outside of it.
+    """
+    is_told = np.isfinite(wanted.numbers) & (np.abs(wanted.numbers) > _SMALL * wanted.scale)
+    is_told &= np.isfinite(found) & (found != 0)
+    if not is_told.any():
+        return []
+    factors = wanted.numbers[is_told] / found[is_told]
+    factor = float(np.median(factors))
+    if factor <= 0 or (np.abs(factors - factor) > _SMALL * factor).mean() > 1 / 2:
+        return []
+    return [factor, factor**2, factor**0.5]
 
 
 def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:

@@ -45,10 +45,12 @@ DECIDES: Mapping[str, str] = {
     "reduction_too_short": "end",
     "scaled": "of",
     "result_transposed": "of",
+    "arguments_exchanged": "where",
     "sum_for_mean": "takes",
     "sum_not_initialised": "of",
     "transposed": "operand",
     "weight_not_transposed": "is_reshaped",
+    "wrong_index": "where",
 }
 """The fact by which the mistake_messages of a mistake differ."""
 
@@ -295,6 +297,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
     ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
+    "layer_left_out:pass": MistakeMessage(say("layers-left-out"), say("pass-must-keep-here")),
     "layer_left_out:factor": MistakeMessage(
         say("multiplication-left-out"), say("multiply-here-before-what-follows")
     ),
@@ -314,6 +317,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("takes-another-value-than-should"), say("compare-what-takes-with-what-pytorchs-takes")
     ),
     "other_operand:layers": MistakeMessage(say("takes-result-should-take"), say("give-result")),
+    "other_operand:argument": MistakeMessage(
+        say("takes-argument-should-take-result"), say("use-result-for-argument")
+    ),
     "other_operand:arguments": MistakeMessage(
         say("takes-argument-should-take-argument"), say("give-that-argument")
     ),
@@ -346,6 +352,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "partly_right:negative": MistakeMessage(
         say("numbers-right-and-all-others-should"), say("relu-maximum-x-and-0-every-negative")
     ),
+    "partly_right:masked": MistakeMessage(
+        say("masked-numbers-not-low-enough"), say("put-infinity-where-mask-hides")
+    ),
     "partly_right:along": MistakeMessage(
         say("numbers-right-and-those-that-not-lie"), say("find-what-differs-there-such-as-loop")
     ),
@@ -358,6 +367,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     # --- statements ---
     "wrong_index": MistakeMessage(say("block-accesses-should-access"), say("use-in-place")),
+    "wrong_index:everywhere": MistakeMessage(
+        say("function-accesses-should-access"), say("use-these-indices-in-every-statement")
+    ),
     "wrong_operator": MistakeMessage(
         say("block-computes-should"), say("compute-in-place-sentence")
     ),
@@ -374,6 +386,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "arguments_exchanged": MistakeMessage(
         say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")
+    ),
+    "arguments_exchanged:everywhere": MistakeMessage(
+        say("function-swaps-everywhere"), say("swap-in-every-statement-or-call")
     ),
     "sum_start": MistakeMessage(say("sum-block-begins-with-should-begin"), say("let-sum-begin")),
     "low_precision:buffer": MistakeMessage(

@@ -165,12 +165,12 @@ def explain(
             if is_equal(value.numbers, known(other), tolerance):
                 if not stands_the_trial(one, place, found, program, tolerance):
                     break
-                is_vague = _is_vague(one)
+                is_unnamed = is_vague(one)
                 is_doubted = not is_borne_out(one, place, found, program, tolerance)
-                if not is_vague and not is_doubted:
+                if not is_unnamed and not is_doubted:
                     return _told(one, value.numbers.size, program, tolerance)
                 is_later = place not in one.computes and place > min(one.computes)
-                explaining.append((is_doubted, is_vague, is_later, one))
+                explaining.append((is_doubted, is_unnamed, is_later, one))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
                 nearly = one
@@ -206,13 +206,16 @@ def _is_swallowed(one: Change, size: int, program: Program, tolerance: float) ->
     return False
 
 
-def _is_vague(one: Change) -> bool:
+_TOLD = {"wanted_argument", "result"}
+
+
+def is_vague(one: Change | LikelyMistake) -> bool:
     """Say whether a change says no more than that something else is taken.
 
     A step or a factor that is left out says more, where it gives the same.
     """
     names = {one.facts.get("taken"), one.facts.get("wanted")}
-    is_told = len(names - {""}) > 1 or "wanted_argument" in one.facts
+    is_told = len(names - {""}) > 1 or not one.facts.keys().isdisjoint(_TOLD)
     return one.kind == "other_operand" and not is_told
 
 
@@ -222,6 +225,8 @@ def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: f
     The others must be right: of a softmax, most numbers are as near to 0 as those that a ReLU cuts.
     """
     if value.size < _ENOUGH or changed.size != right.numbers.size:
+        return False
+    if not (np.isfinite(changed).all() and np.isfinite(right.numbers).all()):
         return False
     close = tolerance * min(right.scale, float(np.abs(changed).max(initial=0.0)))
     telling = np.abs(changed - right.numbers) > close

@@ -545,6 +545,7 @@ def _other_operands(program: Program, place: int) -> Iterator[Change]:
                     taken=name,
                     wanted="" if operand.layer is None else program.layers[operand.layer].name,
                     **_two_arguments(argument, operand.argument),
+                    **_argument_for_layer(program, argument, operand.layer),
                 )
 
 
@@ -569,6 +570,15 @@ def _two_arguments(taken: int | None, wanted: int | None) -> dict[str, int]:
     if taken is None or wanted is None:
         return {}
     return {"taken_argument": taken + 1, "wanted_argument": wanted + 1}
+
+
+def _argument_for_layer(program: Program, taken: int | None, wanted: int | None) -> dict[str, Any]:
+    """Return which argument is taken for the result of which layer, or a part of it."""
+    while wanted is not None and not program.layers[wanted].name:
+        wanted = next(iter(program.takes[wanted]), None)
+    if taken is None or wanted is None:
+        return {}
+    return {"taken_argument": taken + 1, "result": program.layers[wanted].name}
 
 
 def _values_before(layers: Sequence[Layer], place: int) -> Iterator[tuple[str, Tensor, int | None]]:

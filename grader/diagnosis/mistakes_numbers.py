@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, numbers
+from grader.diagnosis.layers import TOLERANCE, Doubles, Program, is_equal, known, near, numbers
 from grader.diagnosis.mistake_messages import ALL_BUT_RIGHT, ROUNDING
 from grader.diagnosis.mistakes_elementwise import factor_facts
 from grader.messages.runner import integer_poison
@@ -84,9 +84,26 @@ def at_sight(found: WrongValue, program: Program, tolerance: float = TOLERANCE) 
     if value.dtype.kind in "biu":
         return _stale_integers(value, program, right)
     flat = numbers(value)
+    unmasked = _unmasked(flat, program, _of_the_same_size(found, program), tolerance)
+    if unmasked is not None:
+        return unmasked
     if np.isnan(flat).any():
         return _not_numbers(flat, program, right, _of_the_same_size(found, program))
     return None if tolerance > TOLERANCE else _low_precision(found, flat, program)
+
+
+def _unmasked(
+    flat: Doubles, program: Program, places: Sequence[int], tolerance: float
+) -> Sight | None:
+    """Say whether all is right but what a mask should hide: a softmax does not make 0 of 0."""
+    for place in places:
+        wanted = known(program.layers[place].value)
+        filled = np.isneginf(wanted.numbers)
+        if filled.any() and filled.size == flat.size:
+            right = near(flat, wanted, tolerance)
+            if right[~filled].all() and not right[filled].any():
+                return Sight("partly_right", place, {"at": "masked"})
+    return None
 
 
 _SQUARED = frozenset({"rms_norm"})

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from grader.diagnosis.layers import change, is_equal, is_rearranged, known, numbers
+from grader.diagnosis.layers import Change, change, is_equal, is_rearranged, known, numbers
 from grader.diagnosis.matching import Matching
 from grader.diagnosis.mistakes import LikelyMistake, whole_of
+from grader.evidence.operations import Operation
 
-__all__ = ["copied_instead", "is_idle", "passed_by", "taken_instead"]
+__all__ = ["copied_instead", "is_idle", "passed_by", "taken_instead", "taken_throughout"]
 
 Values = npt.NDArray[Any]
 
@@ -62,6 +63,65 @@ def taken_instead(matching: Matching, wrong: int) -> LikelyMistake | None:
                     if _does(matching, wrong, after, taken):
                         return _mistake(matching, taken, wanted, after)
     return None
+
+
+def taken_throughout(matching: Matching, wrong: int) -> LikelyMistake | None:
+    """Return which right step the wrong one should take, where it does several layers on another.
+
+    A state `(1 - z) * n + z * h` takes the gate `r` for `z`, in both products.
+    """
+    value = matching.steps[wrong].value
+    if value is None or known(value).is_trivial:
+        return None
+    for taken in matching.steps[wrong].takes:
+        for wanted in range(wrong):
+            if wanted not in matching.steps[wrong].takes and _may_stand_for(
+                matching, wanted, taken
+            ):
+                place = _done_on(matching, wrong, taken, wanted)
+                if place is not None:
+                    return _mistake(matching, taken, wanted, place)
+    return None
+
+
+def _may_stand_for(matching: Matching, wanted: int, taken: int) -> bool:
+    """Say whether two right steps have values of one shape, and different ones."""
+    places = {matching.matched[wanted], matching.matched[taken]}
+    values = [matching.known[each] for each in places if each is not None]
+    return (
+        len(values) == 2
+        and values[0].shape == values[1].shape
+        and not any(each.is_trivial for each in values)
+        and all(_lies_as_its_layer(matching, each) for each in (wanted, taken))
+    )
+
+
+def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | None:
+    """Return the layer whose numbers a step has if all layers take one value for another."""
+    program, other, place = matching.program, matching.matched[taken], matching.matched[wanted]
+    value = matching.steps[wrong].value
+    if value is None or other is None or place is None:
+        return None
+    given = torch.from_numpy(program.layers[other].value)
+    computes = {
+        after: partial(_with_other, program.layers[after].operation, place, given)
+        for after in _takers(matching, wanted)
+    }
+    if not computes:
+        return None
+    one = Change("other_operand", min(computes), computes, {})
+    flat = numbers(value)
+    for after, found in program.changed(one, flat.size):
+        is_open = program.layers[after].name and after not in matching.matched
+        if is_open and is_equal(flat, known(found), matching.tolerance):
+            return after
+    return None
+
+
+def _with_other(operation: Operation, place: int, given: Any, *values: Any) -> Any:
+    """Do an operation with another value for those of its operands that a layer gives."""
+    operands = zip(operation.operands, values, strict=True)
+    return operation.compute(*(given if each.layer == place else x for each, x in operands))
 
 
 def copied_instead(matching: Matching, wrong: int) -> LikelyMistake | None:

@@ -207,13 +207,19 @@ def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
 
 
 def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
-    """Return places of samples that are wrong, test images first, and of others to fill a batch."""
+    """Return places of samples that are wrong, test images first, and of others to fill a batch.
+
+    Drawn samples come before those of named cases. Of a state of zeros, or values that are all one,
+    steps are right by chance.
+    """
     from_test_set = diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)]
+    named = np.zeros_like(from_test_set)
+    for case in diagnosed.oracle.cases:
+        named[case.start : case.stop] = True
+    right = np.zeros_like(from_test_set)
     if isinstance(outputs, Outputs):
-        wrong = wrong_samples(outputs, diagnosed.oracle.options)
-        order = np.lexsort((~from_test_set, ~wrong))
-    else:
-        order = np.argsort(~from_test_set, kind="stable")
+        right = ~wrong_samples(outputs, diagnosed.oracle.options)
+    order = np.lexsort((named, ~from_test_set, right))
     return tuple(int(each) for each in order[:ROWS])
 
 
@@ -238,6 +244,8 @@ def _diagnosis(
     known = {"callee": step.callee, "layer": mistake.layer if mistake else departure.layer}
     if step.callee in diagnosed.candidate.facts.functions:
         known["written_in"] = "tensorir"
+    if diagnosed.part.entry_kind == "pass" and len(facts.get("missing", ())) < 2:
+        facts = {**facts, "of": "pass"} if kind == "layer_left_out" else facts
     message, advice = tell(departure, kind, {**known, **facts})
     guide = diagnosed.assignment.guide_to(
         diagnosed.part.id, (kind, known["layer"], departure.layer)

@@ -6,7 +6,8 @@ Every edit is a whole function with one expression replaced, and what is told of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from itertools import combinations, islice, product, takewhile
 from typing import NamedTuple
 
@@ -82,7 +83,7 @@ class Edit(NamedTuple):
     """A function with one expression replaced: what it is called, and how both are spelled.
 
     `iterator` is the axis that it is about, where no expression is. `stage`: the larger, the more
-    is changed.
+    is changed. `where` is "everywhere" if it is in every statement.
     """
 
     function: FunctionFacts
@@ -92,12 +93,19 @@ class Edit(NamedTuple):
     wanted: str
     iterator: str = ""
     stage: int = 0
+    where: str = ""
+
+    @property
+    def is_solved(self) -> bool:
+        """Say whether a number is one that follows from PyTorch's."""
+        return self.stage == _SOLVED
 
     @property
     def told(self) -> dict[str, str]:
         """The facts of the mistake that it is."""
         facts = {"block": self.block, "found": self.found, "wanted": self.wanted}
-        return facts | ({"iterator": self.iterator} if self.iterator else {})
+        facts |= {"iterator": self.iterator} if self.iterator else {}
+        return facts | ({"where": self.where} if self.where else {})
 
 
 class Spot(NamedTuple):
@@ -165,6 +173,95 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
                         edited = _with(function, place, name, at, changed)
                         told = made.told(counts)
                         yield Edit(edited, made.kind, block.name, *told, stage=stage)
+    yield from _everywhere(function)
+
+
+def _everywhere(function: FunctionFacts) -> Iterator[Edit]:
+    """Yield what a function may have to be that makes one mistake in several statements.
+
+    One half of a rotation reads the sine for the cosine, the other half too.
+    """
+    makes = (*_swaps_of(function), *_indices_of(function))
+    for kind, told, change in makes:
+        blocks = tuple(_mapped(block, change) for block in function.blocks)
+        changed = [
+            one.name for one, other in zip(function.blocks, blocks, strict=True) if one != other
+        ]
+        if changed:
+            edited = replace(function, blocks=blocks)
+            yield Edit(edited, kind, changed[0], *told, stage=_SOLVED + 1, where="everywhere")
+
+
+Everywhere = tuple[MistakeKind, tuple[str, str], Callable[[Expression], Expression]]
+
+
+def _mapped(block: Block, change: Callable[[Expression], Expression]) -> Block:
+    """Return a block whose statements store something else."""
+    stores = tuple(
+        each if each.value is None else replace(each, value=change(each.value))
+        for each in block.statements
+    )
+    return replace(block, statements=stores)
+
+
+def _swaps_of(function: FunctionFacts) -> Iterator[Everywhere]:
+    stored = {store.buffer for store in function.stores}
+    given = [each for each in function.parameters if each.name not in stored]
+    for one, other in combinations(given, 2):
+        if one.tensor == other.tensor:
+            names = {one.name: other.name, other.name: one.name}
+            change = partial(_renamed_loads, names=names)
+            yield "arguments_exchanged", (one.name, other.name), change
+
+
+def _indices_of(function: FunctionFacts) -> Iterator[Everywhere]:
+    """Yield another index in place of one at which buffers are read more than once."""
+    stored = {store.buffer for store in function.stores}
+    loads = [
+        (part, block)
+        for block in function.blocks
+        for store in block.statements
+        for part in (store.value.walk() if store.value else ())
+        if part.kind == "load" and part.name not in stored
+    ]
+    counts = Counter(load.arguments for load, _ in loads)
+    for load, block in {each.arguments: (each, block) for each, block in loads}.values():
+        index = load.arguments
+        for other in (*_renamed(index, block), *_exchanged(index)) if counts[index] > 1 else ():
+            told = spelled(load), spelled(replace(load, arguments=other))
+            yield "wrong_index", told, partial(_at_index, old=index, new=other, but=stored)
+
+
+def _at_index(
+    value: Expression,
+    old: tuple[Expression, ...],
+    new: tuple[Expression, ...],
+    but: Set[str],
+) -> Expression:
+    """Return a value in which buffers are read at another index, but for some."""
+    if value.kind == "load" and value.arguments == old and value.name not in but:
+        return replace(value, arguments=new)
+    arguments = tuple(_at_index(each, old, new, but) for each in value.arguments)
+    return replace(value, arguments=arguments)
+
+
+def solved_edits(function: FunctionFacts, factors: Sequence[float]) -> Iterator[Edit]:
+    """Yield functions in which a number is by one of some factors larger or smaller.
+
+    So often is what PyTorch gives larger than what the student's function does: 1/16 for 1/4.
+    """
+    if not all(map(_is_spelled, function.blocks)):
+        return
+    for place, block in enumerate(function.blocks):
+        counts = _counts(block)
+        for at, store in enumerate(block.statements):
+            for spot in _parts(store) if store.value else ():
+                value = _number(spot.one)
+                others = [each for f in factors if value for each in (value * f, value / f)]
+                for made in _numbers(spot, [float(f"{each:.6g}") for each in others]):
+                    changed = replace(store, value=made.spot.holding(made.other))
+                    edited = _with(function, place, "statements", at, changed)
+                    yield Edit(edited, made.kind, block.name, *made.told(counts), stage=_SOLVED)
 
 
 def own_edits(function: FunctionFacts) -> Iterator[Edit]:
@@ -321,7 +418,7 @@ def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expr
                 if name != spot.one.name:
                     new = Expression("variable", name, dtype=spot.one.dtype)
                     yield (*index[:at], spot.holding(new), *index[at + 1 :])
-        for other in _longer_or_shorter(each, block):
+        for other in (*_longer_or_shorter(each, block), *_moved_by_one(each)):
             yield (*index[:at], other, *index[at + 1 :])
 
 
@@ -335,6 +432,14 @@ def _longer_or_shorter(one: Expression, block: Block) -> Iterator[Expression]:
             yield Expression("operation", "add", pair, dtype=one.dtype)
     if one.kind == "operation" and len(one.arguments) == 2:
         yield from one.arguments
+
+
+def _moved_by_one(one: Expression) -> Iterator[Expression]:
+    """Yield an index whose number is one more, or one less: `x[i, j + 48]` for `x[i, j + 47]`."""
+    for spot in _spots(Spot(one)):
+        if spot.one.kind == "constant" and isinstance(spot.one.value, int):
+            for value in (spot.one.value + 1, spot.one.value - 1):
+                yield spot.holding(replace(spot.one, value=value))
 
 
 def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:
@@ -502,7 +607,7 @@ def _outer(function: FunctionFacts, block: Block, store: Store) -> Iterator[Made
     """Do one operation more, with what the function computes with elsewhere: `1 << x` for `x`."""
     for spot in _parts(store):
         one = spot.one
-        if one.kind == "constant" or one.lanes > 1 or one.name == "cast":
+        if one.kind == "constant" or one.lanes > 1 or one.name == "cast" or one.dtype == "bool":
             continue
         names = ("add", "sub", "mul", *(("lshift", "rshift") if _is_whole(one) else ("div",)))
         for other in _others(function, block, store, like=one):
@@ -559,6 +664,8 @@ _MAKERS = (
     _outer,
 )
 """What makes the edits, the smallest first."""
+
+_SOLVED = len(_MAKERS)
 
 
 def _readings(

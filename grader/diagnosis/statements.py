@@ -131,9 +131,44 @@ class Statements:
             if self._open > _MOST_CALLS:
                 raise UnknownValueError("too many buffers")
             with np.errstate(all="ignore"):
+                pieces = self._pieces(buffer)
+                if pieces:
+                    return self._pieced(pieces, index)
                 return self._run(*self._written(buffer), index)
         finally:
             self._open -= 1
+
+    def _pieces(self, buffer: str) -> list[tuple[Block, Store]]:
+        """Return the stores to a buffer that write parts of it, as one half at `vj + 8`; none where
+        it is one store, or a sum."""
+        found = [
+            (block, store)
+            for block in self._function.blocks
+            for store in block.statements
+            if store.buffer == buffer and not block.initial
+        ]
+        is_plain = all(each.kind == "variable" for _, store in found for each in store.index)
+        reads = {name for _, store in found if store.value for name in store.value.loaded}
+        if is_plain or buffer in reads or any(b.predicated or b.parts for b, _ in found):
+            return []
+        return found
+
+    def _pieced(self, pieces: list[tuple[Block, Store]], index: tuple[Values, ...]) -> Values:
+        """Return what several stores write, each where its axes lead; the last one counts."""
+        places = [np.asarray(each) for each in np.broadcast_arrays(*index)]
+        total = np.full(places[0].shape, np.nan)
+        is_written = np.zeros(places[0].shape, np.bool_)
+        for block, store in pieces:
+            names, inside = _reached(block, store, places)
+            if store.value is None or _rounds(block, names):
+                raise UnknownValueError("a part that is stored to more than once")
+            here = {name: each[inside] for name, each in names.items()}
+            self.computed += int(inside.sum())
+            total[inside] = self._value(store.value, here, None) if inside.any() else 0
+            is_written |= inside
+        if not is_written.all():
+            raise UnknownValueError("a place that nothing is stored at")
+        return total
 
     def _written(self, buffer: str) -> tuple[Block, Store, Store | None]:
         """Return what writes a buffer: a block, its one store, and what the sum begins with."""
@@ -270,6 +305,47 @@ def _bound(store: Store, index: tuple[Values, ...]) -> dict[str, Values]:
         elif each.kind != "constant":
             raise UnknownValueError("a store at an index that is computed")
     return names
+
+
+def _reached(
+    block: Block, store: Store, places: list[Values]
+) -> tuple[dict[str, Values], npt.NDArray[np.bool_]]:
+    """Return what the iterators of a store's index are where it stores at some places, and which of
+    the places it reaches."""
+    if len(store.index) != len(places):
+        raise UnknownValueError("a store along other axes")
+    names: dict[str, Values] = {}
+    inside = np.ones(places[0].shape, np.bool_)
+    extents = dict(block.extents)
+    for each, given in zip(store.index, places, strict=True):
+        name, times, plus = _linear(each)
+        if not name:
+            inside &= given == plus
+            continue
+        extent = extents.get(name)
+        if extent is None or name in names:
+            raise UnknownValueError("an extent that is not known")
+        names[name] = np.floor_divide(given - plus, times)
+        inside &= (given - plus) % times == 0
+        inside &= (names[name] >= 0) & (names[name] < extent)
+    return names, inside
+
+
+def _linear(one: Expression) -> tuple[str, int, int]:
+    """Return the iterator of an index, what it is multiplied by, and what is added to that."""
+    if one.kind == "variable":
+        return one.name, 1, 0
+    if one.kind == "constant" and isinstance(one.value, int):
+        return "", 1, one.value
+    if one.kind == "operation" and one.name in ("add", "mul") and len(one.arguments) == 2:
+        (name, times, plus), (other, _, amount) = map(_linear, one.arguments)
+        if not name:
+            name, times, plus, other, amount = other, *_linear(one.arguments[1])[1:], name, plus
+        if not other and one.name == "add":
+            return name, times, plus + amount
+        if not other and amount > 0:
+            return name, times * amount, plus * amount
+    raise UnknownValueError("a store at an index that is computed")
 
 
 def _rounds(block: Block, names: Mapping[str, Values]) -> dict[str, int]:

@@ -248,17 +248,25 @@ def _key(kind: str, facts: Facts) -> str:
         variant = "along"
     if kind == "partly_right" and "start" in facts:
         variant = variant or "along"
-    names = {facts.get("taken", ""), facts.get("wanted", "")}
-    if kind == "other_operand" and len(names - {""}) > 1:
-        variant = "layers"
-    if "wanted_argument" in facts:
-        variant = "arguments"
-    if "wanted_step" in facts:
-        variant = "steps"
-    if "repeats" in facts:
-        variant = "repeated"
+    variant = _taken(kind, facts) or variant
     key = f"{kind}:{variant}"
     return key if key in MISTAKE_MESSAGES else kind
+
+
+_TAKEN = {
+    "repeats": "repeated",
+    "wanted_step": "steps",
+    "wanted_argument": "arguments",
+    "result": "argument",
+}
+"""The variant that says what is taken, by the fact that there is, what says most first."""
+
+
+def _taken(kind: str, facts: Facts) -> str:
+    variant = next((found for fact, found in _TAKEN.items() if fact in facts), "")
+    names = {facts.get("taken", ""), facts.get("wanted", "")}
+    is_of_layers = kind == "other_operand" and len(names - {""}) > 1
+    return variant or ("layers" if is_of_layers else "")
 
 
 def _values(facts: Facts) -> dict[str, Value]:
@@ -268,7 +276,7 @@ def _values(facts: Facts) -> dict[str, Value]:
         values["end"] = facts["stop"] - 1
     if "axis" in facts:
         values["axis"] = _AXES.get(str(facts["axis"]), str(facts["axis"]))
-    for name in ("layer", "taken", "wanted"):
+    for name in ("layer", "taken", "wanted", "result"):
         if isinstance(facts.get(name), str):
             values[name] = name_layer(facts[name])
     values["layers"] = in_a_row(map(name_layer, facts.get("missing", (facts.get("layer", ""),))))

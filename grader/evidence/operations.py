@@ -75,7 +75,7 @@ def _linear(x: Tensor, weight: Tensor) -> Tensor:
 
 def _bias(x: Tensor, bias: Tensor, axis: int) -> Tensor:
     """Add a vector along an axis, counted from the last one backwards (-1, -2, ...)."""
-    return x + bias.reshape(bias.shape + (1,) * (-1 - axis))
+    return x + bias.reshape((-1,) + (1,) * (-1 - axis))
 
 
 def _flatten(x: Tensor, start: int, end: int) -> Tensor:

@@ -154,6 +154,17 @@ class _Log:
         self.layers.append(Layer(name, operation, _array(value), is_partial))
         return Operand(_double(value), layer=len(self.layers) - 1)
 
+    def is_given(self, operand: Operand) -> bool:
+        """Say whether an operand is an argument, at most laid out anew."""
+        if operand.layer is None:
+            return operand.argument is not None
+        layer = self.layers[operand.layer]
+        return not layer.name and all(map(self.is_given, layer.operation.operands))
+
+    def is_product(self, operand: Operand) -> bool:
+        """Say whether an operand is a product of matrices."""
+        return operand.layer is not None and self.layers[operand.layer].operation.kind == "matmul"
+
     def _is_given_by(self, tensor: Tensor) -> None:
         self._places[id(tensor)] = len(self.layers) - 1
         self._alive.append(tensor)
@@ -211,11 +222,21 @@ def _add(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Giv
         return False
     left, right = (given[id(each)] for each in args)
     # `x @ w + b` by hand is a bias like that of nn.Linear, and is got wrong in the same ways.
-    if right.value.ndim == 1 and not right.is_running:
+    is_vector = right.value.ndim == 1 and not right.is_running
+    if is_vector or (
+        log.is_product(left) and log.is_given(right) and _is_row(right.value, left.value)
+    ):
         log.add("add", "bias", (left, right), axis=-1)
     else:
         log.add("add", "add", (left, right))
     return True
+
+
+def _is_row(row: Tensor, value: Tensor) -> bool:
+    """Say whether one number is added to each column: `b` of `x @ w + b[:, None]`, case by case."""
+    columns = row.shape[-1] if row.ndim else 1
+    rows = value.numel() // max(columns, 1)
+    return columns > 1 and row.numel() == columns == value.shape[-1] and rows > 1
 
 
 def _product(name: str) -> Rule:

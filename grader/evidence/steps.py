@@ -57,19 +57,37 @@ def find_steps(
     was never there need not be inlined, but that earns nothing where no other step was done.
     Without a weight the steps are those of the blocks that sum up, and no padding is looked for.
     """
-    updates = find_updates(function, weight)
-    if not updates:
+    found = _steps_by_block(function, base, weight)
+    if not found:
         return NO_STEPS
-    unscheduled = find_updates(base, weight) if base is not None else ()
     # Every step on a small block beside the plain one earns nothing (cheat steps_on_a_bystander).
-    found = [_steps_of(function, each, unscheduled, weight) for each in updates]
-    steps = frozenset.intersection(*found)
+    steps = frozenset.intersection(*(steps for _, steps in found))
     had_padding = bool(weight) and base is not None and bool(find_padding(base, weight))
     # Who wrote the convolution without a padding has nothing to inline, and is asked for it all the
     # same.
     if not weight or find_padding(function, weight) or not (had_padding or steps):
         return steps
     return steps | {"inline"}
+
+
+def blocks_without(
+    step: Step, function: FunctionFacts, base: FunctionFacts | None, weight: tuple[int, ...]
+) -> tuple[str, ...]:
+    """Return the names of the blocks that lack a step which another block has."""
+    found = _steps_by_block(function, base, weight)
+    lacking = tuple(dict.fromkeys(block.name for block, steps in found if step not in steps))
+    return lacking if any(step in steps for _, steps in found) else ()
+
+
+def _steps_by_block(
+    function: FunctionFacts, base: FunctionFacts | None, weight: tuple[int, ...]
+) -> list[tuple[Block, Steps]]:
+    """Return the blocks that are judged, and the steps that were done on each."""
+    unscheduled = find_updates(base, weight) if base is not None else ()
+    return [
+        (each.block, _steps_of(function, each, unscheduled, weight))
+        for each in find_updates(function, weight)
+    ]
 
 
 def is_unscheduled(function: FunctionFacts, weight: tuple[int, ...]) -> bool:

@@ -445,6 +445,16 @@ class TestScheduleSteps:
         assert "reordered" in missing and "unrolled" in missing
         assert outcome.hint.english.startswith("Unroll")
 
+    def test_a_block_that_lacks_what_another_one_has_is_named(self):
+        parallel = (*loops(4, kind="parallel"), *loops(32, 26, 26, 1, 3, 3))
+        serial = msgspec.structs.replace(update(), name="conv2")
+        outcome = self.judge(update(parallel), serial, options=paid(parallel=1, unroll=1))
+        assert 0 == outcome.fraction
+        missing = "Not seen: a loop is unrolled. Not seen in `conv2`: a loop is parallel."
+        assert missing in outcome.reason.english
+        hint = "Run the outermost loop in parallel. Do so in `conv2`, too."
+        assert hint == outcome.hint.english
+
     def test_scattered_stores_are_no_vector_stores_and_are_called_so(self):
         options = paid(vectorize=1, annotate=1)
         block = update(loops(4, 32, 26, 26, 3, 3, kind="vectorized"))

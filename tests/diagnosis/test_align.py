@@ -431,6 +431,95 @@ class TestSeveralOutputs:
         assert 1 == alignment.wrong
 
 
+class TestBiasByHand:
+    """`x @ w + b[:, None]`, of which a cell takes the halves."""
+
+    x, w, b = noise(1, 4, 5), noise(1, 5, 6), noise(1, 6)
+
+    def layers(self) -> tuple[Layer, ...]:
+        def compute() -> Any:
+            linear = double(self.x) @ double(self.w) + double(self.b)[:, None]
+            return torch.sigmoid(linear[..., :3]) * torch.tanh(linear[..., 3:])
+
+        return record(compute, [self.x, self.w, self.b])
+
+    def run(self, arguments: frozenset[tuple[str, bool]]) -> Alignment:
+        product = self.x[0] @ self.w[0]
+        gate = 1 / (1 + np.exp(-product[:, :3]))
+        steps = [
+            Observed("lv", "dense", product, (), takes_input=True),
+            Observed("lv1", "gate", gate, (0,), arguments=arguments),
+        ]
+        return align(steps, self.layers())
+
+    def test_the_step_that_gives_the_product_lacks_it(self) -> None:
+        alignment = self.run(frozenset())
+        assert alignment.mistake is not None
+        assert ("bias_missing", 0) == (alignment.mistake.kind, alignment.wrong)
+
+    def test_the_step_that_is_given_the_bias_does_not_add_it(self) -> None:
+        alignment = self.run(frozenset({("b", True)}))
+        assert alignment.mistake is not None
+        assert ("bias_missing", 1) == (alignment.mistake.kind, alignment.wrong)
+
+
+def test_an_output_in_another_layout_is_not_said_to_be_another_step() -> None:
+    """A pass takes two transposes for none: all numbers of the output are there."""
+    x = noise(4, 6, 8)
+
+    def compute() -> Any:
+        y = torch.relu(double(x)).permute(1, 2, 0)
+        return torch.exp(y.permute(1, 2, 0))
+
+    rectified = network.relu(x)
+    steps = [
+        Observed("lv", "relu", rectified, (), takes_input=True),
+        Observed("lv1", "exp", np.exp(rectified), (0,)),
+    ]
+    alignment = align(steps, record(compute, [x]), returned=np.exp(rectified))
+    assert 1 == alignment.wrong
+    assert alignment.mistake is None or alignment.mistake.kind != "other_step_returned"
+
+
+@pytest.mark.parametrize(("filled", "is_wrong"), [(0.0, True), (-10.0, True), (-1e9, False)])
+def test_a_mask_that_fills_in_too_large_a_number_is_told_as_such(
+    filled: float, is_wrong: bool
+) -> None:
+    x, future = noise(5, 5), np.triu(np.ones((5, 5), bool), 1)
+
+    def compute() -> Any:
+        scaled = double(x) * 0.5
+        return torch.softmax(scaled.masked_fill(torch.tensor(future), float("-inf")), -1)
+
+    masked = np.where(future, filled, x / 2)
+    powers = np.exp(masked)
+    steps = [
+        Observed("lv", "mask", masked, (), takes_input=True),
+        Observed("lv1", "softmax", powers / powers.sum(1, keepdims=True), (0,)),
+    ]
+    found = align(steps, record(compute, [x]))
+    assert (0 if is_wrong else None) == found.wrong
+    if is_wrong:
+        assert found.mistake is not None
+        assert ("partly_right", "masked_fill", {"at": "masked"}) == found.mistake[:3]
+
+
+def test_zeros_that_change_nothing_are_not_right_for_that() -> None:
+    """The smallest of a column behind a ReLU is 0: nothing is subtracted."""
+    x = np.abs(noise(4, 5)) * np.tri(4, 5, 2)
+
+    def compute() -> Any:
+        y = torch.relu(double(x))
+        return y - y.mean(0, keepdim=True)
+
+    steps = [
+        Observed("lv", "relu", x, (), takes_input=True),
+        Observed("lv1", "smallest", np.zeros((1, 5)), (0,)),
+        Observed("lv2", "subtract", x, (0, 1)),
+    ]
+    assert 1 == align(steps, record(compute, [x])).wrong
+
+
 def test_images_are_not_changed_by_an_alignment() -> None:
     before = IMAGES.copy()
     align(run(network.RIGHT), LAYERS)

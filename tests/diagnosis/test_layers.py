@@ -30,8 +30,8 @@ def test_zeros_are_equal_to_zeros_alone() -> None:
     assert not is_equal(np.full(4, 1e-30), wanted)
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-def test_nothing_is_equal_to_what_is_not_finite(number: float) -> None:
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_nothing_is_equal_to_nan_or_infinity(number: float) -> None:
     odd = np.array([number, 1.0])
     assert not is_equal(odd, known(np.ones(2)))
     assert not is_equal(np.array([0.0, 1.0]), known(odd))
@@ -69,3 +69,21 @@ def test_what_a_mask_fills_in_hides_no_other_number() -> None:
     shifted = right - right.max(1, keepdims=True)
     assert 4 > known(right).scale
     assert not is_equal(turned.reshape(-1), known(shifted))
+
+
+@pytest.mark.parametrize("filled", [-np.inf, -1e4, -1e9, float(np.finfo(np.float32).min)])
+def test_a_mask_of_infinity_may_be_filled_with_any_number_that_a_softmax_drops(
+    filled: float,
+) -> None:
+    scores = np.random.default_rng(3).standard_normal((6, 6))
+    future = np.triu(np.ones((6, 6), bool), 1)
+    wanted = known(np.where(future, -np.inf, scores))
+    assert is_equal(np.where(future, filled, scores).reshape(-1), wanted)
+    assert not is_equal(np.where(future, filled, 2 * scores).reshape(-1), wanted)
+    assert not is_equal(np.where(future.T, filled, scores).reshape(-1), wanted)
+
+
+@pytest.mark.parametrize("filled", [0.0, -10.0, np.nan, np.inf])
+def test_a_mask_of_infinity_is_not_filled_with_a_number_that_counts(filled: float) -> None:
+    wanted = known(np.array([-np.inf, 1.0, 2.0]))
+    assert not is_equal(np.array([filled, 1.0, 2.0]), wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from grader.diagnosis import mended
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.mended import with_mended_statement
 from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.statement_edits import edits
 from grader.diagnosis.tracing import Traced
 from grader.evidence.recorder import record
 from grader.ir.read import read_module
@@ -787,3 +789,146 @@ def test_the_smallest_edit_tells_which_layer_is_meant() -> None:
         mistake.layer,
         mistake.facts["wanted"],
     )
+
+
+ROTATED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(X: T.Buffer((5, 3, 8), "float32"), U: T.Buffer((5, 4), "float32"),
+          W: T.Buffer((5, 4), "float32"), C: T.Buffer((5, 3, 8), "float32")):
+        for p, h, d in T.grid(5, 3, 4):
+            with T.sblock("first"):
+                vp, vh, vd = T.axis.remap("SSS", [p, h, d])
+                C[vp, vh, vd] = X[vp, vh, vd] * U[vp, vd] - X[vp, vh, vd + 4] * W[vp, vd]
+        for p, h, d in T.grid(5, 3, 4):
+            with T.sblock("second"):
+                vp, vh, vd = T.axis.remap("SSS", [p, h, d])
+                C[vp, vh, vd + 4] = X[vp, vh, vd + 4] * U[vp, vd] + X[vp, vh, vd] * W[vp, vd]
+"""
+"""Two halves of one buffer, each written by its own block."""
+
+
+def rotated(x: Any, u: Any, w: Any) -> Any:
+    u, w = u[:, None], w[:, None]
+    first, second = x[..., :4], x[..., 4:]
+    return torch.cat([first * u - second * w, second * u + first * w], -1)
+
+
+def told_of_rotation(*exchanges: tuple[str, str]) -> LikelyMistake | None:
+    source = ROTATED
+    for old, new in exchanges:
+        assert old in source
+        source = source.replace(old, new)
+    random = np.random.default_rng(8)
+    given = tuple(random.standard_normal(n).astype(np.float32) for n in ((5, 3, 8), (5, 4), (5, 4)))
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    return told_of(module, given, rotated, None)
+
+
+def test_buffers_that_are_swapped_in_all_blocks_are_named() -> None:
+    mistake = told_of_rotation(("U[vp", "Q[vp"), ("W[vp", "U[vp"), ("Q[vp", "W[vp"))
+    assert mistake is not None
+    assert ("arguments_exchanged", "everywhere", "U", "W") == (
+        mistake.kind,
+        *(mistake.facts[name] for name in ("where", "found", "wanted")),
+    )
+
+
+def test_an_index_that_is_wrong_in_all_blocks_is_named() -> None:
+    mistake = told_of_rotation(("U[vp", "U[vh"), ("W[vp", "W[vh"))
+    assert mistake is not None
+    assert ("wrong_index", "everywhere") == (mistake.kind, mistake.facts["where"])
+    assert mistake.facts["wanted"] in ("U[vp, vd]", "W[vp, vd]")
+
+
+@pytest.mark.parametrize("in_all", [True, False])
+def test_an_index_that_is_off_by_one_is_named(in_all: bool) -> None:
+    exchanges = [("X[vp, vh, vd + 4] * U", "X[vp, vh, vd + 3] * U")]
+    if in_all:
+        exchanges.append(("X[vp, vh, vd + 4] * W", "X[vp, vh, vd + 3] * W"))
+    mistake = told_of_rotation(*exchanges)
+    assert mistake is not None
+    assert ("wrong_index", "X[vp, vh, vd + 3]", "X[vp, vh, vd + 4]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+    assert in_all == (mistake.facts.get("where") == "everywhere")
+
+
+def test_one_wrong_half_is_named_with_its_block() -> None:
+    mistake = told_of_rotation(("+ X[vp, vh, vd] * W", "- X[vp, vh, vd] * W"))
+    assert mistake is not None
+    assert ("wrong_operator", "second") == (mistake.kind, mistake.facts["block"])
+
+
+MASKED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        for i, j in T.grid(8, 8):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.if_then_else(
+                    vj <= vi, A[vi, vj] * T.float32(0.25), T.min_value("float32")
+                )
+"""
+
+
+def masked(a: Any) -> Any:
+    future = torch.ones(8, 8, dtype=torch.bool).triu(1)
+    return (a * 0.25).masked_fill(future, float("-inf"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found", "wanted"),
+    [
+        ("vj <= vi", "vj < vi", "vj < vi", "vj <= vi"),
+        ("vj <= vi", "vj >= vi", "vj >= vi", "vj <= vi"),
+        ("0.25", "0.0625", "0.0625", "0.25"),
+        ("0.25", "1.37", "1.37", "0.25"),
+    ],
+)
+def test_a_wrong_mask_and_a_wrong_factor_below_it_are_named(
+    old: str, new: str, found: str, wanted: str
+) -> None:
+    given = (np.random.default_rng(9).standard_normal((8, 8)).astype(np.float32),)
+    module = from_source(MASKED.replace(old, new), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, masked, None)
+    assert mistake is not None
+    assert (found, wanted) == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+SCALED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), C: T.Buffer((5, 6), "float32")):
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] / T.float32(4.898979485566356)
+"""
+
+
+@pytest.mark.parametrize("facts", [{"of": "factor", "found": 0.2041, "wanted": 0.25}, {}])
+def test_the_factor_of_a_layer_is_told_and_not_the_number_that_gives_it(facts: Any) -> None:
+    a = A.astype(np.float64)
+    layers = record(lambda: torch.tensor(a) * 0.25, [A])
+    facts_of_module = read_module(save(from_source(SCALED, extra_vars={"I": I, "T": T})))
+    steps = (Observed("C", "f", A / np.float32(24**0.5), (), takes_input=True),)
+    alignment = Alignment(
+        ("wrong",), (None,), 0, expected=0, mistake=LikelyMistake("scaled", "mul", facts, 0)
+    )
+    found = with_mended_statement(alignment, facts_of_module, Traced(steps, (A,)), layers).mistake
+    assert found is not None
+    assert ("scaled" if facts else "wrong_operand") == found.kind
+
+
+def test_nothing_is_added_to_a_comparison() -> None:
+    facts = read_module(save(from_source(MASKED, extra_vars={"I": I, "T": T})))
+    wanted = [each.wanted for each in edits(facts.functions["f"])]
+    assert wanted
+    assert not [each for each in wanted if re.search(r"\(vj <= vi\) [-+*/]", each)]

@@ -214,6 +214,23 @@ class TestSums:
         assert found is not None
         assert ("other_operand", {"taken": "sin", "wanted": "exp"}) == (found.kind, found.facts)
 
+    def test_an_argument_for_the_result_of_a_layer(self) -> None:
+        def compute() -> Any:
+            return torch.exp(double(self.x)) * torch.sin(double(self.y))
+
+        found = recognise(
+            WrongValue(np.exp(self.x) * self.y, right=(0, 1)), record(compute, [self.x, self.y])
+        )
+        assert found is not None
+        assert ("other_operand", 2, "sin") == (
+            found.kind,
+            found.facts["taken_argument"],
+            found.facts["result"],
+        )
+        told = tell_change(found.kind, {**found.facts, "layer": found.layer})
+        reason = "it uses argument 2 of the function; it should use the result of sin"
+        assert reason == told[0].english
+
     def test_another_argument_than_the_right_one(self) -> None:
         given = [noise(4, 6), noise(6, 5), noise(6, 5) + 1]
 

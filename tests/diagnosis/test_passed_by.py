@@ -350,3 +350,67 @@ def test_of_two_products_beside_each_other_the_right_one_is_named() -> None:
     assert found.mistake is not None
     facts = found.mistake.facts
     assert ("u", "g") == (facts["taken_step"], facts["wanted_step"])
+
+
+class TestThroughout:
+    """A step does several layers, and takes one of two gates for the other in all of them."""
+
+    x, h = noise(3, 4), noise(3, 4)
+
+    def layers(self) -> tuple[Layer, ...]:
+        def compute() -> torch.Tensor:
+            r, z = torch.sigmoid(double(self.x)), torch.sigmoid(double(self.h))
+            n = torch.tanh(double(self.x) + r * double(self.h))
+            return (1 - z) * n + z * double(self.h)
+
+        return record(compute, [self.x, self.h])
+
+    def steps(self, *, first: int, second: int) -> list[Observed]:
+        """Return the steps of which the last two take a gate each: 0 is `r`, 1 is `z`."""
+        gates = [1 / (1 + np.exp(-each.astype(np.float64))) for each in (self.x, self.h)]
+        n = np.tanh(self.x + gates[first] * self.h)
+        state = (1 - gates[second]) * n + gates[second] * self.h
+        return [
+            Observed("r", "reset", gates[0], (), takes_input=True),
+            Observed("z", "update", gates[1], (), takes_input=True),
+            Observed("n", "candidate", n, (first,), takes_input=True),
+            Observed("y", "state", state, (second, 2), takes_input=True),
+        ]
+
+    @pytest.mark.parametrize(
+        ("first", "second", "wrong", "taken", "wanted"),
+        [(1, 0, 2, "z", "r"), (1, 1, 2, "z", "r"), (0, 0, 3, "r", "z")],
+    )
+    def test_the_gate_that_it_should_take_is_named(
+        self, first: int, second: int, wrong: int, taken: str, wanted: str
+    ) -> None:
+        alignment = align(self.steps(first=first, second=second), self.layers())
+        assert (wrong, "other_operand") == (
+            alignment.wrong,
+            alignment.mistake and alignment.mistake.kind,
+        )
+        assert alignment.mistake is not None
+        facts = alignment.mistake.facts
+        assert (taken, wanted) == (facts["taken_step"], facts["wanted_step"])
+
+    def test_the_right_gates_are_right(self) -> None:
+        assert None is align(self.steps(first=0, second=1), self.layers()).wrong
+
+    def test_of_two_values_that_may_be_taken_wrongly_none_is_named(self) -> None:
+        """`r * x` may be `r * h` with `x` for `h`, and `z * x` with `r` for `z`."""
+
+        def compute() -> torch.Tensor:
+            r, z = torch.sigmoid(double(self.x)), torch.cos(double(self.h))
+            n = torch.tanh(r * double(self.h))
+            return n + z * double(self.x)
+
+        gates = [1 / (1 + np.exp(-self.x.astype(np.float64))), np.cos(self.h)]
+        steps = [
+            Observed("r", "reset", gates[0], (), takes_input=True),
+            Observed("z", "update", gates[1], (), takes_input=True),
+            Observed("p", "multiply", gates[0] * self.x, (0,), takes_input=True),
+        ]
+        alignment = align(steps, record(compute, [self.x, self.h]))
+        assert 2 == alignment.wrong
+        assert alignment.mistake is not None
+        assert ("other_operand", {}) == (alignment.mistake.kind, alignment.mistake.facts)

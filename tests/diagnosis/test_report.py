@@ -24,6 +24,7 @@ from grader.diagnosis.explain import explain_case
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem
+from grader.evidence.named_cases import NamedCase
 from grader.evidence.oracle import ModelOracle
 from grader.evidence.problems import TIME_LIMIT
 from grader.grading.judge import judge_case
@@ -263,6 +264,20 @@ class TestRows:
         assert wrong == list(rows[:2])
         assert sorted(rows) == list(range(len(actual)))
         assert images[list(rows[2 : 1 + IMAGES])].all()
+
+    def test_drawn_samples_come_before_those_of_named_cases(self, oracle: ModelOracle) -> None:
+        diagnosed, right = given(oracle)
+        cases = (NamedCase(foreign("zeros"), 0, 3), NamedCase(foreign("ones"), 3, 5))
+        count = len(right.actual)
+        named: Any = SimpleNamespace(
+            options=oracle.options, cases=cases, from_test_set=np.zeros(count, np.bool_)
+        )
+        diagnosed = diagnosed._replace(oracle=named)
+        rows = choose_rows(replace(right, actual=right.actual + 1), diagnosed)
+        assert [*range(5, count), *range(5)] == list(rows)
+        actual = right.actual.copy()
+        actual[2] += 1
+        assert 2 == choose_rows(replace(right, actual=actual), diagnosed)[0]
 
 
 def case_of(

@@ -204,6 +204,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
     if variant == "arguments":
         facts |= {"taken_argument": 2, "wanted_argument": 3}
+    if variant == "argument":
+        facts |= {"taken_argument": 2, "result": "conv2d"}
     if kind == "layer_left_out" and variant != "several":
         facts.pop("missing", None)
     if variant == "repeated":

@@ -211,3 +211,28 @@ def test_several_threads_record_their_own() -> None:
 def test_an_error_of_the_course_is_not_swallowed() -> None:
     with pytest.raises(RuntimeError, match=r"mat1 and mat2|size"):
         record(lambda: torch.matmul(double(noise(2, 3)), double(noise(2, 3))))
+
+
+@pytest.mark.parametrize("cases", [1, 3])
+def test_a_row_that_is_added_to_a_product_by_hand_is_a_bias(cases: int) -> None:
+    x, w, b = noise(cases, 5, 4), noise(cases, 4, 6), noise(cases, 6)
+
+    def compute() -> torch.Tensor:
+        return double(x) @ double(w) + double(b)[:, None]
+
+    layers = record(compute, [x, w, b])
+    if cases > 1:
+        assert "add" == layers[-1].operation.kind
+        return
+    assert ("add", "bias") == (layers[-1].name, layers[-1].operation.kind)
+    assert np.allclose(layers[-1].value, layers[-1].operation.compute().numpy())
+    again = replay(layers, [2 * x, w, b])
+    assert np.allclose(2 * x @ w + b[:, None], again[-1].value)
+
+
+def test_a_sum_of_two_vectors_or_with_what_is_computed_has_no_bias() -> None:
+    x, y = noise(1, 6), noise(1, 6)
+    assert "add" == record(lambda: double(x) + double(y), [x, y])[-1].operation.kind
+    w = noise(1, 5, 6)
+    layers = record(lambda: double(w) + torch.sin(double(y))[:, None], [w, y])
+    assert "add" == layers[-1].operation.kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import and_
 from typing import Literal, cast, get_args
@@ -10,9 +11,10 @@ from grader.assignment import Points, Table
 from grader.evidence.case import Case, TimedSchedule
 from grader.evidence.registry import Outcome, check, not_graded, partial
 from grader.evidence.stages import Stage, find_stages
-from grader.evidence.steps import Step, find_steps
+from grader.evidence.steps import Step, blocks_without, find_steps
 from grader.evidence.subject import Subject, find_convolutions
 from grader.ir.facts import FunctionFacts
+from grader.ir.vocabulary import is_name, shown
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.measurement.steps.advice import is_costly
 from grader.report import StepSpeeds
@@ -194,11 +196,12 @@ def schedule_steps(case: Case, options: StepOptions) -> Outcome:
     points = options.points()
     done = [name for name in points if _is_done(name, steps)]
     missing = [name for name in points if name not in done]
-    sentences = _spell(steps, done, missing)
+    lacking = {name: _blocks_without(name, functions, base, options.weight) for name in missing}
+    sentences = _spell(steps, done, lacking)
     if steps and case.evidence.replay is not None:
         sentences.append(case.evidence.replay.provenance)
     earned = sum(points[name] for name in done)
-    hint = _next_step(points, missing, _measured_steps(case))
+    hint = _next_step(points, lacking, _measured_steps(case))
     return partial(earned / sum(points.values()), join(*sentences), hint)
 
 
@@ -223,14 +226,36 @@ def _is_done(name: Paid, steps: Done) -> bool:
     return name in steps and (name != "vectorize" or "contiguous" in steps)
 
 
-def _spell(steps: Done, done: list[Paid], missing: list[Paid]) -> list[Text]:
+Lacking = Mapping[Paid, tuple[str, ...]]
+"""The steps that are missing, each with the blocks that lack it where others have it."""
+
+
+def _blocks_without(
+    name: Paid,
+    functions: tuple[FunctionFacts, ...],
+    base: FunctionFacts | None,
+    weight: tuple[int, ...],
+) -> tuple[str, ...]:
+    if name not in get_args(Step):
+        return ()
+    step = cast("Step", name)
+    found = (blocks_without(step, each, base, weight) for each in functions)
+    return tuple(name for names in found for name in names if is_name(name))
+
+
+def _spell(steps: Done, done: list[Paid], lacking: Lacking) -> list[Text]:
     sentences = []
     if done:
         names = in_a_row(_name(name, steps) for name in done)
         sentences.append(say("done", steps=names))
-    if missing:
-        names = in_a_row(_WORDING[name][0] for name in missing)
+    nowhere = [name for name, blocks in lacking.items() if not blocks]
+    if nowhere:
+        names = in_a_row(_WORDING[name][0] for name in nowhere)
         sentences.append(say("not-seen", steps=names))
+    for name, blocks in lacking.items():
+        if blocks:
+            step = _WORDING[name][0]
+            sentences.append(say("not-seen-in-blocks", step=step, blocks=_quoted(blocks)))
     if "vectorize" in steps and "contiguous" not in steps:
         sentences.append(_SCATTERED)
     return sentences
@@ -243,14 +268,20 @@ def _name(name: Paid, steps: Done) -> Text:
     return say("step-ways", step=step, ways=in_a_row(ways)) if ways else step
 
 
-def _next_step(points: dict[Paid, float], missing: list[Paid], speeds: StepSpeeds | None) -> Text:
+def _quoted(blocks: tuple[str, ...]) -> Text:
+    return in_a_row(shown(each) for each in blocks)
+
+
+def _next_step(points: dict[Paid, float], lacking: Lacking, speeds: StepSpeeds | None) -> Text:
     """Say what to do next: the step that earns most, and of these the one that helps most.
 
     A step that was measured as a loss is asked for as what earns points, and not as what helps.
     """
-    if not missing:
+    if not lacking:
         return NOTHING
-    best = min(missing, key=lambda name: (-points[name], _WORTH.index(name)))
+    best = min(lacking, key=lambda name: (-points[name], _WORTH.index(name)))
     if is_costly(speeds, _PRIMITIVES.get(best, (best,))):
         return say("assignment-asks-for-this-step-where-your", step=_WORDING[best][0])
+    if lacking[best]:
+        return join(_WORDING[best][1], say("do-so-in-blocks-too", blocks=_quoted(lacking[best])))
     return _WORDING[best][1]
