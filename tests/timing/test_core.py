@@ -53,3 +53,12 @@ def test_a_chain_that_was_interrupted_says_nothing() -> None:
     seen = units(3.97, 3.97, 3.97)
     seen[0, 1] *= 50
     assert [[True, True]] == told(seen)
+
+
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_clock_rate_that_rises_in_a_look_spoils_no_other(place: int) -> None:
+    """Four units seemed to be 4.2, so the core was shared in all slices of a measurement."""
+    seen = units(3.97, 3.97, 3.97, 3.97, 3.97)
+    seen[0, : place + 1] *= 1.05
+    seen[1, :place] *= 1.05
+    assert all(told(units(*[3.97] * 5), seen)[0])

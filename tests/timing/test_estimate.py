@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import msgspec
@@ -13,6 +14,7 @@ from grader.timing.estimate import (
     LEAST_SLICES,
     MOST_PAUSES,
     PAUSE,
+    POSSIBLE,
     RESAMPLES,
     Stopping,
     TimedSlice,
@@ -224,9 +226,23 @@ class TestPlausible:
             np.ones((4, 0)),
             np.ones(4),
             -np.ones((4, 3)),
+            np.full((4, 3), 1e300),
+            np.full((4, 3), 5e-324),
         ],
-        ids=["zero", "nan", "infinite", "functions", "no rounds", "flat", "negative"],
+        ids=[
+            *("zero", "nan", "infinite", "functions", "no rounds", "flat", "negative"),
+            *("longer than may be", "shorter than may be"),
+        ],
     )
     def test_what_cannot_be_times_is_none(self, seconds: np.ndarray) -> None:
         assert not is_plausible(seconds)
         assert is_plausible(np.ones((4, 3)))
+
+    @pytest.mark.parametrize("told", list(itertools.permutations([*POSSIBLE, 1.0])))
+    def test_whatever_can_be_times_has_a_ratio(self, told: tuple[float, float, float]) -> None:
+        chain, wide, call = told
+        slices = steady(chain, wide, call)
+        for each in slices:
+            each.looks[:] = [[chain], [wide]]
+        found = verdict(slices)
+        assert all(math.isfinite(each.map(math.exp).high) for each in (found.submission,))
