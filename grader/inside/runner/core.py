@@ -14,7 +14,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.timing.core import LOOPS
-from grader.timing.slices import FUNCTIONS, MOST_ROUNDS
+from grader.timing.slices import BLOCKS_OF_A_SLICE
 
 Nanoseconds = npt.NDArray[np.int64]
 
@@ -33,8 +33,7 @@ MOST_LONGER = 16
 CHAINS = 8
 """So many additions are independent of each other; no core has more units."""
 
-MOST_LOOKS = FUNCTIONS * MOST_ROUNDS + 1
-"""As many as a slice can have: those of steps may have fewer functions and more rounds."""
+MOST_LOOKS = BLOCKS_OF_A_SLICE + 1
 
 _STAMPS = 2 * (LOOPS + 1)
 
