@@ -58,9 +58,8 @@ def free_rounds(looks: Sequence[FloatArray]) -> list[Mask]:
     """
     units = [each[CHAIN].min() / each[WIDE] for each in looks]
     rounds = [np.minimum(each[:-1], each[1:]) for each in units]
-    every = np.concatenate(rounds)
-    highest = float(every.max())
+    highest = float(np.concatenate(rounds).max())
     nearest = max(round(highest), FEWEST_UNITS)
-    is_alike = float(np.mean(every >= FREE * highest)) >= ALIKE
+    is_alike = float(np.mean(np.concatenate(units) >= FREE * highest)) >= ALIKE
     is_known = is_alike or abs(highest / nearest - 1) <= NEAR
     return [(each >= FREE * highest) & is_known for each in rounds]

@@ -45,6 +45,12 @@ def test_where_nearly_all_looks_are_alike_the_core_is_of_a_kind_that_is_not_know
     assert [[True] * 19 + [False]] == told(units(*[3.4] * 20, 2.2))
 
 
+def test_a_look_that_was_interrupted_is_one_look_of_those_that_are_alike() -> None:
+    """It ends two rounds."""
+    seen = units(*[2.0] * 7, 1.5, *[2.0] * 7)
+    assert [[True] * 6 + [False] * 2 + [True] * 6] == told(seen)
+
+
 def test_the_clock_rate_does_not_matter() -> None:
     assert told(units(3.97, 3.97, 3.0)) == told(2.5 * units(3.97, 3.97, 3.0))
 

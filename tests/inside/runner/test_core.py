@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tvm
 
-from grader.inside.runner.core import CHAINS, MOST_LOOKS, MOST_LONGER, CoreLoops, _program, longer
+from grader.inside.runner.core import CHAINS, MOST_LONGER, MOST_LOOKS, CoreLoops, _program, longer
 from grader.timing.core import CHAIN, WIDE
 
 
