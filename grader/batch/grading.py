@@ -309,9 +309,10 @@ class Batch:
         with self._lock:
             answer = self._answers.setdefault((submission.sha256, slug), _Answer())
         with answer.lock:
-            if answer.report is None or not is_settled(answer.report):
-                answer.report = self._attempts.grade(submission, prepared, stages)
-            return named(answer.report, submission.name)
+            report = answer.report
+            if report is None or not is_settled(report) or is_put_back(report):
+                report = answer.report = self._attempts.grade(submission, prepared, stages)
+            return named(report, submission.name)
 
     def prepare(self, chosen: CourseAssignment) -> Preparation:
         """Return what all gradings of an assignment share."""

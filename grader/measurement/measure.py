@@ -43,7 +43,7 @@ from grader.messages.timing import (
 from grader.report import Timing
 from grader.timing.core import LOOPS
 from grader.timing.estimate import TimedSlice, is_plausible
-from grader.timing.slices import FUNCTIONS, FloatArray
+from grader.timing.slices import BLOCKS_OF_A_SLICE, FUNCTIONS, FloatArray
 from grader.timing.stack import PLACES
 
 RING = 4
@@ -178,7 +178,8 @@ def read_slices(
 ) -> tuple[TimedSlice, ...] | None:
     """Return slices with the times of so many functions, as they were told.
 
-    None unless all places have slices, all slices as many rounds, and all results their arrays.
+    None unless all places have slices, all slices as many rounds, no more than are ever taken, and
+    all results their arrays.
     """
     if any((len(each.inputs),) != each.outputs.shape[:1] for each in results):
         return None
@@ -198,7 +199,8 @@ def read_slices(
     is_whole = {*range(PLACES)} == {each.place for each in found}
     rounds = {array.shape[1] for each in found for array in each.seconds}
     looks = {each.looks.shape[1] - 1 for each in found}
-    return found if is_whole and len(rounds) == 1 and looks == rounds else None
+    fits = len(rounds) == 1 and max(rounds) * functions <= BLOCKS_OF_A_SLICE
+    return found if is_whole and fits and looks == rounds else None
 
 
 def _times(array: Array, functions: int) -> FloatArray:

@@ -52,14 +52,14 @@ def free_rounds(looks: Sequence[FloatArray]) -> list[Mask]:
     """Say of each slice which of its rounds had the core for themselves.
 
     `looks` has an array of each slice: a look before each round, and one after the last. A round
-    is free if the looks at both of its ends are. The chain's own time is the quickest of a slice,
-    as the clock rate stays the same for so long.
+    is free if the looks at both of its ends are, so the worse of them is the round's: where the
+    clock rate rises within a look, that one alone has more units than there are. The chain's own
+    time is the quickest of a slice, as the clock rate stays the same for so long.
     """
     units = [each[CHAIN].min() / each[WIDE] for each in looks]
-    every = np.concatenate(units)
-    highest = float(every.max())
+    rounds = [np.minimum(each[:-1], each[1:]) for each in units]
+    highest = float(np.concatenate(rounds).max())
     nearest = max(round(highest), FEWEST_UNITS)
-    is_alike = float(np.mean(every >= FREE * highest)) >= ALIKE
+    is_alike = float(np.mean(np.concatenate(units) >= FREE * highest)) >= ALIKE
     is_known = is_alike or abs(highest / nearest - 1) <= NEAR
-    free = [(each >= FREE * highest) & is_known for each in units]
-    return [each[:-1] & each[1:] for each in free]
+    return [(each >= FREE * highest) & is_known for each in rounds]

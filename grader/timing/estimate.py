@@ -17,6 +17,9 @@ from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMIS
 from grader.timing.stack import PLACES
 
 RESAMPLES = 200
+MOST_DRAWN = 2**22
+"""So many times are drawn at once. All draws of as many slices as a runner may tell took 8 GB."""
+
 CONFIDENCE = 0.95
 _TAILS = (50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE))
 
@@ -131,8 +134,12 @@ def _lowest_of_slices(logs: FloatArray, picks: npt.NDArray[np.intp]) -> FloatArr
     """Return what `_lowest` would of the slices picked: no more than the lowest of each count."""
     count = counted(logs.shape[0] * logs.shape[1])
     best = _lowest_few(logs, min(count, logs.shape[1]))
-    chosen = best[picks].reshape(len(picks), -1, *best.shape[-2:])
-    return np.asarray(_lowest_few(chosen, count).mean(axis=1))
+    at_once = max(1, MOST_DRAWN // (picks.shape[1] * best[0].size))
+    found = []
+    for few in np.split(picks, range(at_once, len(picks), at_once)):
+        chosen = best[few].reshape(len(few), -1, *best.shape[-2:])
+        found.append(_lowest_few(chosen, count).mean(axis=1))
+    return np.concatenate(found)
 
 
 def counted(rounds: int) -> int:
@@ -285,10 +292,16 @@ class Stopping:
         return min(counted_share, lowest) + max(0.0, counted_share - highest)
 
 
+POSSIBLE = 1e-15, 1e6
+"""Seconds that a call or an addition can take. Of others a float can hold no ratio: a runner that
+told 1e300 and 1e-300 ended the grading with an error."""
+
+
 def is_plausible(seconds: FloatArray, functions: int = FUNCTIONS) -> bool:
-    """Say whether an array can be the times of a slice: (functions, rounds), positive, finite."""
+    """Say whether an array can be the times of a slice: (functions, rounds), in `POSSIBLE`."""
+    least, most = POSSIBLE
     fits = seconds.ndim == 2 and seconds.shape[0] == functions and seconds.shape[1] > 0
-    return fits and bool(np.isfinite(seconds).all()) and float(seconds.min()) > 0
+    return fits and bool(((least <= seconds) & (seconds <= most)).all())
 
 
 def shape_seconds(lows: FloatArray, shape: int, function: int) -> float:

@@ -23,6 +23,9 @@ places are visited before what disturbs the machine has passed."""
 
 MOST_ROUNDS = 64
 
+BLOCKS_OF_A_SLICE: Final = FUNCTIONS * MOST_ROUNDS
+"""As many as a slice can have: those of steps may have fewer functions and more rounds."""
+
 FEWEST_ROUNDS = 4
 """Of functions that have warm calls. What a slice has moved is cold in its first round: where a
 function was slow while the number was chosen, slices of one round made the reference 1.4 in place

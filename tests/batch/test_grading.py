@@ -301,6 +301,7 @@ class TestRun:
         assert (2, False) == (attempts.began, row.graded)
         assert "not graded: There was no room. Come again." == row.noticed.english
 
+    @pytest.mark.parametrize("shares", [False, True])
     @pytest.mark.parametrize(
         ("spoil", "busy", "again"),
         [(too_busy, 1, False), (too_busy, 9, True), (disturbed, 1, False), (disturbed, 9, False)],
@@ -312,7 +313,10 @@ class TestRun:
         spoil: Callable[[Report], Report],
         busy: int,
         again: bool,
+        shares: bool,
     ) -> None:
+        """With a gradebook, too, where one report is the answer to all files of one content."""
+        monkeypatch.setattr(Store, "shares", shares)
         begun = []
 
         def undecided(submission: SubmissionFile, *others: Any) -> Report:

@@ -475,6 +475,12 @@ def one_slice(seconds: np.ndarray = np.ones((4, 10)), looks: np.ndarray = looks(
     return Slice(0, (pack_array(seconds),), pack_array(looks))
 
 
+def rounds_of_all(slices: Sequence[Slice], rounds: int) -> tuple[Slice, ...]:
+    """The same places, with so many rounds."""
+    made = one_slice(np.ones((4, rounds)), looks(rounds))
+    return tuple(msgspec.structs.replace(made, place=each.place) for each in slices)
+
+
 class TestUnreadable:
     """A runner has run a submission's code: its answer may be anything of the right type."""
 
@@ -490,6 +496,9 @@ class TestUnreadable:
             lambda answer: {"slices": (*answer.slices, one_slice(looks=looks(9)))},
             lambda answer: {"slices": (*answer.slices, one_slice(looks=np.ones((3, 11))))},
             lambda answer: {"slices": (*answer.slices, one_slice(looks=0 * looks(10)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(looks=1e300 * looks(10)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(np.full((4, 10), 5e-324)))},
+            lambda answer: {"slices": rounds_of_all(answer.slices, 65)},
             lambda answer: {"shapes": (cut(answer.shapes[0]),)},
             lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
             lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,), NO_SLOTS),)},
@@ -506,6 +515,9 @@ class TestUnreadable:
             "fewer looks",
             "looks at three loops",
             "looks of no time",
+            "looks without end",
+            "times of no ratio",
+            "more rounds than are ever taken",
             "outputs cut",
             "inputs not named",
             "a single number",

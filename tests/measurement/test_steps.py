@@ -174,6 +174,11 @@ class TestFactors:
         told = read(asked("a", "b"), answer(4.0, 8.0, 5.0, fates=("timed", "timed")))
         assert ["slower", "faster"] == [each.change for each in told.steps]
 
+    def test_no_factor_is_zero(self) -> None:
+        """A runner may tell any times: what brought 0.0000 ended the grading with an error."""
+        told = read(asked("a", "b"), answer(1.0, 1e5, 0.5, fates=("timed", "timed")))
+        assert ["regained", "faster"] == [each.change for each in told.steps]
+
     def test_a_step_whose_interval_contains_one_is_no_gain_and_no_loss(self) -> None:
         told = read(asked("a"), answer(1.0, 0.997, fates=("timed",)))
         assert told.steps[0].change == "equal"

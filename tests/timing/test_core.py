@@ -45,6 +45,12 @@ def test_where_nearly_all_looks_are_alike_the_core_is_of_a_kind_that_is_not_know
     assert [[True] * 19 + [False]] == told(units(*[3.4] * 20, 2.2))
 
 
+def test_a_look_that_was_interrupted_is_one_look_of_those_that_are_alike() -> None:
+    """It ends two rounds."""
+    seen = units(*[2.0] * 7, 1.5, *[2.0] * 7)
+    assert [[True] * 6 + [False] * 2 + [True] * 6] == told(seen)
+
+
 def test_the_clock_rate_does_not_matter() -> None:
     assert told(units(3.97, 3.97, 3.0)) == told(2.5 * units(3.97, 3.97, 3.0))
 
@@ -53,3 +59,12 @@ def test_a_chain_that_was_interrupted_says_nothing() -> None:
     seen = units(3.97, 3.97, 3.97)
     seen[0, 1] *= 50
     assert [[True, True]] == told(seen)
+
+
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_clock_rate_that_rises_in_a_look_spoils_no_other(place: int) -> None:
+    """Four units seemed to be 4.2, so the core was shared in all slices of a measurement."""
+    seen = units(3.97, 3.97, 3.97, 3.97, 3.97)
+    seen[0, : place + 1] *= 1.05
+    seen[1, :place] *= 1.05
+    assert all(told(units(*[3.97] * 5), seen)[0])

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import msgspec
 import numpy as np
 import pytest
 
+import grader.timing.estimate as estimate_module
 from grader.timing.estimate import (
     FEWEST_SLICES,
     LEAST_SLICES,
     MOST_PAUSES,
     PAUSE,
+    POSSIBLE,
     RESAMPLES,
     Stopping,
     TimedSlice,
     Times,
     Verdict,
+    _lowest_few,
     counted,
     estimate,
     is_plausible,
 )
-from grader.timing.slices import SUBMISSION
+from grader.timing.slices import FUNCTIONS, SUBMISSION
 from grader.timing.stack import PLACES
 from tests.timing.machine import Noise, rules, shared_core, steady
 
@@ -121,6 +125,25 @@ class TestInterval:
             flat = np.sort(chosen.reshape(RESAMPLES, -1, 1, 4), axis=1)
             plain.append(flat[:, : counted(flat.shape[1])].mean(axis=1))
         assert np.allclose(np.mean(plain, axis=0), drawn)
+
+    @pytest.mark.parametrize("at_once", [1, 7 * 16 * 25, 2**30])
+    def test_they_are_drawn_a_few_at_a_time(
+        self, monkeypatch: pytest.MonkeyPatch, at_once: int
+    ) -> None:
+        """All draws of as many slices as a runner may tell took 8 GB of the referee's memory."""
+        times = Times(Noise(3).slices(16, 0.5))
+        expected = times.drawn_lows(generator(7))
+        taken: list[int] = []
+
+        def lowest_few(logs: np.ndarray, count: int) -> np.ndarray:
+            taken.append(logs.size)
+            return _lowest_few(logs, count)
+
+        monkeypatch.setattr(estimate_module, "MOST_DRAWN", at_once)
+        monkeypatch.setattr(estimate_module, "_lowest_few", lowest_few)
+        assert np.array_equal(expected, times.drawn_lows(generator(7)))
+        one = 16 // PLACES * 10 * FUNCTIONS  # of four slices with ten of their rounds each
+        assert max(taken) <= max(at_once, 16 // PLACES * 25 * FUNCTIONS, one)
 
 
 class TestFree:
@@ -224,9 +247,23 @@ class TestPlausible:
             np.ones((4, 0)),
             np.ones(4),
             -np.ones((4, 3)),
+            np.full((4, 3), 1e300),
+            np.full((4, 3), 5e-324),
         ],
-        ids=["zero", "nan", "infinite", "functions", "no rounds", "flat", "negative"],
+        ids=[
+            *("zero", "nan", "infinite", "functions", "no rounds", "flat", "negative"),
+            *("longer than may be", "shorter than may be"),
+        ],
     )
     def test_what_cannot_be_times_is_none(self, seconds: np.ndarray) -> None:
         assert not is_plausible(seconds)
         assert is_plausible(np.ones((4, 3)))
+
+    @pytest.mark.parametrize("told", list(itertools.permutations([*POSSIBLE, 1.0])))
+    def test_whatever_can_be_times_has_a_ratio(self, told: tuple[float, float, float]) -> None:
+        chain, wide, call = told
+        slices = steady(chain, wide, call)
+        for each in slices:
+            each.looks[:] = [[chain], [wide]]
+        found = verdict(slices)
+        assert all(math.isfinite(each.map(math.exp).high) for each in (found.submission,))

@@ -2,7 +2,9 @@
 
 import ctypes
 import functools
+import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
 from grader.timing.core import LOOPS
-from grader.timing.slices import FUNCTIONS, MOST_ROUNDS
+from grader.timing.slices import BLOCKS_OF_A_SLICE
+
+Nanoseconds = npt.NDArray[np.int64]
 
 LENGTHS = (64, 256)
 """Additions of one turn of either loop. Counting turns takes one more, a hundredth at the most."""
@@ -20,11 +24,16 @@ LENGTHS = (64, 256)
 TURNS = (256, 128)
 """4 and 2 microseconds: 30 ns are of the clock, and a round takes 300 microseconds."""
 
+TICKS = 100
+"""Steps of the clock that either loop lasts at least. That of a Hyper-V guest may have steps of
+100 ns, those of some ARM processors of 42: loops of 27 steps found no core free."""
+
+MOST_LONGER = 16
+
 CHAINS = 8
 """So many additions are independent of each other; no core has more units."""
 
-MOST_LOOKS = FUNCTIONS * MOST_ROUNDS + 1
-"""As many as a slice can have: those of steps may have fewer functions and more rounds."""
+MOST_LOOKS = BLOCKS_OF_A_SLICE + 1
 
 _STAMPS = 2 * (LOOPS + 1)
 
@@ -36,19 +45,40 @@ class CoreLoops:
         self._run = _compiled(str(target))
         self._stamps = np.zeros((MOST_LOOKS, _STAMPS), np.int64)
         self._pointer = ctypes.c_void_p(self._stamps.ctypes.data)
+        short, usual = self._tried((1, 1)), self._tried(TURNS)
+        self._turns = [longer(short, usual) * turns for turns in TURNS]
+
+    def _tried(self, turns: Sequence[int]) -> Nanoseconds:
+        for number in range(MOST_LOOKS):
+            self._run(self._pointer, number, *turns)
+        return self._nanoseconds(MOST_LOOKS)
 
     def look(self, number: int) -> None:
         """Run both once, as the look of that number of a slice, below `MOST_LOOKS`."""
         if not 0 <= number < MOST_LOOKS:  # the loop would write behind the array
             raise ValueError(f"There is no look {number} of {MOST_LOOKS}.")
-        self._run(self._pointer, number, *TURNS)
+        self._run(self._pointer, number, *self._turns)
 
     def seconds(self, looks: int) -> npt.NDArray[np.float64]:
         """Return the seconds of an addition of either loop in the first looks, (2, looks)."""
+        additions = np.multiply(LENGTHS, self._turns)[:, np.newaxis]
+        return np.asarray(np.maximum(1, self._nanoseconds(looks)).T * 1e-9 / additions)
+
+    def _nanoseconds(self, looks: int) -> Nanoseconds:
         stamps = self._stamps[:looks].reshape(looks, LOOPS + 1, 2)
-        nanoseconds = np.diff(stamps[:, :, 0] * 10**9 + stamps[:, :, 1], axis=1)
-        additions = np.multiply(LENGTHS, TURNS)[:, np.newaxis]
-        return np.asarray(np.maximum(1, nanoseconds).T * 1e-9 / additions)
+        return np.asarray(np.diff(stamps[:, :, 0] * 10**9 + stamps[:, :, 1], axis=1))
+
+
+def longer(short: Nanoseconds, usual: Nanoseconds) -> int:
+    """Return how many times as long loops are to be, by what a clock said of loops of one turn,
+    and of those of the usual length.
+
+    Only a clock whose steps are longer than a turn says that some took no time.
+    """
+    if short.min() > 0:
+        return 1
+    step = int(short[short > 0].min(initial=usual.max()))
+    return max(1, min(math.ceil(TICKS * step / max(1, int(usual.min()))), MOST_LONGER))
 
 
 @functools.cache
@@ -60,11 +90,16 @@ def _compiled(target: str) -> Any:
         number, *turns = (T.arg(name, T.int64()) for name in ("number", "chain", "wide"))
         stamps = T.decl_buffer((MOST_LOOKS, _STAMPS), "int64", data=pointer)
         with T.attr(tvm.tirx.const(0, "int32"), "pragma_import_llvm", _program()):
-            for place, count in enumerate(turns):
-                _read_clock(stamps, number, 2 * place)
-                T.evaluate(T.call_extern("int64", f"grader_{place}", count, T.int64(3)))
-            _read_clock(stamps, number, 2 * LOOPS)
+            _look(stamps, number, [T.int64(1)] * LOOPS)  # fetches code, clock and line
+            _look(stamps, number, turns)
     return tvm.compile(tvm.IRModule({"look": builder.get()}), tvm.target.Target(target)).mod["look"]
+
+
+def _look(stamps: Any, number: Any, turns: Sequence[Any]) -> None:
+    for place, count in enumerate(turns):
+        _read_clock(stamps, number, 2 * place)
+        T.evaluate(T.call_extern("int64", f"grader_{place}", count, T.int64(3)))
+    _read_clock(stamps, number, 2 * LOOPS)
 
 
 def _read_clock(stamps: Any, number: Any, place: int) -> None:

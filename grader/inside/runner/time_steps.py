@@ -43,9 +43,8 @@ from grader.messages.frames import pack_array
 from grader.messages.timing import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps
 from grader.timing.estimate import LEAST_FREE, TimedSlice, Times, Waiting
 from grader.timing.slices import (
+    BLOCKS_OF_A_SLICE,
     CALLS_OF_A_SLICE,
-    FUNCTIONS,
-    MOST_ROUNDS,
     SLICE_SECONDS,
     TRIALS,
     Plan,
@@ -62,8 +61,6 @@ MOST_BYTES = 64 * 2**20
 
 SLOTS = 2**18
 """Most items of the outputs of other calls that are kept of each function."""
-
-_BLOCKS_OF_A_SLICE = FUNCTIONS * MOST_ROUNDS
 
 
 class _Built(NamedTuple):
@@ -287,7 +284,7 @@ def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> l
     seconds = round_seconds(bench, plan)
     if FEWEST_SLICES * seconds > 2 * task.budget_seconds:
         raise TaskError("time", "TooLong", "So many functions take too long to be measured.")
-    most = min(_BLOCKS_OF_A_SLICE, CALLS_OF_A_SLICE // sum(plan)) // bench.count
+    most = min(BLOCKS_OF_A_SLICE, CALLS_OF_A_SLICE // sum(plan)) // bench.count
     rounds = max(1, min(math.floor(SLICE_SECONDS / seconds), most))
     slices: list[TimedSlice] = []
     spending, waiting = Spending(), Waiting()

@@ -25,6 +25,9 @@ LEAST = 0.005
 """Smaller logarithms of a factor are no difference: two compilations of one function differ by up
 to 0.4 %, by where their code lies."""
 
+LEAST_FACTOR = 0.0001
+"""Factors in the report are rounded to so much, and are never zero: others are divided by them."""
+
 _BASE, _COPY = 0, 1
 
 
@@ -155,5 +158,5 @@ def _lines(prefix: Prefix) -> tuple[StepLine, ...]:
 
 
 def _factors(span: _Span) -> tuple[float, float, float]:
-    value, low, high = (round(math.exp(each), 4) for each in span)
+    value, low, high = (max(LEAST_FACTOR, round(math.exp(each), 4)) for each in span)
     return value, low, high

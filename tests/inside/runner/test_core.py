@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tvm
 
-from grader.inside.runner.core import CHAINS, MOST_LOOKS, CoreLoops, _program
+from grader.inside.runner.core import CHAINS, MOST_LONGER, MOST_LOOKS, CoreLoops, _program, longer
 from grader.timing.core import CHAIN, WIDE
 
 
@@ -40,3 +40,35 @@ def test_no_addition_can_be_left_out() -> None:
     """Behind each stands assembly that needs its sum."""
     lines = _program().splitlines()
     assert sum(" add i64 " in each for each in lines) == sum(" asm " in each for each in lines) > 0
+
+
+def test_a_look_is_as_long_where_a_function_has_left_nothing_in_the_caches() -> None:
+    """The chain took a twentieth longer, and a free core seemed to have 4.15 units: beside a
+    function that moves 64 MB it was never free."""
+    core = CoreLoops(tvm.target.Target("llvm"))
+    memory = np.zeros(2**23)
+    for number in range(0, 60, 2):
+        memory += 1.0
+        core.look(number)
+        core.look(number + 1)
+    chain = core.seconds(60)[CHAIN]
+    assert chain[::2].min() < 1.025 * chain[1::2].min()
+
+
+@pytest.mark.parametrize("step", [42, 100])
+def test_loops_last_many_steps_of_a_coarse_clock(step: int) -> None:
+    begins = np.linspace(0, 1e4, 100)
+    short, usual = (
+        np.stack([(begins + each) // step - begins // step for each in lasting]).astype(int) * step
+        for lasting in ((30, 50), (5400, 2700))
+    )
+    assert 100 * step <= 2700 * longer(short, usual) < 250 * step
+
+
+def test_loops_are_no_longer_than_usual_on_a_clock_that_tells_nanoseconds() -> None:
+    assert 1 == longer(np.array([[30, 50]]), np.array([[5400, 2700]]))
+
+
+def test_a_clock_that_stands_still_makes_no_loop_without_end() -> None:
+    assert MOST_LONGER == longer(np.zeros((9, 2), int), np.array([[0, 0], [0, 4 * 10**6]]))
+    assert longer(np.zeros((9, 2), int), np.zeros((9, 2), int)) == 1
