@@ -38,7 +38,7 @@ _PERMUTED = 6
 
 
 class Misfit(Facts, frozen=True):
-    """What does not fit in a call: which is bound to `binding`, of `callee`.
+    """What does not fit in a call of `callee`, whose result is bound to `binding`.
 
     | kind | parameter | argument | other |
     |---|---|---|---|

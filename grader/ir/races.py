@@ -55,8 +55,8 @@ _OVERLAPS = {
     (True, True): say("in-function-iterations-loop-write-same"),
     (True, False): say("in-function-iterations-loop-read-what-others-write"),
 }
-"""What is said of iterations that overlap: whether both accesses are of one statement, which has
-mostly the name of its buffer, and whether both store."""
+"""The sentence for iterations that overlap. The first of the keys says whether one statement makes
+both accesses: a statement mostly has the name of its buffer. The second says whether both store."""
 
 _Numbers = npt.NDArray[np.int64]
 

@@ -1,6 +1,6 @@
-"""What is said of mistakes in kernels that nobody chose: random edits, executed and explained.
+"""Judge the sentences about random edits of kernels, which nobody chose.
 
-As `fresh.py`, for kernels. Those that change the outputs, race, leave a buffer or cannot be
+This is `fresh.py` for kernels. Edits that change the outputs, race, leave a buffer or cannot be
 executed are counted. The statement that is named must be one that is not as it was, or one within
 what was changed: the body of a loop or of a condition, either side of a barrier. An advice that
 names a change is followed in the text of the cell, which must be right then.
@@ -45,7 +45,7 @@ _PLAIN = frozenset({"gpu-extents", "gpu-threads-of-block", "gpu-no-kernel"})
 
 
 class KernelSaid(NamedTuple):
-    """What is said of an edit of a kernel, and whether it holds, as `fresh.Said`."""
+    """The sentences about an edit of a kernel, and whether they hold, as in `fresh.Said`."""
 
     fresh: Fresh
     text: str

@@ -67,7 +67,7 @@ class TestWhere:
     def test_on_the_line_that_raised_a_step_may_be_misspelt(
         self, last: str, *, is_stop: bool
     ) -> None:
-        """What is behind all steps costs no points for speed."""
+        """An error behind all steps costs no points for speed."""
         text = f"sch = make()\nsch.split(i, [4, None])\n{last}"
         missing = {"error": "AttributeError", "message": "no attribute", "line": 3}
         assert is_stop == (find_stop(PART, capture(), [lost(text=text, **missing)]) is not None)
