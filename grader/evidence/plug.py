@@ -135,7 +135,8 @@ class EvidenceKind(Generic[Found]):
     `runners` are started ahead. `admits` are codes of findings (`grader/ir/`), or `code:subject`,
     for which a part that needs this kind refuses no module: its boxed code knows how to run it.
     `explains` says why another finding is refused, None for the usual sentence. `computed` returns
-    what was computed from the oracle's inputs, if anything was.
+    what was computed from the oracle's inputs, if anything was. `mend` adds what would mend a wrong
+    candidate: that changes sentences and never points, and is asked for where somebody reads them.
     """
 
     gathered: Gathered[Found]
@@ -146,6 +147,7 @@ class EvidenceKind(Generic[Found]):
     admits: frozenset[str] = frozenset()
     explains: Callable[[Finding], Problem | None] = lambda _: None
     computed: Callable[[Found], Outputs | None] = lambda _: None
+    mend: Callable[[Question, Found], Found] = lambda _, found: found
 
     @property
     def name(self) -> str:

@@ -166,12 +166,12 @@ def _run(
 def compare_captures(
     captures: tuple[Capture | CaptureFailure, ...], prepared: Preparation, progress: Progress
 ) -> Compared:
-    """Judge all parts on everything but time, as `grade` does it."""
+    """Judge all parts on everything but time, as `grade` does it, for nobody to mend."""
     from grader.grading.assembly import make_referee, open_runners
 
     answers = prepared.answers(prepared.data(progress)).result()
     with open_runners(prepared) as runners, prepared.settings.quiet.shared():
-        return make_referee(prepared, answers, runners, progress).compare(captures)
+        return make_referee(prepared, answers, runners, progress).compare(captures, mends=False)
 
 
 @contextmanager

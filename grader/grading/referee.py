@@ -125,6 +125,7 @@ class Referee:
         self._progress = progress
         self._given = course_assignment.given()
         self._lost: tuple[LostCell, ...] = ()
+        self._mends = True
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
 
@@ -132,12 +133,15 @@ class Referee:
         self,
         captures: tuple[Capture | CaptureFailure, ...],
         lost: tuple[LostCell, ...] = (),
+        *,
+        mends: bool = True,
     ) -> Compared:
         """Judge all parts on everything but time.
 
-        `lost` are the cells in which a part may stand that is not among the captures.
+        `lost` are the cells in which a part may stand that is not among the captures. With `mends`
+        kinds of evidence look for what would mend the best candidate.
         """
-        self._lost = lost
+        self._lost, self._mends = lost, mends
         parts = self._course_assignment.assignment.part
         self._progress.stage(say("comparing-with-pytorch"))
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -253,8 +257,19 @@ class Referee:
             explained = executor.submit(copy_context().run, explain_case, case, diagnosed, runners)
             layers = () if wrong is None else judge_layers(diagnosed, wrong, runners, generator)
         case = explained.result()
-        case = replace(case, evidence=replace(case.evidence, layers=layers))
+        found_by_kind = self._mended(part, case) if self._mends else case.evidence.found
+        case = replace(case, evidence=replace(case.evidence, layers=layers, found=found_by_kind))
         return Graded(judge_case(part, case), graded.capture, case)
+
+    def _mended(self, part: PartTable, case: Case) -> dict[str, Any]:
+        """Return what kinds of evidence have found, with what would mend it."""
+        found = dict(case.evidence.found)
+        for kind in kinds_of(part):
+            each = found.get(kind.name)
+            if each is not None and not isinstance(each, Problem):
+                question = self._question(part, kind, case.candidate)
+                found[kind.name] = kind.mend(question, each)
+        return found
 
     def _compare_one(self, part: PartTable, capture: Capture) -> Graded | Refused:
         """Judge one candidate; refuse it where it is what the assignment gives.

@@ -100,18 +100,18 @@ class KernelTrial(FreshTrial):
     def _found(self, part: PartTable, candidate: Candidate, runners: Any) -> Any:
         assert KIND.gather is not None
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(part)
-        return KIND.gather(
-            Question(
-                part=part,
-                candidate=candidate,
-                comparison=self.chosen.assignment.comparison(part),
-                oracle=oracle,
-                tables=tables_of(part, KIND),
-                runners=runners,
-                generator=np.random.default_rng(0),
-                workload=str,
-            )
+        question = Question(
+            part=part,
+            candidate=candidate,
+            comparison=self.chosen.assignment.comparison(part),
+            oracle=oracle,
+            tables=tables_of(part, KIND),
+            runners=runners,
+            generator=np.random.default_rng(0),
+            workload=str,
         )
+        found = KIND.gather(question)
+        return found if isinstance(found, Problem) else KIND.mend(question, found)
 
     def _case(self, part: PartTable, candidate: Candidate, found: Any) -> Case:
         evidence = Evidence(found={"gpu": found})

@@ -10,7 +10,7 @@ import msgspec
 from grader.assignment import PositiveInt, Table
 from grader.evidence.case import Outputs
 from grader.evidence.gpu.devices import Device
-from grader.evidence.gpu.messages import Change, Finding, KernelCounts
+from grader.evidence.gpu.messages import NO_FAULTS, Change, Finding, KernelCounts
 from grader.evidence.plug import Gathered
 
 DeviceName = Literal["sm_75", "sm_80", "sm_90", "sm_100"]
@@ -43,13 +43,9 @@ class FoundKernels:
     change: Change | None = None
 
 
-_NO_FAULTS = frozenset({"needless_barrier", "other_name", "unstored"})
-"""Waste, and what is wrong only where the outputs are."""
-
-
 def faults(found: FoundKernels) -> tuple[Finding, ...]:
     """Return what is wrong."""
-    return tuple(each for each in found.findings if each.kind not in _NO_FAULTS)
+    return tuple(each for each in found.findings if each.kind not in NO_FAULTS)
 
 
 GPU: Gathered[FoundKernels] = Gathered("gpu")

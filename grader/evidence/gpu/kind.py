@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.evidence.case import Problem
 from grader.evidence.gpu.found import GPU, FoundKernels
-from grader.evidence.gpu.gather import gather_kernels
+from grader.evidence.gpu.gather import gather_kernels, mend_kernels
 from grader.evidence.gpu.view import show_kernels
 from grader.evidence.plug import EvidenceKind
 from grader.ir.facts import Finding
@@ -59,4 +59,5 @@ KIND: EvidenceKind[FoundKernels] = EvidenceKind(
     admits=ADMITTED,
     explains=explain_refusal,
     computed=lambda found: found.outputs,
+    mend=mend_kernels,
 )

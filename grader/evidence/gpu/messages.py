@@ -39,6 +39,9 @@ FindingKind = Literal[
     "unstored",
 ]
 
+NO_FAULTS: frozenset[FindingKind] = frozenset({"needless_barrier", "other_name", "unstored"})
+"""Waste, and what is wrong only where the outputs are."""
+
 
 class Access(Message, frozen=True):
     """Who touches an element, and by which statement (its place in the kernel, and its text)."""

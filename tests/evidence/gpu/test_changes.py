@@ -14,8 +14,9 @@ from tvm.script import tirx as T  # noqa: N812
 
 from grader.assignment import Computation, TensorTable
 from grader.evidence.case import Outputs
+from grader.evidence.gpu.devices import DEVICES
 from grader.evidence.gpu.found import FoundKernels, KernelOptions
-from grader.evidence.gpu.gather import _mending
+from grader.evidence.gpu.gather import _change, mend_kernels
 from grader.evidence.gpu.inside import changes
 from grader.evidence.gpu.inside.changes import MOST_STATEMENTS
 from grader.evidence.gpu.inside.entry import perform
@@ -162,6 +163,9 @@ def test_what_a_box_calls_a_statement_is_shown_as_text_alone() -> None:
 # --- what the referee believes --------------------------------------------------------------------
 
 
+COMPARISON = Computation("f", (), (TensorTable(shape=(4,)),), rtol=1e-4, atol=1e-4)
+
+
 def answered(*outputs: Any) -> Any:
     """Return what is made of a box that answers with these outputs of two changes."""
     tried = tuple(
@@ -175,11 +179,19 @@ def answered(*outputs: Any) -> Any:
     arrangement = SimpleNamespace(arguments=(arguments,), outputs=(room,), function="f")
     answer = Examined.of("gpu", ChangesTried(tried))
     question = SimpleNamespace(
-        comparison=Computation("f", (), (TensorTable(shape=(4,)),), rtol=1e-4, atol=1e-4),
+        comparison=COMPARISON,
         candidate=SimpleNamespace(capture=SimpleNamespace(module=b"{}")),
         runners=SimpleNamespace(request=lambda *_: answer),
     )
-    return _mending(question, arrangement, KernelOptions(), found)  # type: ignore[arg-type]
+    return _change(question, arrangement, KernelOptions(), found)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("scheduled", "value"), [(True, 0.0), (False, 1.0)], ids=["made", "right"])
+def test_what_is_right_or_made_by_a_schedule_is_not_changed(scheduled: bool, value: float) -> None:
+    outputs = Outputs(np.full((1, 4), value, "float32"), np.ones((1, 4)), np.ones(1, bool))
+    found = FoundKernels(outputs, (), (), DEVICES["sm_80"], scheduled)
+    question = SimpleNamespace(comparison=COMPARISON, arrangement=SimpleNamespace)
+    assert found is mend_kernels(question, found)  # type: ignore[arg-type]
 
 
 def test_only_a_change_whose_outputs_are_right_is_told() -> None:

@@ -22,7 +22,7 @@ from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.lowering import lower
 from grader.evidence.gpu.inside.quoting import cut, quote, quote_element, quote_store
 from grader.evidence.gpu.inside.statements import statements_in
-from grader.evidence.gpu.messages import CHANGE_LIMIT, Change, ChangeKind
+from grader.evidence.gpu.messages import CHANGE_LIMIT, NO_FAULTS, Change, ChangeKind
 from grader.messages.frames import Array, pack_array
 
 MOST_TRIALS = 400
@@ -39,8 +39,6 @@ MOST_STEPS = 10**8
 
 MOST_BYTES = 16 * 2**20
 """Largest outputs of all changes together."""
-
-_FAULTLESS = frozenset({"needless_barrier", "other_name"})
 
 Arrays = Sequence[npt.NDArray[Any]]
 
@@ -114,7 +112,7 @@ class _Trials:
     def _executed(self, program: Program, arguments: Arrays) -> list[Array]:
         execution = program.execute(arguments, self._outputs)
         self._steps += execution.notes.spent
-        if any(each.kind not in _FAULTLESS for each in execution.findings):
+        if any(each.kind not in NO_FAULTS for each in execution.findings):
             return []
         return [pack_array(each) for each in execution.outputs]
 
