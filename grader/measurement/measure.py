@@ -141,9 +141,8 @@ def measure(
         return measure(versions[:1], setup, generator)
     if not isinstance(answer, TimingResult):
         return explain_failure(answer)
-    slices = read_slices(answer.shapes, answer.slices, FUNCTIONS)
-    told = {len(each.seconds) for each in answer.slices}
-    if slices is None or {len(versions)} != {len(answer.shapes), *told}:
+    slices = read_slices(answer.shapes, answer.slices, len(versions), FUNCTIONS)
+    if slices is None or len(answer.shapes) != len(versions):
         return UNTIMED
     try:
         timing = _read(limits, versions, task, answer, slices, setup, generator)
@@ -174,12 +173,13 @@ def _unlimited(reason: Text) -> Problem:
 def read_slices(
     results: Sequence[ShapeResult],
     slices: Iterable[Slice],
+    shapes: int,
     functions: int,
 ) -> tuple[TimedSlice, ...] | None:
-    """Return slices with the times of so many functions, as they were told.
+    """Return slices with the times of so many functions at so many shapes, as they were told.
 
-    None unless all places have slices, all slices as many rounds, no more than are ever taken, and
-    all results their arrays.
+    None unless all slices have these, all places have slices, all slices have as many rounds, no
+    more than are ever taken, and all results have their arrays.
     """
     if any((len(each.inputs),) != each.outputs.shape[:1] for each in results):
         return None
@@ -197,6 +197,7 @@ def read_slices(
     except FrameError:
         return None
     is_whole = {*range(PLACES)} == {each.place for each in found}
+    is_whole = is_whole and {shapes} == {len(each.seconds) for each in found}
     rounds = {array.shape[1] for each in found for array in each.seconds}
     looks = {each.looks.shape[1] - 1 for each in found}
     fits = len(rounds) == 1 and max(rounds) * functions <= BLOCKS_OF_A_SLICE

@@ -210,27 +210,18 @@ PrefixFate = Literal["timed", "same", "skipped", "failed"]
 left to build it. "failed": it cannot be built, or has left its arrays."""
 
 
-class StepSlice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Some rounds in a row at one place of the stack: seconds of one call (float64), of shape
-    (functions, rounds): of `base`, of its copy, and of what was timed of `ends`. `looks` as in
-    `Slice`.
-    """
-
-    place: Annotated[int, msgspec.Meta(ge=0, le=3)]
-    seconds: Array
-    looks: Array
-
-
 class StepTimes(Message, frozen=True):
     """What a runner measured of the steps: a fate for each of `ends`, outputs of `base` and of each
     that was timed, and the slices.
+
+    A slice is of one shape: its functions are `base`, its copy, and what was timed of `ends`.
     """
 
     fates: Annotated[tuple[PrefixFate, ...], msgspec.Meta(min_length=1, max_length=PREFIX_LIMIT)]
     outputs: Annotated[
         tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=PREFIX_LIMIT + 1)
     ]
-    slices: Annotated[tuple[StepSlice, ...], msgspec.Meta(min_length=1, max_length=SLICE_LIMIT)]
+    slices: Annotated[tuple[Slice, ...], msgspec.Meta(min_length=1, max_length=SLICE_LIMIT)]
 
 
 class TimeLibrary(Message, frozen=True):

@@ -28,7 +28,7 @@ from grader.measurement.steps.read import read_steps, without_times
 from grader.messages.frames import pack_array
 from grader.messages.kernel import StepLine
 from grader.messages.runner import TaskFailure
-from grader.messages.timing import PREFIX_LIMIT, ShapeResult, Slots, StepSlice, StepTimes, TimeSteps
+from grader.messages.timing import PREFIX_LIMIT, ShapeResult, Slice, Slots, StepTimes, TimeSteps
 from grader.timing.stack import PLACES
 from tests import sample_reports
 from tests.timing.machine import looks
@@ -104,9 +104,9 @@ def answer(
     base, *others = times
     exact = np.array([base, base * copy, *others])[:, np.newaxis]
     slices = [
-        StepSlice(
+        Slice(
             number % PLACES,
-            pack_array(exact * np.exp(np.abs(generator.normal(0, 0.001, (len(exact), 8))))),
+            (pack_array(exact * np.exp(np.abs(generator.normal(0, 0.001, (len(exact), 8))))),),
             pack_array(looks(8)),
         )
         for number in range(16)
@@ -115,10 +115,14 @@ def answer(
     return StepTimes(fates, tuple(found), tuple(slices))  # type: ignore[arg-type]
 
 
-def slices(seconds: np.ndarray, looks_: np.ndarray | None = None) -> tuple[StepSlice, ...]:
+def slices(seconds: np.ndarray, looks_: np.ndarray | None = None) -> tuple[Slice, ...]:
     """A slice of these times at each place of the stack."""
     seen = looks(seconds.shape[1]) if looks_ is None else looks_
-    return tuple(StepSlice(place, pack_array(seconds), pack_array(seen)) for place in range(PLACES))
+    return tuple(Slice(place, (pack_array(seconds),), pack_array(seen)) for place in range(PLACES))
+
+
+def at_two_shapes(one: Slice) -> Slice:
+    return msgspec.structs.replace(one, seconds=one.seconds * 2)
 
 
 def asked(*names: str) -> StepsTask:
@@ -224,6 +228,7 @@ class TestAnswers:
             {"slices": (*slices(np.ones((3, 2))), *slices(np.ones((3, 3))))},
             {"slices": slices(np.ones((3, 2), "float32"))},
             {"slices": slices(np.ones((3, 2)), np.ones((2, 2)))},
+            {"slices": tuple(at_two_shapes(each) for each in slices(np.ones((3, 2))))},
         ],
     )
     def test_what_does_not_fit_says_nothing(self, change: Any) -> None:

@@ -26,7 +26,7 @@ from grader.inside.common.machine import find_target
 from grader.inside.common.modules import load_module, take_function
 from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena
-from grader.inside.runner.core import CoreLoops
+from grader.inside.runner.core import CoreLoops, compile_loops
 from grader.inside.runner.kernels import Kernel
 from grader.inside.runner.replay import apply_trace
 from grader.inside.runner.signature import (
@@ -40,7 +40,7 @@ from grader.inside.runner.signature import (
 from grader.inside.runner.subjects import TimedOutputs, one_call
 from grader.inside.runner.timing import settle, without_collector
 from grader.messages.frames import pack_array
-from grader.messages.timing import PrefixFate, ShapeResult, StepSlice, StepTimes, TimeSteps
+from grader.messages.timing import PrefixFate, ShapeResult, Slice, StepTimes, TimeSteps
 from grader.timing.estimate import LEAST_FREE, TimedSlice, Times, Waiting
 from grader.timing.slices import (
     BLOCKS_OF_A_SLICE,
@@ -78,7 +78,7 @@ class _Prepared:
     and each beginning, or None where `fates` says why not."""
 
     arena: Arena
-    core: CoreLoops
+    target: Any
     output: Form
     base: _Built
     copy: _Built
@@ -149,7 +149,8 @@ def _prepare(task: TimeSteps) -> _Prepared:
                 built[place] = build(f"step_{place}", functions[place])
             except TaskError:
                 fates[place] = "failed"
-    return _Prepared(arena, CoreLoops(target), output, base, copy, built, fates)
+    compile_loops(str(target))
+    return _Prepared(arena, target, output, base, copy, built, fates)
 
 
 def _build(name: str, function: Any, signature: Signature, arena: Arena, target: Any) -> _Built:
@@ -224,7 +225,7 @@ class Bench:
         shape, dtype = prepared.output
         self.count = len(kernels)
         self.arena = prepared.arena
-        self.core = prepared.core
+        self.core = CoreLoops(prepared.target)
         self._kernels = kernels
         self._bound = [each.bound() for each in kernels]
         self._made = 0
@@ -277,7 +278,7 @@ class Bench:
         return tuple(each.result(self.calls) for each in self._outputs)
 
 
-def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> list[StepSlice]:
+def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> list[Slice]:
     """Take slices until the budget is spent: four in turn have each place of the stack once."""
     plan = choose_plan(bench, task.block_seconds)
     bench.calls = plan.calls
@@ -300,7 +301,7 @@ def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> l
             bench.finish()
             slices.append(TimedSlice(place, (found,), bench.core.seconds(rounds + 1)))
     return [
-        StepSlice(place, pack_array(seconds), pack_array(looks))
+        Slice(place, (pack_array(seconds),), pack_array(looks))
         for place, (seconds,), looks in slices
     ]
 

@@ -18,7 +18,7 @@ from grader.hotloop import find_hot_loop
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.machine import find_target, pin, use_threads
 from grader.inside.common.modules import load_workload
-from grader.inside.runner.core import CoreLoops
+from grader.inside.runner.core import CoreLoops, compile_loops
 from grader.inside.runner.subjects import Subjects, compile_shape_ahead, prepare_shape
 from grader.messages.frames import pack_array
 from grader.messages.timing import HotLoop, HotLoops, Slice, TimeSchedule, TimingResult, TimingRules
@@ -72,7 +72,7 @@ def compile_ahead(task: TimeSchedule) -> None:
     """
     target, _ = find_target(task.target)
     workload = load_workload(task.workload)
-    CoreLoops(target)
+    compile_loops(str(target))
     for number, shape in enumerate(task.shapes):
         compile_shape_ahead(number, shape, task, workload, target)
 

@@ -23,7 +23,7 @@ from grader.measurement.measure import (
 from grader.measurement.speed import make_version
 from grader.messages.frames import pack_array, view_array
 from grader.messages.kernel import StepLine
-from grader.messages.timing import PREFIX_LIMIT, Slice, StepTimes, TimeSteps
+from grader.messages.timing import PREFIX_LIMIT, StepTimes, TimeSteps
 from grader.timing.estimate import TimedSlice
 
 
@@ -166,5 +166,4 @@ def _unpack(answer: StepTimes, ends: int) -> tuple[TimedSlice, ...] | None:
     timed = answer.fates.count("timed")
     if len(answer.fates) != ends or len(answer.outputs) != 1 + timed:
         return None
-    told = [Slice(each.place, (each.seconds,), each.looks) for each in answer.slices]
-    return read_slices(answer.outputs, told, 2 + timed)
+    return read_slices(answer.outputs, answer.slices, 1, 2 + timed)

@@ -112,7 +112,7 @@ class TestResult:
     ) -> None:
         _, answer = measured
         functions = 2 + answer.fates.count("timed")
-        seconds = [view_array(each.seconds) for each in answer.slices]
+        seconds = [view_array(*each.seconds) for each in answer.slices]
         assert {each.shape for each in seconds} == {(functions, seconds[0].shape[1])}
         assert {*range(PLACES)} == {each.place for each in answer.slices}
         assert all(float(each.min()) > 0 for each in seconds)
