@@ -206,16 +206,11 @@ def _is_apart(matching: Matching, wanted: int, taken: int, wrong: int) -> bool:
     """Say whether neither of two right steps of one shape is computed from the other: of two
     products beside each other, the wrong one is taken.
     """
-    places = {matching.matched[wanted], matching.matched[taken]}
-    values = [matching.known[each] for each in places if each is not None]
     return (
-        len(values) == 2
-        and values[0].shape == values[1].shape
-        and not any(each.is_trivial for each in values)
+        _may_stand_for(matching, wanted, taken)
         and wanted not in matching.ancestors[wrong]
         and wanted not in matching.ancestors[taken]
         and taken not in matching.ancestors[wanted]
-        and all(_lies_as_its_layer(matching, each) for each in (wanted, taken))
     )
 
 
