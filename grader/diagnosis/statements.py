@@ -338,9 +338,8 @@ def _linear(one: Expression) -> tuple[str, int, int]:
     if one.kind == "constant" and isinstance(one.value, int):
         return "", 1, one.value
     if one.kind == "operation" and one.name in ("add", "mul") and len(one.arguments) == 2:
-        (name, times, plus), (other, _, amount) = map(_linear, one.arguments)
-        if not name:
-            name, times, plus, other, amount = other, *_linear(one.arguments[1])[1:], name, plus
+        first, second = map(_linear, one.arguments)
+        (name, times, plus), (other, _, amount) = (first, second) if first[0] else (second, first)
         if not other and one.name == "add":
             return name, times, plus + amount
         if not other and amount > 0:
