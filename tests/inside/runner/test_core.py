@@ -7,7 +7,7 @@ import pytest
 import tvm
 
 from grader.inside.runner.core import CHAINS, MOST_LONGER, MOST_LOOKS, CoreLoops, _program, longer
-from grader.timing.core import CHAIN, WIDE
+from grader.timing.core import CHAIN, LOOPS, WIDE
 
 
 def looked(count: int) -> np.ndarray:
@@ -39,7 +39,17 @@ def test_a_look_for_which_there_is_no_room_is_refused() -> None:
 def test_no_addition_can_be_left_out() -> None:
     """Behind each stands assembly that needs its sum."""
     lines = _program().splitlines()
-    assert sum(" add i64 " in each for each in lines) == sum(" asm " in each for each in lines) > 0
+    sums = [each for each in lines if " asm " in each and "%number)" not in each]
+    assert sum(" add i64 " in each for each in lines) == len(sums) > 0
+
+
+def test_what_is_added_is_no_constant() -> None:
+    """Intel's cores since Alder Lake add a constant while they rename registers: the chain took no
+    longer than the independent additions, and no core was ever free."""
+    lines = _program().splitlines()
+    opaque = [each for each in lines if " asm " in each and "%number)" in each]
+    assert [each.split()[0] for each in opaque] == ["%added"] * LOOPS
+    assert all(each.endswith(", %added") for each in lines if " add i64 " in each)
 
 
 def test_a_look_is_as_long_where_a_function_has_left_nothing_in_the_caches() -> None:
