@@ -79,6 +79,7 @@ class Browser:
         """Open an address in a context of its own; `listen` gets the page before that."""
         page = self._launched.new_context(viewport=size, color_scheme=scheme).new_page()
         page.set_default_timeout(PATIENCE)
+        page.set_default_navigation_timeout(0)  # one that takes `patience` is stuck: see `look`
         listen(page)
         page.goto(address)
         return page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,21 @@ def test_a_browser_that_stops_answering_is_started_anew(
 
     with pytest.warns(UserWarning, match="(?s)the browser was stuck.*stopped"):
         chromium.look(look)
+    assert "<p>here</p>" in contents[-1]
+
+
+def test_a_page_that_never_opens_is_the_browsers_fault(
+    chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a test's, in one of some hundred runs: opening had less time than a test has."""
+    monkeypatch.setattr("tests.browser.PATIENCE", 100)
+    monkeypatch.setattr(chromium, "_patience", 3)
+    contents: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent_page = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        addresses = iter([silent_page, "data:text/html,<p>here</p>"])
+        with pytest.warns(UserWarning, match="the browser was stuck"):
+            chromium.look(lambda: contents.append(chromium.page(next(addresses)).content()))
     assert "<p>here</p>" in contents[-1]
 
 
