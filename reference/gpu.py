@@ -29,7 +29,7 @@
 # | 2 | a window sum with shared memory | `sch_window` | 20 |
 # | 3 | a matrix product in tiles | `sch_matmul` | 30 |
 # | 4 | the convolution, scheduled for a GPU | `sch_conv` | 20 |
-# | 5 | a kernel without its barriers, mended | `MySums` | 15 |
+# | 5 | a kernel that lacks barriers, mended | `MySums` | 15 |
 #
 # Write your code where a cell says `YOUR CODE HERE`. Keep the five names of the table, and the
 # shapes that are asked for. All numbers are float32. You may add cells and experiments as you like.
