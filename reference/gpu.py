@@ -29,7 +29,7 @@
 # | 2 | a window sum with shared memory | `sch_window` | 20 |
 # | 3 | a matrix product in tiles | `sch_matmul` | 30 |
 # | 4 | the convolution, scheduled for a GPU | `sch_conv` | 20 |
-# | 5 | a kernel without its barriers, mended | `MySums` | 15 |
+# | 5 | a kernel that lacks barriers, mended | `MySums` | 15 |
 #
 # Write your code where a cell says `YOUR CODE HERE`. Keep the five names of the table, and the
 # shapes that are asked for. All numbers are float32. You may add cells and experiments as you like.
@@ -65,7 +65,7 @@
 # | 파트 | 만들 것 | 채점되는 이름 | 점수 |
 # |---|---|---|---|
 # | 1 | 스레드로 하는 덧셈 | `MyAdd` | 15 |
-# | 2 | 공유 메모리를 쓰는 윈도 합 | `sch_window` | 20 |
+# | 2 | 공유 메모리를 쓰는 윈도우 합 | `sch_window` | 20 |
 # | 3 | 타일로 나눈 행렬 곱 | `sch_matmul` | 30 |
 # | 4 | GPU용으로 스케줄한 합성곱 | `sch_conv` | 20 |
 # | 5 | 배리어가 빠진 커널 고치기 | `MySums` | 15 |
@@ -233,7 +233,7 @@ class MyAdd:
 # `B` 的每个元素是 `A` 里九个相邻元素之和。相邻的线程会从很远的全局内存读取相同的元素。线程块可以把各线程需要的内容
 # 一次取到**共享内存**里。和本身应当放在线程的寄存器里，也就是**局部内存**：否则九次加法每次都要访问全局内存。
 # %% [markdown] lang="ko"
-# ## 파트 2. 공유 메모리를 쓰는 윈도 합
+# ## 파트 2. 공유 메모리를 쓰는 윈도우 합
 #
 # `B`의 원소는 `A`에서 이웃한 원소 아홉 개의 합입니다. 이웃한 스레드들은 멀리 있는 전역 메모리에서 같은 원소를
 # 읽습니다. 블록은 스레드들에게 필요한 것을 **공유 메모리** 로 한 번에 가져올 수 있습니다. 합 자체는 스레드의

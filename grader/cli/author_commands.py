@@ -135,7 +135,7 @@ def verify(
 def template(
     slug: SlugArgument = None,
     lang: Annotated[
-        str | None, option("CODE", "Language, such as zh (default: all of the master).")
+        str | None, option("CODE", "Language, such as zh (default: all languages of the master).")
     ] = None,
     output: Annotated[
         Path | None, option("DIR", "Output folder (default: `templates`).", "--output", "-o")

@@ -107,18 +107,20 @@ def mark(
     ] = None,
     names: Annotated[bool, flag("--names", "Show students' names (default: numbers).")] = False,
     share: Annotated[
-        str | None, option("SHARE", "Your share: 1/3 of the answers, or a marker of course.toml.")
+        str | None, option("SHARE", "Your share: 1/3 of the answers, or a marker in course.toml.")
     ] = None,
     twice: Annotated[
         float | None,
         option(
             "PERCENT",
-            "With --share: percentage of answers that two mark (default: as in course.toml).",
+            "With --share: percentage of answers marked twice (default: as in course.toml).",
             min=0,
             max=100,
         ),
     ] = None,
-    who: Annotated[str | None, option("NAME", "Name of the marker (default: you).", "--by")] = None,
+    who: Annotated[
+        str | None, option("NAME", "Name of the marker (default: your user name).", "--by")
+    ] = None,
     port: Annotated[int, option("N", "Port (default: a free one).", min=0, max=65535)] = 0,
     language: Annotated[
         Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
@@ -213,7 +215,7 @@ CollectedOption = Annotated[
 PageLanguageOption = Annotated[
     Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
 ]
-NoPagesOption = Annotated[bool, flag("--no-pages", "Do not write student pages that are missing.")]
+NoPagesOption = Annotated[bool, flag("--no-pages", "Do not create missing student pages.")]
 
 
 @class_app.command()
@@ -332,7 +334,9 @@ def regrade(
     dry_run: Annotated[
         bool, flag("--dry-run", "Print what would be done, and do nothing.")
     ] = False,
-    sure: Annotated[bool, flag("--yes", "Run everything again, without asking.")] = False,
+    sure: Annotated[
+        bool, flag("--yes", "Run everything again, unchanged submissions too.")
+    ] = False,
     data: DataOption = None,
     seed: SeedOption = None,
     sandbox: SandboxOption = None,

@@ -163,7 +163,7 @@ def batch(
     preamble: PreambleOption = False,
     jobs: JobsOption = None,
     again: Annotated[
-        bool, flag("--again", "Grade everything again, also what has not changed.")
+        bool, flag("--again", "Grade everything again, unchanged submissions too.")
     ] = False,
     html: Annotated[
         bool, flag("--html", "Also write each report as a page for the student.")
@@ -255,7 +255,7 @@ def migrate(
 ) -> None:
     """Rewrite code for an older TVM in current spelling, cell by cell.
 
-    Exits with 1 if something was left unchanged.
+    Exits with 1 if old code is left that it cannot rewrite.
 
     Examples:
         grader migrate old.ipynb --diff

@@ -140,7 +140,7 @@ def adjust(
     factor: Annotated[
         str | None, option("NUMBER", "Number to multiply the points by: 0.5.")
     ] = None,
-    part: Annotated[str, option("PART", "Part (default: the whole).")] = "",
+    part: Annotated[str, option("PART", "Part (default: the whole assignment).")] = "",
     attempt: Annotated[
         int | None, option("N", "Attempt (default: the one that counts).", min=1)
     ] = None,
@@ -283,7 +283,7 @@ def stats(
 ) -> None:
     """Summarise the grades of a class, without withdrawn students.
 
-    For one assignment it also lists the mistakes, with the numbers of `grader insights`.
+    For one assignment it also lists the mistakes, with the same numbers as `grader insights`.
 
     Examples:
         grader grades stats e2e-conv

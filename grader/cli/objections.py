@@ -13,7 +13,7 @@ from grader.cli.options import Commands, CourseOption, argument, flag, option
 
 objections_app = Commands(help="Enter, list and answer students' objections.")
 
-PartOption = Annotated[str, option("PART", "Part (default: the whole).", "--part")]
+PartOption = Annotated[str, option("PART", "Part (default: the whole assignment).", "--part")]
 
 
 @objections_app.command("list")
@@ -26,7 +26,7 @@ def list_(
     course: CourseOption = None,
     json: JsonOption = None,
 ) -> None:
-    """List objections: student, part, and state (open, answered, or points moved).
+    """List objections: student, part, and state (open, answered, or points changed).
 
     Examples:
         grader objections list

@@ -61,7 +61,7 @@ def export(
 @rubric_app.command("import")
 def import_(
     slug: SlugArgument,
-    file: Annotated[Path, argument("FILE", "File as `grader rubric export` writes it.")],
+    file: Annotated[Path, argument("FILE", "File written by `grader rubric export`.")],
     dry_run: Annotated[bool, flag("--dry-run", "Check the file, and change nothing.")] = False,
     course: CourseOption = None,
 ) -> None:

@@ -101,7 +101,7 @@ sync_app.add_typer(lti_app, name="lti")
 
 @lti_app.command("fetch")
 def fetch_students(
-    output: Annotated[Path, option("DIR", "Where roster.csv is written.", "--output", "-o")],
+    output: Annotated[Path, option("DIR", "Folder for roster.csv.", "--output", "-o")],
     roster: Annotated[
         Path | None, option("CSV", "Your roster: add LTI user IDs to its students.")
     ] = None,

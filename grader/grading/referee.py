@@ -184,7 +184,7 @@ class Referee:
         for part, graded in compared:
             taken: list[MeasuredCandidate] = []
             if _is_timed(part, graded):
-                self._progress.stage(say("timing-title", title=part.title))
+                self._progress.stage(say("timing-title", title=part.named))
                 taken = self._time(part, graded)
             timed.append(TimedPart(part, graded, taken))
         return timed

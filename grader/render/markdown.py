@@ -157,6 +157,10 @@ def sections(report: Report) -> Iterator[str]:
     yield from said
 
 
+def _labelled(label: str, told: str) -> str:
+    return label + tell("colon") + told
+
+
 def _section(*blocks: str) -> str:
     return "\n\n".join(each.rstrip("\n") for each in blocks if each) + "\n"
 
@@ -169,7 +173,7 @@ def _score(report: Report) -> str:
         maximum=wording.points(report.max_score),
     )
     return _section(
-        f"# {text(title)}: {code(report.submission.name)}",
+        "# " + _labelled(text(title), code(report.submission.name)),
         f"**{', '.join(filter(None, (reached, wording.not_marked(report.open))))}**",
         text(cells_run(report.submission)),
     )
@@ -278,7 +282,7 @@ def _evidence(section: Section) -> Iterator[str]:
 
 def _bars(bars: Bars) -> Iterator[str]:
     for each in bars.bars:
-        yield f"- {text(each.label)}: {text(each.text)}"
+        yield "- " + _labelled(text(each.label), text(each.text))
     if bars.limit_text:
         yield f"- {text(bars.limit_text)}"
 
@@ -287,7 +291,9 @@ def _rows(grid: Grid) -> Iterator[str]:
     """Yield an item for each row: a cell may be anything, and tables are no CommonMark."""
     for row in grid.rows:
         pairs = zip(grid.head, row, strict=False)
-        yield "- " + "; ".join(f"{text(title)}: {text(cell)}" for title, cell in pairs)
+        yield "- " + tell("semicolon").join(
+            _labelled(text(title), text(cell)) for title, cell in pairs
+        )
 
 
 def _problems(report: Report) -> str:
@@ -301,7 +307,7 @@ def _problems(report: Report) -> str:
 
 
 def _problem(problem: CellProblem, report: Report) -> str:
-    item = f"- {text(place_of(problem, report))}: {code(problem.error)}"
+    item = "- " + _labelled(text(place_of(problem, report)), code(problem.error))
     if problem.message:
         item += "\n\n" + indented(block(problem.message, ERROR_CHARACTERS, ERROR_LINES)) + "\n"
     if problem.hint:
@@ -332,11 +338,12 @@ def _brought(speeds: StepSpeeds | None) -> Iterator[str]:
 
 
 def _step(row: StepRow) -> str:
-    said = [f"{code(row.name)}: {text(row.factor)} {text(f'({row.interval})')}"]
+    said = [_labelled(code(row.name), f"{text(row.factor)} {text(f'({row.interval})')}")]
     said += [text(each) for each in (row.verdict, row.place) if each]
-    return "- " + tell("comma").join(said) + (f": {code(row.line)}" if row.line else "")
+    told = tell("semicolon").join(said)
+    return "- " + (_labelled(told, code(row.line)) if row.line else told)
 
 
 def _how(report: Report) -> str:
-    rows = (f"- {text(name)}: {text(value)}" for name, value in circumstances(report))
+    rows = ("- " + _labelled(text(name), text(value)) for name, value in circumstances(report))
     return _section("## " + tell("how-graded"), "\n".join(rows))

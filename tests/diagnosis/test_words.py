@@ -178,10 +178,11 @@ class TestWhatIsNotRecognised:
         gone = DENSE._replace(shape=None, difference=None)
         message, advice = tell(gone, "", {})
         assert message.english == (
-            "Up to `lv2 = relu` everything is as in PyTorch; the run ends in `lv3 = dense`."
+            "Up to `lv2 = relu` everything is as in PyTorch; the run stops in `lv3 = dense`."
         )
         assert "read its error" in advice.english
-        assert "The run ends in `lv3 = dense`." == tell(gone._replace(before=""), "", {})[0].english
+        stopped, _ = tell(gone._replace(before=""), "", {})
+        assert "The run stops in `lv3 = dense`." == stopped.english
 
     def test_a_departure_without_a_layer_can_be_told(self) -> None:
         nowhere = Departure("lv = f", (4, 10))

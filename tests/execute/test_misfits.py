@@ -48,13 +48,13 @@ SAID = [
     (
         FIRST.replace('(1, 3), "float32"', '(1, 3), "float64"'),
         "The call of `first` for `lv` declares an output of (1, 3) float64, but `first` writes `Z`"
-        ' of (1, 3) float32. Declare `lv` as `R.Tensor((1, 3), "float32")`, in the call and, where'
-        " it has an annotation, there.",
+        ' of (1, 3) float32. Declare `lv` as `R.Tensor((1, 3), "float32")` in the call, and also'
+        " in its annotation if it has one.",
     ),
     (
         FIRST.replace("first", "second"),
         "The arguments and the output of the call of `second` for `lv` do not fit its parameters."
-        " Call `first`: they fit its parameters.",
+        " Call `first` instead: the arguments fit its parameters.",
     ),
 ]
 

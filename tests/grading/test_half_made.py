@@ -138,7 +138,7 @@ class TestWhatIsSaid:
 
     def test_the_error_comes_before_what_is_missing(self) -> None:
         found = self.told(equal=passed("Right."), steps=LACKING, speed=passed("Fast."))["steps"]
-        assert found.reason.english.startswith("The schedule stops in cell 3, line 2")
+        assert found.reason.english.startswith("The schedule stops in code cell 3, line 2")
         assert "Not seen" in found.reason.english
         assert found.hint.english.startswith("Take another.")
 
@@ -177,8 +177,9 @@ class TestAnotherSchedule:
         graded = Part("fast", foreign("Fast"), 3, 10, checks, origin=Origin("sch", cell))
         found = with_other_stop(graded, STOP, PART.check).checks
         assert "Right." == found[0].reason.english
-        assert is_told == found[1].reason.english.startswith("The schedule stops in cell 3, line 2")
-        assert is_told == ("schedule of cell 22 earns more" in found[1].reason.english)
+        reason = found[1].reason.english
+        assert is_told == reason.startswith("The schedule stops in code cell 3, line 2")
+        assert is_told == ("schedule of code cell 22 earns more" in reason)
         assert is_told == ("Take another." in found[1].hint.english)
         assert "Not seen: a cache." in found[1].reason.english
         # What is done and not seen is of the other one.

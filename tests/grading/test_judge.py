@@ -85,7 +85,7 @@ class TestJudgeCase:
         )
         check = judged.checks[1]
         assert (0, "not_graded", "unfinished_cell") == (check.score, check.verdict, check.code)
-        assert check.reason.english.startswith("The schedule stops in cell 3, line 2")
+        assert check.reason.english.startswith("The schedule stops in code cell 3, line 2")
         assert "Counts only when" in check.reason.english
         assert "Take another." in check.hint.english
 

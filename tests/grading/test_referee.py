@@ -15,7 +15,7 @@ from grader.evidence.runners import Kind
 from grader.grading.judge import Graded
 from grader.grading.needs import timing_setup
 from grader.grading.referee import Compared, Referee
-from grader.language import foreign
+from grader.language import Text, foreign
 from grader.messages.kernel import Capture
 from grader.messages.timing import TimeSchedule
 from grader.progress import Silent
@@ -96,3 +96,19 @@ def test_of_several_candidates_the_first_that_is_timed(candidate: Candidate) -> 
     blocked = graded(candidate, None, failed)
     (task,) = told([(PART, [blocked, graded(second)])]).tasks
     assert [other.module] == [each.module for each in task.shapes]
+
+
+def test_its_stage_has_the_parts_title_in_the_readers_language(
+    candidate: Candidate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Referee, "_time", lambda *_: [])
+    stages: list[Text] = []
+
+    class Heard(Silent):
+        def stage(self, name: Text, *, waits: bool = False) -> None:
+            stages.append(name)
+
+    seeds = np.random.SeedSequence(7)
+    referee = Referee(CHOSEN, NOTHING, NOTHING, seeds, NOTHING, Heard())
+    referee.time([(PART, [graded(candidate)])])
+    assert [f"测量时间：{PART.title_in('zh')}"] == [each.in_("zh") for each in stages]

@@ -27,8 +27,8 @@ class TestCertainly:
         (finding,) = findings(lambda i, _: i + 1)
         assert ("out_of_bounds", "A", "f") == (finding.code, finding.subject, finding.where)
         expected = (
-            "In the function `f`, index 1 of the buffer `A` runs from 1 to 16, but must stay "
-            "between 0 and 15."
+            "In the function `f`, index number 1 of the buffer `A` runs from 1 to 16, but must "
+            "stay between 0 and 15."
         )
         assert expected == finding.message.english
 
@@ -39,8 +39,8 @@ class TestCertainly:
         function = te.create_prim_func([A, B])
         (finding,) = read_module(save(tvm.IRModule({"f": function}))).findings
         assert finding.message.english == (
-            "In the function `f`, index 1 of the buffer `A` runs from 0 to 8, but must stay "
-            "between 0 and 3. Index 3 runs from 0 to 8, but must stay between 0 and 7."
+            "In the function `f`, index number 1 of the buffer `A` runs from 0 to 8, but must stay "
+            "between 0 and 3. Index number 3 runs from 0 to 8, but must stay between 0 and 7."
         )
 
     @pytest.mark.parametrize(

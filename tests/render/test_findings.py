@@ -245,7 +245,7 @@ def raising(callee: str, why: str, points: float) -> Part:
     """Return a part whose module was run until an external function raised."""
     check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
     step = Step("lv", callee, (), "wrong", NOTHING)
-    diagnosis = Diagnosis((step,), 0, NOTHING, None, "", foreign("The run ends in lv."), NOTHING)
+    diagnosis = Diagnosis((step,), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING)
     return replace(part_with(check), diagnosis=diagnosis)
 
 

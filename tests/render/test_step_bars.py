@@ -70,6 +70,6 @@ class TestTerminal:
 def test_markdown_has_an_item_for_each_change() -> None:
     text = render_markdown(REPORT).decode()
     assert (
-        "- `parallel`: 0.87× (0.85 to 0.90), this slows it down, cell 7, line 8: `sch.parallel(n)`"
+        "- `parallel`: 0.87× (0.85 to 0.90); this slows it down; cell 7, line 8: `sch.parallel(n)`"
         in text
     )
