@@ -310,6 +310,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "layer_repeated": MistakeMessage(say("done-twice"), say("do-once")),
     "order_swapped": MistakeMessage(say("and-exchanged"), say("do-first-and-on-result")),
     "order_swapped:late": MistakeMessage(say("done-after-not-before"), say("do-before-not-after")),
+    "order_swapped:early": MistakeMessage(say("done-before-not-after"), say("do-after-not-before")),
     "order_swapped:bias": MistakeMessage(
         say("bias-added-after-should-added-before"), say("add-bias-product-first-and-do")
     ),
