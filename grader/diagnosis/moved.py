@@ -106,9 +106,7 @@ def is_done_behind(matching: Matching, wrong: int, left_out: int) -> bool:
     program, whole = matching.program, whole_of(left_out, matching.program)
     products = [each for each in program.takes[whole] if program.layers[each].is_partial]
     behind = [
-        step
-        for step in range(wrong + 1, len(matching.steps))
-        if wrong in matching.ancestors[step]
+        step for step in range(wrong + 1, len(matching.steps)) if wrong in matching.ancestors[step]
     ]
     return any(
         _is_done(matching, step, unit)
@@ -121,9 +119,7 @@ def is_done_behind(matching: Matching, wrong: int, left_out: int) -> bool:
 def _is_done(matching: Matching, step: int, unit: Unit) -> bool:
     """Say whether a step has what layers in a row make of a value that it takes."""
     program, value = matching.program, matching.steps[step].value
-    if value is None or all(
-        each.is_running for each in program.layers[unit[0]].operation.operands
-    ):
+    if value is None or all(each.is_running for each in program.layers[unit[0]].operation.operands):
         return False
     for each in matching.steps[step].takes:
         given = matching.steps[each].value

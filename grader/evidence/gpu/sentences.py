@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from grader.evidence.gpu.devices import Device, Excess
+from grader.evidence.gpu.found import FoundStep
 from grader.evidence.gpu.messages import Access, Axes, Change, Finding
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, say
@@ -210,6 +211,35 @@ def tell_change(change: Change) -> Text:
     }.get(change.kind, say("gpu-change-tried"))
     return say(told, before=before, after=after, statement=statement)
 
+
+def tell_step(found: FoundStep) -> Text:
+    """Say which step of a schedule to change, by the student's own line; that was tried."""
+    change = found.change
+    texts = {"before": quoted(change.before), "after": quoted(change.after)}
+    return say(_STEPS[change.kind], **texts, where=_where(found))
+
+
+def _where(found: FoundStep) -> Text:
+    line = found.line
+    if not line.line:
+        return say("gpu-step-number", number=found.change.place + 1)
+    return say("gpu-step-line", cell=line.cell, line=line.line, text=quoted(line.text))
+
+
+_STEPS: dict[str, Text] = {
+    "axis": say("gpu-step-axis"),
+    "axes": say("gpu-step-axes"),
+    "scope": say("gpu-step-scope"),
+    "loop": say("gpu-step-loop"),
+    "order": say("gpu-step-order"),
+    "factors": say("gpu-step-factors"),
+    "exchanged": say("gpu-step-exchanged"),
+    "fused": say("gpu-step-fused"),
+    "left_out": say("gpu-step-left-out"),
+    "bind_missing": say("gpu-step-bind-missing"),
+    "place_missing": say("gpu-step-place-missing"),
+    "place_missing_reverse": say("gpu-step-place-missing"),
+}
 
 _TELLING: dict[str, Callable[[Finding], Told]] = {
     "race": _race,
