@@ -222,7 +222,7 @@ class Program:
                 yield place, value.detach().reshape(-1).numpy()
 
     def following(self, one: Change) -> dict[int, npt.NDArray[Any]]:
-        """Return the values of all layers that follow from a change, up to one that does not fit."""
+        """Return the values that follow from a change, by place, up to one that does not fit."""
         values: dict[int, Tensor] = {}
         for place in range(min(one.computes), len(self.layers)):
             compute = one.computes.get(place)

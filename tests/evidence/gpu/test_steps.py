@@ -137,25 +137,23 @@ def test_what_stands_in_one_line_is_changed_together() -> None:
     k = te.reduce_axis((0, 9), name="k")
     c = te.compute((ROWS,), lambda i: te.sum(a[i + k] + b[i + k], axis=k), name="C")
     base = tvm.IRModule({"main": te.create_prim_func([a, b, c])})
-    made, lines = tvm.s_tir.Schedule(base), []
+    made, lines = tvm.s_tir.Schedule(base), list[int]()
     block = made.get_sblock("C")
     i, _ = made.get_loops(block)
     bx, tx = made.split(i, factors=[None, 64])
     made.bind(bx, "blockIdx.x")
     made.bind(tx, "threadIdx.x")
     lines += range(1, len(made.trace.insts) + 1)
+
+    def in_line(line: int, result: Any) -> Any:
+        lines.extend([line] * (len(made.trace.insts) - len(lines)))
+        return result
+
     for operand in (0, 1):
-        steps = (
-            lambda operand=operand: made.cache_read(block, operand, "local"),
-            lambda: made.compute_at(fetched, bx),
-            lambda: made.split(made.get_loops(fetched)[-1], factors=[None, 64]),
-            lambda: made.bind(pieces[1], "threadIdx.x"),
-        )
-        for line, step in enumerate(steps, start=100):
-            found = step()
-            fetched = found if line == 100 else fetched
-            pieces = found if line == 102 else None
-            lines += [line] * (len(made.trace.insts) - len(lines))
+        fetched = in_line(100, made.cache_read(block, operand, "local"))
+        in_line(101, made.compute_at(fetched, bx))
+        pieces = in_line(102, made.split(made.get_loops(fetched)[-1], factors=[None, 64]))
+        in_line(103, made.bind(pieces[1], "threadIdx.x"))
     few = task(made, base, tuple(lines))
     calls = tuple((each[0], pack_array(INPUTS[0]), each[1]) for each in few.calls)
     answer = perform(TrySteps(**{**_fields(few), "calls": calls, "outputs": (2,)}))

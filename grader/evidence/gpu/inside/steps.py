@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import tvm
 import tvm_ffi
 
-from grader.evidence.gpu.inside.changes import Arrays, Trials
+from grader.evidence.gpu.inside.changes import Trials
 from grader.evidence.gpu.inside.quoting import cut
 from grader.evidence.gpu.messages import StepChange, StepKind
 
