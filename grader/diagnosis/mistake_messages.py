@@ -297,6 +297,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
     ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
+    "layer_left_out:before": MistakeMessage(say("layers-left-out"), say("do-before")),
     "layer_left_out:pass": MistakeMessage(say("layers-left-out"), say("pass-must-keep-here")),
     "layer_left_out:factor": MistakeMessage(
         say("multiplication-left-out"), say("multiply-here-before-what-follows")

@@ -41,6 +41,9 @@ _JUDGED = ("gpu_threads", "gpu_fits", "gpu_equivalence")
 _ROUNDS = 3
 """How often advice is followed: of two barriers that are missing, one is told first."""
 
+_BEYOND = ("accesses item", "but must stay between")
+"""What is said of an index that leaves its buffer: which one, and how far."""
+
 _PLAIN = frozenset({"gpu-extents", "gpu-threads-of-block", "gpu-no-kernel"})
 """Reasons why a kernel is not executed that say what is wrong with it."""
 
@@ -97,7 +100,7 @@ class KernelTrial(FreshTrial):
         advice = self._leads(fresh, text, runners)
         diagnosis = case.evidence.diagnosis
         is_explained = diagnosis is not None and diagnosis.mistake not in VAGUE
-        is_explained = is_explained or "accesses item" in text
+        is_explained = is_explained or any(each in text for each in _BEYOND)
         named = bool(advice) or is_explained or _says_what(found) or _names_step(fresh, text)
         return KernelSaid(fresh, text, _is_first(fresh, text, found), advice, named)
 

@@ -19,7 +19,7 @@ from grader.evidence.gpu.inside.changes import Trials
 from grader.evidence.gpu.inside.quoting import cut
 from grader.evidence.gpu.messages import StepChange, StepKind
 
-MOST_TRIALS = 1500
+MOST_TRIALS = 600
 """Most changes that are replayed; TVM refuses most of them at once."""
 
 MOST_STEPS = 2 * 10**7
