@@ -184,9 +184,17 @@ def _shared_or_within(finding: Finding) -> Text:
     return say("gpu-local-of-schedule", buffer=shown(finding.buffer))
 
 
+def _moved_into_loops(finding: Finding) -> Text:
+    """Return what a schedule may do about memory of a block outside of it: it allocates none."""
+    if not finding.scope:
+        return NOTHING
+    return say("gpu-move-into-loops", buffer=shown(finding.buffer))
+
+
 _OF_SCHEDULES: dict[str, Callable[[Finding], Text]] = {
     "unwritten": _shared_or_within,
     "unstored": _axis_of_its_own,
+    "outside_kernel": _moved_into_loops,
 }
 """What to do in a schedule, whose author writes no statement."""
 
