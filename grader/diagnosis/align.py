@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from grader.diagnosis.computed_twice import computed_twice
-from grader.diagnosis.layers import TOLERANCE, Program, is_equal, known, numbers
+from grader.diagnosis.layers import TOLERANCE, Program, change, is_equal, known, numbers, same
 from grader.diagnosis.matching import Matching, Observed
 from grader.diagnosis.mistakes import (
     MISSING,
@@ -31,6 +31,7 @@ from grader.diagnosis.mistakes_elementwise import left_out_facts
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.diagnosis.mistakes_numbers import WrongValue, precision
 from grader.diagnosis.mistakes_products import axis_from_the_end
+from grader.diagnosis.moved import done_aside, is_done_behind, moved
 from grader.diagnosis.passed_by import (
     copied_instead,
     is_idle,
@@ -141,6 +142,12 @@ class _Search:
             exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)
             if exchanged is not None:
                 return self._alignment(*exchanged)
+            if self._may_be_moved(wrong, mistake):
+                elsewhere = self._elsewhere(wrong, mistake)
+                if elsewhere is not None:
+                    return self._alignment(wrong, elsewhere)
+                if self._would_be_twice(wrong, mistake):
+                    return self._alignment(wrong, None)
             return self._alignment(self._blamed(wrong, mistake), mistake)
         return self._without_departure(returned)
 
@@ -281,6 +288,37 @@ class _Search:
             and np.array_equal(each.value, one.value)
             for each in self.steps
             if one.value is not None and each.value is not None
+        )
+
+    def _may_be_moved(self, wrong: int, mistake: LikelyMistake | None) -> bool:
+        """Say whether a mistake does not foretell the last value, and a move may."""
+        kinds = {*_LEFT_OUT, *_TOO_MANY, "other_operand"}
+        if mistake is not None and not (mistake.kind in kinds or is_vague(mistake)):
+            return False
+        if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
+            return True
+        last, value = last_output(self.program), self.steps[-1].value
+        if last is None or value is None or wrong == len(self.steps) - 1:
+            return True
+        left_out = change("layer_left_out", mistake.place, same)
+        found = self.program.following(left_out).get(last)
+        return found is None or not is_equal(numbers(value), known(found), self.tolerance)
+
+    def _elsewhere(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
+        """Return that a layer which is left out, or too many, stands elsewhere."""
+        if mistake is not None and mistake.place is not None and mistake.kind in _LEFT_OUT:
+            found = done_aside(self.matching, wrong, mistake.place)
+            if found is not None:
+                return found
+        return moved(self.matching, wrong)
+
+    def _would_be_twice(self, wrong: int, mistake: LikelyMistake | None) -> bool:
+        """Say whether a layer that seems to be left out is done behind, on another value."""
+        return (
+            mistake is not None
+            and mistake.kind == "layer_left_out"
+            and mistake.place is not None
+            and is_done_behind(self.matching, wrong, mistake.place)
         )
 
     def _exchanged_before(

@@ -205,12 +205,16 @@ def _causes(found: int, wanted: int, layers: Sequence[Layer]) -> list[tuple[Chan
 
 
 def _changes(layers: Sequence[Layer]) -> Iterator[Change]:
+    program = Program(layers)
     for place, layer in enumerate(layers):
         if layer.operation.kind == "convolution":
             yield from convolution_mistakes(place, layer)
         if layer.operation.kind == "pool":
             yield from pooling_mistakes(place, layer)
-            yield change("layer_left_out", place, same, missing=(layer.name,))
+            # Where it is missed, at the linear layer, it would raise: it may even stand behind.
+            behind = program.next_of(place)
+            facts = {} if behind is None else {"of": "before", "wanted": layers[behind].name}
+            yield change("layer_left_out", place, same, missing=(layer.name,), **facts)
 
 
 def _place_of(wanted: int, found: int, one: Change, program: Program) -> int | None:

@@ -19,7 +19,7 @@ from grader.diagnosis.layers import TOLERANCE, numbers
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
 from grader.errors import IRError, ProtocolError, SandboxError
-from grader.evidence.candidates import gather_outputs, run_task, runner_kind
+from grader.evidence.candidates import gather_outputs, refused_base, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.plug import computed
@@ -63,14 +63,14 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     What such a schedule makes is no module that can be run step by step.
     """
     outputs, base = computed(case), _unscheduled(diagnosed.candidate)
-    if outputs is None or base is None or not wrong_samples(outputs, case.comparison).any():
+    if outputs is None or not wrong_samples(outputs, case.comparison).any():
         return case
+    if base is None:
+        beyond = refused_base(diagnosed.candidate.capture)
+        return case if beyond is None else _with_wrong_base(case, beyond)
     own = gather_outputs(base, diagnosed.part, diagnosed.oracle, runners, case.comparison)
     if isinstance(own, Problem):
-        if own.code != "out_of_bounds":
-            return case
-        schedule = Problem(join(_BEGINS_WRONG, own.reason), own.hint, code=own.code)
-        return replace(case, evidence=replace(case.evidence, schedule=schedule))
+        return _with_wrong_base(case, own) if own.code == "out_of_bounds" else case
     if not wrong_samples(own, case.comparison).any():
         return case
     diagnosis = diagnose(diagnosed._replace(candidate=base), own, runners)
@@ -80,6 +80,12 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     hint = say("fix-module-that-schedule-starts")
     schedule = Problem(_BEGINS_WRONG, hint, code="values")
     return replace(case, evidence=replace(case.evidence, diagnosis=diagnosis, schedule=schedule))
+
+
+def _with_wrong_base(case: Case, beyond: Problem) -> Case:
+    """Return the case with what is known of a base that leaves a buffer."""
+    schedule = Problem(join(_BEGINS_WRONG, beyond.reason), beyond.hint, code=beyond.code)
+    return replace(case, evidence=replace(case.evidence, schedule=schedule))
 
 
 def _is_explained(case: Case, outputs: Problem) -> bool:

@@ -221,6 +221,22 @@ class Program:
             if value.numel() == size:
                 yield place, value.detach().reshape(-1).numpy()
 
+    def following(self, one: Change) -> dict[int, npt.NDArray[Any]]:
+        """Return the values that follow from a change, by place, up to one that does not fit."""
+        values: dict[int, Tensor] = {}
+        for place in range(min(one.computes), len(self.layers)):
+            compute = one.computes.get(place)
+            if compute is None and not any(each in values for each in self.takes[place]):
+                continue
+            if self.is_side(place):
+                continue
+            value = self._value(place, compute, values)
+            if value is None:
+                break
+            values[place] = value
+            self.computed += value.numel()
+        return {place: each.detach().numpy() for place, each in values.items()}
+
     def _value(self, place: int, compute: Compute | None, values: Mapping[int, Tensor]) -> Tensor:
         """Return a layer's value on changed operands, None where their shapes do not fit."""
         operation = self.layers[place].operation

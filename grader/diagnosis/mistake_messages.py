@@ -297,6 +297,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("axis-has-other-number-of-items"), say("give-axis-of-result-items")
     ),
     "layer_left_out": MistakeMessage(say("layers-left-out"), say("add-here-before-what-follows")),
+    "layer_left_out:before": MistakeMessage(say("layers-left-out"), say("do-before")),
     "layer_left_out:pass": MistakeMessage(say("layers-left-out"), say("pass-must-keep-here")),
     "layer_left_out:factor": MistakeMessage(
         say("multiplication-left-out"), say("multiply-here-before-what-follows")
@@ -310,6 +311,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "layer_repeated": MistakeMessage(say("done-twice"), say("do-once")),
     "order_swapped": MistakeMessage(say("and-exchanged"), say("do-first-and-on-result")),
     "order_swapped:late": MistakeMessage(say("done-after-not-before"), say("do-before-not-after")),
+    "order_swapped:early": MistakeMessage(say("done-before-not-after"), say("do-after-not-before")),
     "order_swapped:bias": MistakeMessage(
         say("bias-added-after-should-added-before"), say("add-bias-product-first-and-do")
     ),

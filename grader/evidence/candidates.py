@@ -118,6 +118,19 @@ def inspect(
     return Candidate(capture, facts, base, left_out)
 
 
+def refused_base(capture: Capture) -> Problem | None:
+    """Return which index of the function that a schedule began on leaves its buffer, if one does.
+
+    Nothing else is known of such a function: it is not run.
+    """
+    try:
+        found = () if capture.base is None else _read(capture.base).facts.findings
+    except IRError:
+        return None
+    beyond = next((each for each in found if each.code == "out_of_bounds"), None)
+    return None if beyond is None else Problem(beyond.message, _STAY_INSIDE, code="out_of_bounds")
+
+
 def _is_idle(facts: ModuleFacts) -> bool:
     """Say whether a module is left as a handout has it: functions of TIR in which nothing is done.
 

@@ -262,9 +262,12 @@ class Referee:
         return Graded(judge_case(part, case), graded.capture, case)
 
     def _mended(self, part: PartTable, case: Case) -> dict[str, Any]:
-        """Return what kinds of evidence have found, with what would mend it."""
+        """Return what kinds of evidence have found, with what would mend it.
+
+        Where a schedule begins on a wrong function, no step of it is to be mended.
+        """
         found = dict(case.evidence.found)
-        for kind in kinds_of(part):
+        for kind in kinds_of(part) if case.evidence.schedule is None else ():
             each = found.get(kind.name)
             if each is not None and not isinstance(each, Problem):
                 question = self._question(part, kind, case.candidate)

@@ -8,7 +8,7 @@ understood.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -133,34 +133,49 @@ _FORMS = {
 """Instructions that are replayed. Left out is what takes functions or names of intrinsics
 (Tensorize, TransformLayout), what TVM does not check (Unsafe...), and other hardware (Bind)."""
 
+_ON_DEVICES = _FORMS | {
+    "Bind": _Form("l", "a"),
+    "CacheRead": _Form("bB", "nd", "b"),
+    "CacheWrite": _Form("bB", "nd", "b"),
+    "SetScope": _Form("b", "nd"),
+}
+"""Instructions of schedules for devices: `a` is an axis of threads, `d` a scope of their memory."""
+
+_AXIS = re.compile(r"(?:block|thread)Idx\.[xyz]|vthread(?:\.[xyz])?", re.ASCII)
+_DEVICE_SCOPES = frozenset({*STORAGE_SCOPES, "shared.dyn", "warp"})
+
 _Instruction = tuple[str, list[Any], list[Any], list[str]]
 # Made now: msgspec crashes when two threads are the first to decode a type.
 _DECODER = msgspec.json.Decoder(prepared(tuple[list[_Instruction], list[tuple[int, Any]]]))
 
 
-def read_trace(document: bytes) -> Trace:
-    """Return a schedule's trace. Raises IRError, and nothing else, where it is not replayed."""
+def read_trace(document: bytes, *, for_device: bool = False) -> Trace:
+    """Return a schedule's trace. Raises IRError, and nothing else, where it is not replayed.
+
+    `for_device`: its loops may be bound to threads, and its buffers kept in their memory.
+    """
     instructions, decisions = _parse(document)
+    forms = _ON_DEVICES if for_device else _FORMS
     known: set[str] = set()
     for instruction in instructions:
-        _check(instruction, known)
+        _check(instruction, known, forms)
     for place, decision in decisions:
         _check_decision(place, decision, instructions)
     return Trace(
         document=msgspec.json.encode([list(map(_written_anew, instructions)), decisions]),
-        steps=sum(_FORMS[kind].is_step for kind, *_ in instructions),
+        steps=sum(forms[kind].is_step for kind, *_ in instructions),
         functions=tuple(dict.fromkeys(each[2][1] for each in instructions if each[0] == _LOOK_UP)),
-        kinds=tuple(kind for kind, *_ in instructions if _FORMS[kind].is_step),
+        kinds=tuple(kind for kind, *_ in instructions if forms[kind].is_step),
         draws=sum(kind.startswith("Sample") for kind, *_ in instructions),
-        places=tuple(place for place, each in enumerate(instructions) if _FORMS[each[0]].is_step),
-        coded=tuple(place for place, each in enumerate(instructions) if _changes_code(each)),
+        places=tuple(place for place, each in enumerate(instructions) if forms[each[0]].is_step),
+        coded=tuple(place for place, each in enumerate(instructions) if _changes_code(each, forms)),
     )
 
 
-def _changes_code(instruction: _Instruction) -> bool:
+def _changes_code(instruction: _Instruction, forms: Mapping[str, _Form]) -> bool:
     kind, _, attributes, _ = instruction
     is_for_tuning = "notate" in kind and str(attributes[0]).startswith("meta_schedule.")
-    return _FORMS[kind].is_step and not is_for_tuning
+    return forms[kind].is_step and not is_for_tuning
 
 
 def primitive(kind: str) -> str:
@@ -219,10 +234,10 @@ def _written_anew(instruction: _Instruction) -> _Instruction:
     return kind, list(map(anew, inputs)), list(map(anew, attributes)), outputs
 
 
-def _check(instruction: _Instruction, known: set[str]) -> None:
+def _check(instruction: _Instruction, known: set[str], forms: Mapping[str, _Form]) -> None:
     """Check one instruction, and take down the names that it gives. Raises IRError."""
     kind, inputs, attributes, outputs = instruction
-    form = _FORMS.get(kind)
+    form = forms.get(kind)
     if form is None:
         raise IRError(say("step-schedule-not-replayed-here", name=shown(kind)), _HINT)
     if not (
@@ -271,8 +286,10 @@ def _is_attribute(value: Any, letter: str) -> bool:
         return False
     if letter == "i":
         return rewrite_index_map(value) is not None
-    if letter == "m":
-        return value in STORAGE_SCOPES
+    if letter in "md":
+        return value in (STORAGE_SCOPES if letter == "m" else _DEVICE_SCOPES)
+    if letter == "a":
+        return _AXIS.fullmatch(value) is not None
     if letter == "k":
         return value in ANNOTATIONS
     return is_function_name(value) if letter == "g" else is_name(value)

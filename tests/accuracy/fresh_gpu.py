@@ -12,6 +12,7 @@ import ast
 import copy
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,9 @@ _JUDGED = ("gpu_threads", "gpu_fits", "gpu_equivalence")
 
 _ROUNDS = 3
 """How often advice is followed: of two barriers that are missing, one is told first."""
+
+_BEYOND = ("accesses item", "but must stay between")
+"""What is said of an index that leaves its buffer: which one, and how far."""
 
 _PLAIN = frozenset({"gpu-extents", "gpu-threads-of-block", "gpu-no-kernel"})
 """Reasons why a kernel is not executed that say what is wrong with it."""
@@ -84,6 +88,9 @@ class KernelTrial(FreshTrial):
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(fresh.part)
         diagnosed = Diagnosed(fresh.candidate, fresh.part, self.chosen.assignment, oracle)
         case = explain_case(case, diagnosed, runners)
+        if case.evidence.schedule is None and not isinstance(found, Problem):
+            found = KIND.mend(self._question(fresh.part, fresh.candidate, runners), found)
+            case = replace(case, evidence=replace(case.evidence, found={"gpu": found}))
         outcomes = self._outcomes(fresh.part, case)
         if all(each.verdict == "passed" for each in outcomes):
             return None
@@ -93,14 +100,17 @@ class KernelTrial(FreshTrial):
         advice = self._leads(fresh, text, runners)
         diagnosis = case.evidence.diagnosis
         is_explained = diagnosis is not None and diagnosis.mistake not in VAGUE
-        is_explained = is_explained or "accesses item" in text
+        is_explained = is_explained or any(each in text for each in _BEYOND)
         named = bool(advice) or is_explained or _says_what(found) or _names_step(fresh, text)
         return KernelSaid(fresh, text, _is_first(fresh, text, found), advice, named)
 
     def _found(self, part: PartTable, candidate: Candidate, runners: Any) -> Any:
         assert KIND.gather is not None
+        return KIND.gather(self._question(part, candidate, runners))
+
+    def _question(self, part: PartTable, candidate: Candidate, runners: Any) -> Question:
         oracle = self.prepared.answers(self.prepared.data(Silent())).result().of(part)
-        question = Question(
+        return Question(
             part=part,
             candidate=candidate,
             comparison=self.chosen.assignment.comparison(part),
@@ -110,8 +120,6 @@ class KernelTrial(FreshTrial):
             generator=np.random.default_rng(0),
             workload=str,
         )
-        found = KIND.gather(question)
-        return found if isinstance(found, Problem) else KIND.mend(question, found)
 
     def _case(self, part: PartTable, candidate: Candidate, found: Any) -> Case:
         evidence = Evidence(found={"gpu": found})
@@ -132,6 +140,8 @@ class KernelTrial(FreshTrial):
             if candidate is None:
                 return False
             found = self._found(fresh.part, candidate, runners)
+            if not isinstance(found, Problem):
+                found = KIND.mend(self._question(fresh.part, candidate, runners), found)
             outcomes = self._outcomes(fresh.part, self._case(fresh.part, candidate, found))
             said = [each for each in outcomes if each.verdict != "passed"]
             if not said:
@@ -165,11 +175,18 @@ def _says_what(found: Any) -> bool:
     return any(each.kind in ("divergent_barrier", "outside_kernel") for each in faults(found)[:1])
 
 
+_STEP = re.compile(r"In cell \d+, line (\d+), ")
+_ADDED = re.compile(r"(Bind) the loop `\S*` to|Add the step `(\w+)\(")
+
+
 def _names_step(fresh: Fresh, text: str) -> bool:
-    """Say whether a step of a schedule is named that was edited."""
+    """Say whether a step of a schedule is named that was edited, or one that was left out."""
     if fresh.part.entry_kind != "schedule":
         return False
-    return f"line {fresh.edit.line}" in text
+    lines, added = _STEP.findall(text), _ADDED.findall(text)
+    names = [(one or other).lower() for one, other in added]
+    is_added = any(f".{each}(" in fresh.edit.about for each in names)
+    return str(fresh.edit.line) in lines or is_added
 
 
 # --- the statement that is named ------------------------------------------------------------------
@@ -202,7 +219,9 @@ def _is_first(fresh: Fresh, text: str, found: Any) -> bool | None:
     None where nothing can be named, as of a kernel that is not executed.
     """
     if fresh.part.entry_kind == "schedule":
-        return True if _names_step(fresh, text) else _is_base_named(text)
+        if _STEP.search(text) or _ADDED.search(text):
+            return _names_step(fresh, text)
+        return _is_base_named(text)
     named = [_plain(each.rstrip("…")) for each in _QUOTED.findall(text)]
     edited = _plain(fresh.edit.source.splitlines()[fresh.edit.line - 1])
     if any(_plain(each) in edited for each in _CONDITION.findall(text)):

@@ -22,6 +22,7 @@ from grader.diagnosis import mistakes
 from grader.diagnosis.align import Observed, align
 from grader.diagnosis.layers import Change, Program, is_equal, known
 from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.moved import moves
 from grader.evidence.answers import CaseOracle, course_function, model_function
 from grader.evidence.operations import Layer, one_thread
 from grader.evidence.recorder import record
@@ -33,6 +34,9 @@ SEED = 5
 MOST = 24
 """Changes of one oracle that are tried, spread over all of them, beside those of several layers:
 who left out every bias was told to exchange the first one and the ReLU."""
+
+FEW = 8
+"""Moves of a layer that are tried beside them."""
 
 Values = dict[int, np.ndarray[Any, Any]]
 
@@ -128,7 +132,8 @@ def steps_of(values: Values, program: Program) -> tuple[list[Observed], list[int
 def changes(program: Program) -> list[Change]:
     places = [each for each in range(len(program.layers)) if not program.is_side(each)]
     named = [each for each in places if program.layers[each].name]
-    return [*mistakes._changes(program, places), *mistakes._additions(program, named)]
+    found = [*mistakes._changes(program, places), *mistakes._additions(program, named)]
+    return [*found, *moves(program)]
 
 
 def is_told(one: Change, found: LikelyMistake, program: Program) -> bool:
@@ -161,7 +166,10 @@ def test_who_does_what_is_told_gets_pytorchs_outputs(
         program = Program(recorded(chosen, computation))
         every = changes(program)
         tried = every[:: max(1, len(every) // MOST)]
-        tried += [one for one in every if len(one.computes) > 1 and one not in tried]
+        elsewhere = list(moves(program))
+        several = every[: len(every) - len(elsewhere)]
+        tried += [one for one in several if len(one.computes) > 1 and one not in tried]
+        tried += elsewhere[:: max(1, len(elsewhere) // FEW)]
         wrong = [text for one in tried for text in misled(one, program)]
     assert [] == wrong
 

@@ -54,6 +54,12 @@ class TestCause:
         assert "PyTorch has 48 there, after flatten, not 75" in told.english
         assert "padding is 1; it should be 0" in told.english
 
+    def test_a_pooling_that_is_missing_goes_before_the_flattening(self) -> None:
+        """Where it raises, at the linear layer, the images are rows already."""
+        told = usual_cause(recognise("AssertionError", LENGTHS.format(192, 48)), network.layers)
+        assert "max_pool2d is left out" in told.english
+        assert told.english.endswith("Do max_pool2d before flatten.")
+
     def test_a_length_that_no_change_gives_is_not_explained(self) -> None:
         assert NOTHING == usual_cause(
             recognise("AssertionError", LENGTHS.format(77, 48)), network.layers

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+import tvm
 from tvm import relax, te, topi
 from tvm.script import relax as R  # noqa: N812
 from tvm.tirx import PrimFunc
@@ -344,6 +345,23 @@ class TestExplainCase:
         assert begins == found.schedule.reason.english
         assert found.diagnosis.message.english.startswith(begins)
         assert "softmax_axis" == found.diagnosis.mistake
+
+    def test_what_kernels_begin_on_and_is_refused_for_an_index_is_told(
+        self, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is not run, and the kernels' own index is none that the student wrote."""
+        wrong, diagnosed = case_of(oracle, axis=0)
+        monkeypatch.setattr(explain, "computed", lambda _: wrong.evidence.outputs)
+        x = te.placeholder((4,), "float32", name="X")
+        function = te.create_prim_func([x, te.compute((4,), lambda i: x[i + 1], name="Y")])
+        base = save(tvm.IRModule({"main": function}))
+        capture = msgspec.structs.replace(wrong.candidate.capture, base=base)
+        candidate = replace(wrong.candidate, capture=capture, base=None)
+        case = Case(candidate, Evidence(), OPTIONS)
+        found = explain_case(case, diagnosed._replace(candidate=candidate), Runners()).evidence
+        assert found.schedule is not None
+        assert "begins on gives wrong outputs itself." in found.schedule.reason.english
+        assert "index 1 of the buffer `X` runs from 1 to 4" in found.schedule.reason.english
 
     def test_of_kernels_whose_function_is_right_nothing_more_is_said(
         self, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch

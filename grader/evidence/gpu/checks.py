@@ -12,7 +12,7 @@ from grader.evidence.gpu.cost import cost_of, cycles_of, share
 from grader.evidence.gpu.devices import find_excesses
 from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions, faults
 from grader.evidence.gpu.messages import Traffic
-from grader.evidence.gpu.sentences import quoted, tell, tell_change, tell_excess
+from grader.evidence.gpu.sentences import quoted, tell, tell_change, tell_excess, tell_step
 from grader.evidence.problems import explain, wrong_samples
 from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
 from grader.ir.vocabulary import shown
@@ -58,6 +58,8 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
 
 def _mend(found: FoundKernels, hint: Text) -> Text:
     """Return the change that makes the kernel right, a hint where none is known."""
+    if found.step is not None:
+        return tell_step(found.step)
     return hint if found.change is None else tell_change(found.change)
 
 

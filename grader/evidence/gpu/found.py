@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from grader.assignment import PositiveInt, Table
 from grader.evidence.case import Outputs
 from grader.evidence.gpu.devices import Device
-from grader.evidence.gpu.messages import NO_FAULTS, Change, Finding, KernelCounts
+from grader.evidence.gpu.messages import NO_FAULTS, Change, Finding, KernelCounts, StepChange
 from grader.evidence.plug import Gathered
+from grader.messages.kernel import StepLine
 
 DeviceName = Literal["sm_75", "sm_80", "sm_90", "sm_100"]
 
@@ -26,13 +27,20 @@ class KernelOptions(Table, frozen=True):
     calls: Annotated[PositiveInt, msgspec.Meta(le=16)] = 2
 
 
+class FoundStep(NamedTuple):
+    """A change of a schedule's step, and the line that it stands in."""
+
+    line: StepLine
+    change: StepChange
+
+
 @dataclass(frozen=True)
 class FoundKernels:
     """What a function's kernels computed, what is wrong with them, and what they moved.
 
     `findings` and `kernels` are of the first call; the others compute with other numbers alone.
     Of a function that is `scheduled` TVM has set the barriers. With `change` alone all outputs are
-    right and nothing is found; None where no such change is known.
+    right and nothing is found, or with that of a `step`; None where no such change is known.
     """
 
     outputs: Outputs
@@ -41,6 +49,7 @@ class FoundKernels:
     device: Device
     scheduled: bool
     change: Change | None = None
+    step: FoundStep | None = None
 
 
 def faults(found: FoundKernels) -> tuple[Finding, ...]:

@@ -7,26 +7,32 @@ from typing import cast
 
 import numpy as np
 
+from grader.errors import IRError
 from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.evidence.gpu.devices import DEVICES
-from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions, faults
+from grader.evidence.gpu.found import GPU, FoundKernels, FoundStep, KernelOptions, faults
 from grader.evidence.gpu.messages import (
+    STEP_LIMIT,
     Answer,
     Change,
     ChangesTried,
     KernelsRun,
     NotExecuted,
     RunKernels,
+    StepsTried,
     TryChanges,
+    TrySteps,
 )
 from grader.evidence.oracle import Arrangement
 from grader.evidence.plug import UNREADABLE, Question, ask
 from grader.evidence.problems import wrong_samples
+from grader.ir.trace import read_trace
 from grader.language import Text, foreign, say
-from grader.messages.frames import FrameError, number_type, pack_array, unpack_array
+from grader.messages.frames import Array, FrameError, number_type, pack_array, unpack_array
+from grader.messages.kernel import StepLine
 from grader.report import CheckCode
 
-_ANSWER = cast("type[KernelsRun | NotExecuted | ChangesTried]", Answer)
+_ANSWER = cast("type[KernelsRun | NotExecuted | ChangesTried | StepsTried]", Answer)
 
 
 def gather_kernels(question: Question) -> FoundKernels | Problem:
@@ -48,7 +54,7 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
             return explain_not_executed(answer)
         if isinstance(answer, Problem):
             return answer
-        if isinstance(answer, ChangesTried):
+        if isinstance(answer, ChangesTried | StepsTried):
             return UNREADABLE
         answers.append(answer)
     try:
@@ -63,15 +69,56 @@ def gather_kernels(question: Question) -> FoundKernels | Problem:
 def mend_kernels(question: Question, found: FoundKernels) -> FoundKernels:
     """Add a small change that makes a wrong kernel right, if one is found.
 
-    A schedule's author wrote no statement. Each trial executes the kernel: 112 mutants of an
-    assignment took four minutes in place of one.
+    A schedule's author wrote no statement: its steps are changed. Each trial executes the kernel:
+    112 mutants of an assignment took four minutes in place of one.
     """
     is_wrong = faults(found) or wrong_samples(found.outputs, question.comparison).any()
     arrangement = question.arrangement()
-    if found.scheduled or not is_wrong or isinstance(arrangement, Problem):
+    if not is_wrong or isinstance(arrangement, Problem):
         return found
     options = question.options(KernelOptions) or KernelOptions()
+    if found.scheduled:
+        step = _step(question, arrangement, options, found)
+        return found if step is None else replace(found, step=step)
     return replace(found, change=_change(question, arrangement, options, found))
+
+
+def _step(
+    question: Question, arrangement: Arrangement, options: KernelOptions, found: FoundKernels
+) -> FoundStep | None:
+    """Return a change of a step with which all outputs are right; None where no trial has them."""
+    capture, base = question.candidate.capture, question.candidate.base
+    if base is None or capture.base is None or capture.trace is None:
+        return None
+    try:
+        trace = read_trace(capture.trace, for_device=True)
+    except IRError:
+        return None
+    calls = range(len(found.outputs.actual))
+    tasks = [_task(question, arrangement, each, options.device) for each in calls]
+    task = TrySteps(
+        base=capture.base,
+        trace=trace.document,
+        lines=_numbered(capture.lines),
+        module=capture.module,
+        function=tasks[0].function,
+        calls=tuple(each.arguments for each in tasks),
+        outputs=tasks[0].outputs,
+        device=options.device,
+    )
+    answer = ask(question.runners, GPU.name, task, _ANSWER)
+    changes = answer.changes if isinstance(answer, StepsTried) else ()
+    right = next((each for each in changes if _is_right(each.outputs, question, found)), None)
+    if right is None:
+        return None
+    lines = capture.lines
+    return FoundStep(lines[right.place] if right.place < len(lines) else StepLine(), right)
+
+
+def _numbered(lines: tuple[StepLine, ...]) -> tuple[int, ...]:
+    """Return a number for each line of the notebook, 0 for one that is not known."""
+    numbers: dict[tuple[int, int], int] = {(0, 0): 0}
+    return tuple(numbers.setdefault((e.cell, e.line), len(numbers)) for e in lines[:STEP_LIMIT])
 
 
 def _change(
@@ -91,13 +138,13 @@ def _change(
     answer = ask(question.runners, GPU.name, task, _ANSWER)
     if not isinstance(answer, ChangesTried):
         return None
-    return next((each for each in answer.changes if _is_right(each, question, found)), None)
+    return next((e for e in answer.changes if _is_right(e.outputs, question, found)), None)
 
 
-def _is_right(change: Change, question: Question, found: FoundKernels) -> bool:
+def _is_right(answered: tuple[Array, ...], question: Question, found: FoundKernels) -> bool:
     """Say whether the outputs with a change are right. A box may answer what it likes."""
     try:
-        actual = np.stack([unpack_array(each) for each in change.outputs])
+        actual = np.stack([unpack_array(each) for each in answered])
     except (FrameError, ValueError):
         return False
     if actual.shape != found.outputs.actual.shape:

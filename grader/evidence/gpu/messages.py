@@ -252,5 +252,62 @@ class ChangesTried(Message, frozen=True):
     changes: Annotated[tuple[Change, ...], msgspec.Meta(max_length=CHANGE_LIMIT)]
 
 
-Task = RunKernels | TryChanges
-Answer = KernelsRun | NotExecuted | ChangesTried
+StepKind = Literal[
+    "axis",
+    "axes",
+    "scope",
+    "loop",
+    "order",
+    "factors",
+    "exchanged",
+    "fused",
+    "left_out",
+    "bind_missing",
+    "place_missing",
+    "place_missing_reverse",
+]
+
+STEP_LIMIT = 2000
+"""Most instructions of a trace."""
+
+
+class TrySteps(Message, frozen=True):
+    """Replay a trace with one small change each on a module, and execute what comes of it.
+
+    `base` and `module` are graph JSON that the referee has read, what the schedule begins on and
+    what it made; `trace` is JSON that it has written. `lines` are alike for instructions that stand
+    in one line, 0 where that is not known. The rest is as in `TryChanges`.
+    """
+
+    base: bytes
+    trace: bytes
+    lines: Annotated[tuple[Number, ...], msgspec.Meta(max_length=STEP_LIMIT)]
+    module: bytes
+    function: Name
+    calls: Annotated[tuple[Annotated[tuple[Array, ...], msgspec.Meta(max_length=64)], ...], _CALLS]
+    outputs: Annotated[tuple[Number, ...], msgspec.Meta(max_length=64)]
+    device: Name
+
+
+class StepChange(Message, frozen=True):
+    """A change of a step with which nothing is found, and the outputs of each call with it.
+
+    `place` is that of the instruction. `before` and `after` are axes, scopes, factors or loops. Of
+    a binding that is missing these are the loop and its axis; of another step `after` is its call.
+    """
+
+    kind: StepKind
+    place: Number
+    before: Quote
+    after: Quote
+    outputs: Annotated[tuple[Array, ...], msgspec.Meta(max_length=16)]
+
+
+class StepsTried(Message, frozen=True):
+    """The changes of steps, the likeliest first."""
+
+    changes: Annotated[tuple[StepChange, ...], msgspec.Meta(max_length=CHANGE_LIMIT)]
+
+
+Task = RunKernels | TryChanges | TrySteps
+Answer = KernelsRun | NotExecuted | ChangesTried | StepsTried

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from grader.evidence.gpu.devices import Device, Excess
+from grader.evidence.gpu.found import FoundStep
 from grader.evidence.gpu.messages import Access, Axes, Change, Finding
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, foreign, say
@@ -183,9 +184,17 @@ def _shared_or_within(finding: Finding) -> Text:
     return say("gpu-local-of-schedule", buffer=shown(finding.buffer))
 
 
+def _moved_into_loops(finding: Finding) -> Text:
+    """Return what a schedule may do about memory of a block outside of it: it allocates none."""
+    if not finding.scope:
+        return NOTHING
+    return say("gpu-move-into-loops", buffer=shown(finding.buffer))
+
+
 _OF_SCHEDULES: dict[str, Callable[[Finding], Text]] = {
     "unwritten": _shared_or_within,
     "unstored": _axis_of_its_own,
+    "outside_kernel": _moved_into_loops,
 }
 """What to do in a schedule, whose author writes no statement."""
 
@@ -210,6 +219,35 @@ def tell_change(change: Change) -> Text:
     }.get(change.kind, say("gpu-change-tried"))
     return say(told, before=before, after=after, statement=statement)
 
+
+def tell_step(found: FoundStep) -> Text:
+    """Say which step of a schedule to change, by the student's own line; that was tried."""
+    change = found.change
+    texts = {"before": quoted(change.before), "after": quoted(change.after)}
+    return say(_STEPS[change.kind], **texts, where=_where(found))
+
+
+def _where(found: FoundStep) -> Text:
+    line = found.line
+    if not line.line:
+        return say("gpu-step-number", number=found.change.place + 1)
+    return say("gpu-step-line", cell=line.cell, line=line.line, text=quoted(line.text))
+
+
+_STEPS: dict[str, Text] = {
+    "axis": say("gpu-step-axis"),
+    "axes": say("gpu-step-axes"),
+    "scope": say("gpu-step-scope"),
+    "loop": say("gpu-step-loop"),
+    "order": say("gpu-step-order"),
+    "factors": say("gpu-step-factors"),
+    "exchanged": say("gpu-step-exchanged"),
+    "fused": say("gpu-step-fused"),
+    "left_out": say("gpu-step-left-out"),
+    "bind_missing": say("gpu-step-bind-missing"),
+    "place_missing": say("gpu-step-place-missing"),
+    "place_missing_reverse": say("gpu-step-place-missing"),
+}
 
 _TELLING: dict[str, Callable[[Finding], Told]] = {
     "race": _race,

@@ -187,10 +187,18 @@ def answered(*outputs: Any) -> Any:
 
 
 @pytest.mark.parametrize(("scheduled", "value"), [(True, 0.0), (False, 1.0)], ids=["made", "right"])
-def test_what_is_right_or_made_by_a_schedule_is_not_changed(scheduled: bool, value: float) -> None:
+def test_what_is_right_or_made_by_an_unknown_schedule_is_not_changed(
+    scheduled: bool, value: float
+) -> None:
     outputs = Outputs(np.full((1, 4), value, "float32"), np.ones((1, 4)), np.ones(1, bool))
     found = FoundKernels(outputs, (), (), DEVICES["sm_80"], scheduled)
-    question = SimpleNamespace(comparison=COMPARISON, arrangement=SimpleNamespace)
+    unknown = SimpleNamespace(base=None, capture=SimpleNamespace(base=None, trace=None))
+    question = SimpleNamespace(
+        comparison=COMPARISON,
+        arrangement=SimpleNamespace,
+        candidate=unknown,
+        options=lambda _: None,
+    )
     assert found is mend_kernels(question, found)  # type: ignore[arg-type]
 
 

@@ -126,3 +126,11 @@ def test_a_statement_is_code_and_short() -> None:
 def test_extents_of_one_are_left_out() -> None:
     shown = [extents(each).english for each in ((8, 1, 1), (8, 4, 1), (8, 1, 2), (1, 1, 1))]
     assert ["8", "8 x 4", "8 x 1 x 2", "1"] == shown
+
+
+def test_memory_outside_of_a_schedules_kernel_is_moved_by_its_steps() -> None:
+    """Who writes a schedule allocates nothing."""
+    finding = Finding("outside_kernel", 0, "Y_local", "local", text="Y_local")
+    told = tell(finding, scheduled=True)
+    assert "`compute_at` or `reverse_compute_at`" in told.hint.english
+    assert "Allocate it" in tell(finding).hint.english

@@ -21,8 +21,10 @@ from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.lowering import lower
 from grader.evidence.gpu.inside.quoting import cut, quote, quote_element, quote_store
+from grader.evidence.gpu.inside.state import MOST_STEPS as MOST_OF_ALL
+from grader.evidence.gpu.inside.state import Notes
 from grader.evidence.gpu.inside.statements import statements_in
-from grader.evidence.gpu.messages import CHANGE_LIMIT, NO_FAULTS, Change, ChangeKind
+from grader.evidence.gpu.messages import CHANGE_LIMIT, NO_FAULTS, Change, ChangeKind, Finding
 from grader.messages.frames import Array, pack_array
 
 MOST_TRIALS = 400
@@ -64,7 +66,7 @@ def find_changes(
 
     `calls` are the arguments of each.
     """
-    trials = _Trials(name, arch, calls, outputs)
+    trials = Trials(name, arch, calls, outputs)
     function, found = module[name], list[Change]()
     for changed in islice(_changes(function), MOST_TRIALS):
         if trials.are_over or len(found) >= CHANGE_LIMIT:
@@ -83,38 +85,71 @@ def _told(changed: _Changed, outputs: tuple[Array, ...]) -> Change:
     return Change(changed.kind, statement, before, after, outputs)
 
 
-class _Trials:
+class Trials:
     """Executes functions on the same calls, and counts what that takes."""
 
-    def __init__(self, name: str, arch: str, calls: Sequence[Arrays], outputs: list[int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        arch: str,
+        calls: Sequence[Arrays],
+        outputs: list[int],
+        most_steps: int | None = None,
+    ) -> None:
         self._name, self._arch = name, arch
         self._calls, self._outputs = calls, outputs
+        self._most_steps = MOST_STEPS if most_steps is None else most_steps
         self._steps = self._bytes = 0
 
     @property
     def are_over(self) -> bool:
         """Say whether enough was executed."""
-        return self._steps > MOST_STEPS or self._bytes > MOST_BYTES
+        return self._steps > self._most_steps or self._bytes > MOST_BYTES
+
+    def function_of(self, module: Any) -> Any:
+        """Return the function of a module that is executed."""
+        return module[self._name]
 
     def computed(self, function: Any) -> tuple[Array, ...] | None:
         """Return the outputs of all calls, None where something is found or nothing is executed."""
         try:
             lowered = lower(tvm.IRModule({self._name: function}), self._name, self._arch)
             program = Program(lowered.function, lowered.shapes)
-            found = [*chain.from_iterable(self._executed(program, each) for each in self._calls)]
+            found = list[Array]()
+            for each in self._calls:
+                computed = self._executed(program, each)
+                if not computed:
+                    return None
+                found += computed
         except (NotSimulatedError, RuntimeError, TypeError, ValueError):  # TVM raises any of these
-            return None
-        if len(found) < len(self._calls) * len(self._outputs):
             return None
         self._bytes += sum(len(each.data) for each in found)
         return tuple(found)
 
     def _executed(self, program: Program, arguments: Arrays) -> list[Array]:
-        execution = program.execute(arguments, self._outputs)
-        self._steps += execution.notes.spent
-        if any(each.kind not in NO_FAULTS for each in execution.findings):
+        room = min(MOST_OF_ALL, self._most_steps - self._steps)
+        notes = _Faultless(left=room)
+        try:
+            execution = program.execute(arguments, self._outputs, notes=notes)
+        except _FaultFoundError:
             return []
-        return [pack_array(each) for each in execution.outputs]
+        finally:
+            self._steps += room - notes.left
+        return [] if execution.unstored else [pack_array(each) for each in execution.outputs]
+
+
+class _FaultFoundError(Exception):
+    """Raised at the first fault of a trial, which is none of the changes that are looked for."""
+
+
+class _Faultless(Notes):
+    """Notes of an execution that ends at its first fault."""
+
+    def add(self, key: tuple[Any, ...], finding: Finding) -> None:
+        """Take down what is no fault. Raises _FaultFoundError for all else."""
+        if finding.kind not in NO_FAULTS:
+            raise _FaultFoundError
+        super().add(key, finding)
 
 
 def _changes(function: Any) -> Iterator[_Changed]:

@@ -67,13 +67,15 @@ class Program:
         arguments: Sequence[Array],
         outputs: Sequence[int],
         skipped: dict[int, frozenset[int]] | None = None,
+        notes: Notes | None = None,
     ) -> Execution:
         """Execute all kernels; `outputs` are poisoned first, and returned.
 
-        `skipped` has the barriers that are left out, by kernel. Raises NotSimulatedError.
+        `skipped` has the barriers that are left out, by kernel. Raises NotSimulatedError, and what
+        `notes` raise of a fault.
         """
         with np.errstate(all="ignore"):
-            return _Run(self, arguments, set(outputs), skipped or {}).run()
+            return _Run(self, arguments, set(outputs), skipped or {}, notes or Notes()).run()
 
 
 class _Run:
@@ -83,10 +85,11 @@ class _Run:
         arguments: Sequence[Array],
         outputs: set[int],
         skipped: dict[int, frozenset[int]],
+        notes: Notes,
     ) -> None:
         self.program = program
         self.skipped = skipped
-        self.notes = Notes()
+        self.notes = notes
         self.expressions = Expressions({})
         self.memories: dict[int, Memory] = {}
         self.aliases: dict[int, int] = {}
