@@ -25,6 +25,7 @@ from grader.reading.messages import (
     Began,
     FolderSkipped,
     FolderTold,
+    GoingOn,
     LeaveReason,
     NamesRead,
     Piece,
@@ -217,7 +218,7 @@ def _unpack(
                     break
                 if isinstance(message, NamesRead):
                     encoding = message.encoding
-                elif not writer.take(message):
+                elif not isinstance(message, GoingOn) and not writer.take(message):
                     end = "large"
                     break
                 pace.step()

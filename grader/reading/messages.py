@@ -224,6 +224,10 @@ class NamesRead(ReaderMessage, frozen=True):
     encoding: Annotated[str, msgspec.Meta(max_length=20)]
 
 
+class GoingOn(ReaderMessage, frozen=True):
+    """It goes on: there is nothing to tell of what is read at the moment."""
+
+
 class Unpacked(ReaderMessage, frozen=True):
     """There are no more members: how it ended, and the processor time that it took, in seconds."""
 
@@ -231,7 +235,9 @@ class Unpacked(ReaderMessage, frozen=True):
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
-FromUnpacker = Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | Unpacked
+FromUnpacker = (
+    Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | GoingOn | Unpacked
+)
 
 
 _HEADER = struct.Struct("<Q")
