@@ -51,8 +51,6 @@ _RATIO = 12
 """So much larger than it is packed a member may always be; notebooks shrink to a tenth."""
 
 _GOING_SECONDS = 0.5
-_SPARE_SECONDS = 0.5
-"""The unpacking stops by itself so long before the kernel would end it."""
 
 Tell = Callable[[FromUnpacker], None]
 
@@ -78,7 +76,7 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
 
     `seconds` of a processor may be used.
     """
-    out = _Telling(tell, limits, seconds - _SPARE_SECONDS)
+    out = _Telling(tell, limits, seconds)
     try:
         if _begins_as_tar(file) or not zipfile.is_zipfile(file):
             _TarTelling(file, limits, out).tell_all()

@@ -215,7 +215,7 @@ def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
         end = unpack_archive(
             stream,
             request.limits,
-            request.bounds.seconds,
+            min(request.bounds.seconds, request.limits.seconds),
             lambda message: _write(answers, message),
         )
         _write(answers, Unpacked(end, _used() - begun))
