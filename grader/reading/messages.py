@@ -238,9 +238,7 @@ class Unpacked(ReaderMessage, frozen=True):
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
-FromUnpacker = (
-    Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | GoingOn | Unpacked
-)
+FromUnpacker = Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | GoingOn | Unpacked
 
 
 _HEADER = struct.Struct("<Q")

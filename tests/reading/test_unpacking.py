@@ -111,11 +111,13 @@ def test_headers_of_a_flood_are_skipped_at_once(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(unpacking._Entry, "frombuf", frombuf)
     links = tarred(
-        lambda archive: [
-            tar_member(archive, f"mallory/{at}", type=tarfile.SYMTYPE, linkname="x")
-            for at in range(5000)
-        ]
-        and None,
+        lambda archive: (
+            [
+                tar_member(archive, f"mallory/{at}", type=tarfile.SYMTYPE, linkname="x")
+                for at in range(5000)
+            ]
+            and None
+        ),
         "w",
     )[: 5000 * 512]
     ada, zoe = (plain_tar({f"{each}/hw.ipynb": b"{}"})[:1024] for each in ("ada", "zoe"))
