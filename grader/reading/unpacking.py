@@ -360,8 +360,18 @@ class _Stream:
         """
         if self._at == len(self._block):
             self._next()
-        block, at, count = self._block, self._at, 0
-        while block.startswith(begin, at) and (size := _plain_size(block[at : at + _HEADER])) >= 0:
+        block, at, count, before = self._block, self._at, 0, b""
+        while True:
+            if before and block.startswith(before, at):  # as most of three million are
+                size = 0
+            elif not block.startswith(begin, at):
+                break
+            else:
+                header = block[at : at + _HEADER]
+                size = _plain_size(header)
+                if size < 0:
+                    break
+                before = b"" if size else header
             at += _HEADER + size
             count += 1
         end = self._begin + at

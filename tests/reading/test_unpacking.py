@@ -137,6 +137,19 @@ def test_a_student_whose_name_begins_like_a_flood_is_none_of_it() -> None:
     )
 
 
+def test_the_same_header_many_times_ends_where_another_comes() -> None:
+    link, zero = tarfile.TarInfo("mallory/x"), tarfile.TarInfo("mallory/y")
+    link.type = tarfile.SYMTYPE
+    flood = (link.tobuf() * 300 + zero.tobuf() * 300) * 3 + plain_tar({"mallory/z": b"x"})[:1024]
+    ada, zoe = (plain_tar({f"{each}/hw.ipynb": b"{}"})[:1024] for each in ("ada", "zoe"))
+    for end in (bytes(1024), b""):
+        ended, told = of_class(io.BytesIO(ada + flood * 2 + zoe + end))
+        assert ("all", ["ada/hw.ipynb", "zoe/hw.ipynb"]) == (
+            ended,
+            [each for each in names(told) if not each.startswith("mallory")],
+        )
+
+
 @pytest.mark.parametrize("at", [0, 124, 148, 156])
 def test_a_damaged_header_within_a_flood_is_told(at: int) -> None:
     content = bytearray(plain_tar({"ada/hw.ipynb": b"{}", **flood(500), "zoe/x": b""}))
