@@ -74,11 +74,11 @@ class _Measured(SubmissionReader):
     count = 0
 
     def unpack(
-        self, file: int, limits: UnpackLimits, bounds: ReaderBounds
+        self, file: int, limits: UnpackLimits, bounds: ReaderBounds, whose: object = None
     ) -> Generator[FromUnpacker, None, None]:
         """Unpack, and count."""
         self.count += 1
-        with contextlib.closing(super().unpack(file, limits, bounds)) as told:
+        with contextlib.closing(super().unpack(file, limits, bounds, whose)) as told:
             for message in told:
                 if isinstance(message, Unpacked):
                     self.seconds += message.seconds

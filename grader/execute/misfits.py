@@ -20,7 +20,7 @@ def advice_on_refused(document: bytes) -> Text:
     if not document:
         return NOTHING
     try:
-        facts = read_module(document)
+        facts = read_module(document, will_run=False)
     except IRError:
         return NOTHING
     found = find_misfits(facts)

@@ -288,12 +288,15 @@ class _Reader:
 _NO_MAIN = MainFacts(inputs=(), output=None, calls=(), result=None)
 
 
-def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
+def read_module(
+    document: bytes, externs: tuple[str, ...] = (), *, will_run: bool = True
+) -> ModuleFacts:
     """Return the facts of a module, given as `tvm.ir.save_json` text.
 
     `externs` are fnmatch patterns (`env.*`) of the external functions that `call_dps_packed` may
-    name. What the allow-list refuses is in `findings`. Raises IRError, and nothing else, when the
-    text is not a module that TVM could have saved.
+    name. What the allow-list refuses is in `findings`; what accesses do is only looked for in one
+    that `will_run`. Raises IRError, and nothing else, when the text is not a module that TVM could
+    have saved.
     """
     graph = decode_graph(document)
     check_consistency(graph)
@@ -312,15 +315,17 @@ def read_module(document: bytes, externs: tuple[str, ...] = ()) -> ModuleFacts:
     main_facts = read_main(graph, main, budget) if main is not None and has_main else _NO_MAIN
     findings = find_forbidden(graph, externs, budget)
     forms = find_forms(graph, functions, Budget())
+    read = _functions(graph, prim, forms, budget)
+    if will_run and not findings:  # what is refused anyway need not be looked through
+        findings = find_out_of_bounds(graph, prim, budget) or find_races(graph, prim)
     return ModuleFacts(
         has_main=has_main,
         inputs=main_facts.inputs,
         output=main_facts.output,
         calls=main_facts.calls,
-        functions=_functions(graph, prim, forms, budget),
+        functions=read,
         externs=_externs(graph),
-        # What is refused anyway need not be looked through.
-        findings=findings or find_out_of_bounds(graph, prim, budget) or find_races(graph, prim),
+        findings=findings,
         function_names=tuple(functions),
         result=main_facts.result,
         form=forms.get("main", "") if has_main else "",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from grader.reading.messages import (
     Began,
     FolderSkipped,
     FolderTold,
+    GoingOn,
     LeaveReason,
     NamesRead,
     Piece,
@@ -60,8 +62,10 @@ _SMALL = 2**30
 _LARGE = 16 * 2**30
 _RATIO = 24
 """Twice what the reading process allows each student: the other half is shared equally."""
-_SECONDS = 6
-_BYTES_A_SECOND = 16 * 2**20
+_SECONDS = 60
+_BYTES_A_SECOND = 2 * 2**20
+"""bzip2 unpacks 6 MB a second. Where time is over, those who come behind lose their files, so it
+ends what has no end, and nothing else; it is shown that it goes on."""
 
 CLASS_FILES = 50_000
 """Files and folders of a class's archive: of one with more, those are left out who have the most.
@@ -85,7 +89,7 @@ class ArchiveLimits(msgspec.Struct, frozen=True):
     files: int = 200_000
     depth: int = 30
     index: int = 8 * 2**20
-    seconds: int = 10
+    seconds: float = 10
     shared: bool = False
     encoding: str = ""
 
@@ -157,21 +161,23 @@ def unpack(
     reader: SubmissionReader,
     limits: ArchiveLimits | None = None,
     progress: Progress | None = None,
+    whose: object = None,
 ) -> UnpackOutcome:
     """Unpack a zip or tar archive into an empty folder; return what was left out.
 
-    What programs have left behind is not written, but of a class: there it shows the layout. Raises
-    ArchiveError when it is none, is damaged as a whole, or larger than the limits.
+    What programs have left behind is not written, but of a class: there it shows the layout. A
+    process that has read what is damaged reads only what is `whose`, too. Raises ArchiveError when
+    it is none, is damaged as a whole, or larger than the limits.
     """
     limits = ArchiveLimits() if limits is None else limits
     try:
-        return _unpack(archive, folder, reader, limits, progress)
+        return _unpack(archive, folder, reader, limits, progress, whose)
     except _KilledError as lost:
         # By a machine without memory, or by what it has met before: that is not this archive's.
         shutil.rmtree(folder)
         folder.mkdir(mode=0o700)
         try:
-            return _unpack(archive, folder, reader, limits, progress)
+            return _unpack(archive, folder, reader, limits, progress, whose)
         except _KilledError:
             raise _too_large(archive, limits, lost.outcome) from None
 
@@ -190,6 +196,7 @@ def _unpack(
     reader: SubmissionReader,
     limits: ArchiveLimits,
     progress: Progress | None,
+    whose: object,
 ) -> UnpackOutcome:
     shown = Silent() if progress is None else progress
 
@@ -205,11 +212,12 @@ def _unpack(
         limits.index,
         limits.shared,
         limits.encoding,
+        limits.seconds,
     )
-    bounds = ReaderBounds(_MEMORY, limits.seconds)
+    bounds = ReaderBounds(_MEMORY, math.ceil(limits.seconds))
     end, seconds, encoding = "", float(limits.seconds), ""
     with archive.open("rb") as file, contextlib.closing(writer):
-        told = reader.unpack(file.fileno(), request, bounds)
+        told = reader.unpack(file.fileno(), request, bounds, whose)
         with contextlib.closing(told):
             for message in told:
                 if isinstance(message, Unpacked):
@@ -217,7 +225,7 @@ def _unpack(
                     break
                 if isinstance(message, NamesRead):
                     encoding = message.encoding
-                elif not writer.take(message):
+                elif not isinstance(message, GoingOn) and not writer.take(message):
                     end = "large"
                     break
                 pace.step()
@@ -240,7 +248,7 @@ def _too_large(archive: Path, limits: ArchiveLimits, outcome: UnpackOutcome) -> 
             name=archive.name,
             size=limits.size // 2**20,
             files=limits.files,
-            seconds=limits.seconds,
+            seconds=math.ceil(limits.seconds),
         ),
         say("if-this-right-unpack-by-hand"),
         "large",

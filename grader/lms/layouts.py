@@ -20,6 +20,7 @@ as two students' is nobody's.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -69,13 +70,14 @@ def read_layout(
     assignments, or not that one.
     """
     tried: tuple[Layout, ...] = LAYOUTS[:-1] if demanded is None else (demanded,)
-    for place in _places(folder, is_student):
+    places = _places(_Place(folder), is_student)
+    for place in places:
         for layout in tried:
             found = _READERS[layout](place, assignment)
             if found is not None and _is_recognised(found, demanded):
                 return found
     if demanded is None:
-        found = _folders(folder, None)
+        found = _folders(places[0], None)
         if found.handed_in:
             return found
         raise UsageError(
@@ -88,14 +90,14 @@ def read_layout(
     )
 
 
-def _places(folder: Path, is_student: Callable[[str], bool]) -> list[Path]:
+def _places(place: _Place, is_student: Callable[[str], bool]) -> list[_Place]:
     """Return the folder, and the only one in it: many programs pack one folder around all.
 
     A student's own folder is none of these: what is in it, the student has named.
     """
-    inside = _entries(folder)
+    inside = place.entries
     is_around = len(inside) == 1 and inside[0].is_dir() and not is_student(inside[0].name)
-    return [folder, *(inside if is_around else ())]
+    return [place, *(map(_Place, inside) if is_around else ())]
 
 
 def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
@@ -103,6 +105,23 @@ def _is_recognised(found: FolderContents, demanded: Layout | None) -> bool:
     explained = len(found.handed_in) + len(found.left_out)
     is_most = found.certain or explained > len(found.strangers)
     return explained > 0 and (demanded is not None or is_most)
+
+
+class _Place:
+    """A folder that is looked at by one layout after the other: it is listed once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @functools.cached_property
+    def entries(self) -> list[Path]:
+        """What is in it, as `_entries` says."""
+        return _entries(self.path)
+
+    @functools.cached_property
+    def folders(self) -> frozenset[Path]:
+        """Which of its entries are folders."""
+        return frozenset(each for each in self.entries if each.is_dir())
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -143,9 +162,9 @@ _CANVAS_TEXT = re.compile(rf"{_CANVAS_WHO}_(?P<rest>text|link)\.html")
 _CANVAS_LATER = re.compile(r"_(?P<user>[0-9]+)_(?P<file>[0-9]+)_(?=.)", re.DOTALL)
 
 
-def _canvas(folder: Path, _: str | None) -> FolderContents:
+def _canvas(place: _Place, _: str | None) -> FolderContents:
     """Read Canvas' names. Files of one user belong together."""
-    entries = _entries(folder)
+    entries = place.entries
     read = [(path, _CANVAS_ANONYMOUS.fullmatch(path.name)) for path in entries]
     if not all(match for _, match in read):  # Canvas hides all names, or none
         read = [(path, _canvas_match(path.name)) for path in entries]
@@ -204,7 +223,7 @@ _MOODLE_FILE = re.compile(rf"(?P<name>.+?){_MOODLE_PART}_?(?P<rest>.*)", re.DOTA
 _MOODLE_PARTS = re.compile(rf"{_MOODLE_PART}(?=_|$)")
 
 
-def _moodle(folder: Path, _: str | None) -> FolderContents:
+def _moodle(place: _Place, _: str | None) -> FolderContents:
     """Read Moodle's names. Files and the text typed online belong together.
 
     Of a folder's name the end is Moodle's. In a file's both what comes before and what comes after
@@ -213,8 +232,8 @@ def _moodle(folder: Path, _: str | None) -> FolderContents:
     found: dict[str, list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
     strangers, unclear = [], []
-    for path in _entries(folder):
-        is_folder = path.is_dir()
+    for path in place.entries:
+        is_folder = path in place.folders
         match = (_MOODLE_FOLDER if is_folder else _MOODLE_FILE).fullmatch(path.name)
         if match is None:
             strangers.append(path.name)
@@ -259,15 +278,15 @@ class _Metadata(msgspec.Struct, rename=lambda name: f":{name}"):
     created_at: str | None = None
 
 
-def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
+def _gradescope(place: _Place, _: str | None) -> FolderContents | None:
     """Read Gradescope's export. What a group handed in is handed in by each of it."""
-    metadata = folder / _METADATA
+    metadata = place.path / _METADATA
     if not metadata.is_file() or metadata.is_symlink():
         return None
     told = _read_metadata(metadata)
     handed_in: list[Delivery] = []
     strangers = []
-    for path in _entries(folder):
+    for path in place.entries:
         if path == metadata:
             continue
         submission = told.get(path.name)
@@ -279,7 +298,7 @@ def _gradescope(folder: Path, _: str | None) -> FolderContents | None:
             _of_submitter(submitter, files, submission.created_at, path.name)
             for submitter in submission.submitters
         ]
-    here = {path.name for path in _entries(folder)}
+    here = {path.name for path in place.entries}
     missing = (name for name, each in told.items() if each.submitters and name not in here)
     left_out = tuple(LeftOut(name, "missing") for name in missing)
     return FolderContents("gradescope", tuple(handed_in), tuple(strangers), left_out, certain=True)
@@ -344,7 +363,7 @@ _BRIGHTSPACE_FILE = re.compile(
 _BRIGHTSPACE_PAGE = "index.html"
 
 
-def _brightspace(folder: Path, _: str | None) -> FolderContents:
+def _brightspace(place: _Place, _: str | None) -> FolderContents:
     """Read Brightspace's names. What one student handed in at one time belongs together.
 
     A display name, or a file's, may have a time in it: of two times it is not known which counts.
@@ -352,8 +371,8 @@ def _brightspace(folder: Path, _: str | None) -> FolderContents:
     found: dict[tuple[str, str], list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
     strangers, unclear = [], []
-    for path in _entries(folder):
-        is_folder = path.is_dir()
+    for path in place.entries:
+        is_folder = path in place.folders
         match = (_BRIGHTSPACE_FOLDER if is_folder else _BRIGHTSPACE_FILE).fullmatch(path.name)
         if match is None:
             strangers += [path.name] if path.name != _BRIGHTSPACE_PAGE else []
@@ -374,14 +393,14 @@ def _brightspace(folder: Path, _: str | None) -> FolderContents:
 # --- Classroom 50, and GitHub Classroom before it -------------------------------------------------
 
 
-def _classroom(folder: Path, assignment: str | None) -> FolderContents:
+def _classroom(place: _Place, assignment: str | None) -> FolderContents:
     """Read clones of repositories. Git is not run in them: their settings may name programs.
 
     A clone is named after the assignment and the student's login, which may both have hyphens.
     Where the `assignment` is not told, a roster shows where it ends (`clone_prefix`).
     """
-    entries = _entries(folder)
-    clones = [each for each in entries if each.is_dir() and (each / ".git").exists()]
+    entries = place.entries
+    clones = [each for each in entries if each in place.folders and (each / ".git").exists()]
     known = set(clones)
     return FolderContents(
         "classroom",
@@ -404,18 +423,18 @@ def _clone_keys(name: str, assignment: str | None) -> dict[Key, str]:
 _OF_NBGRADER = frozenset({"source", "release", "autograded", "feedback", "exchange"})
 
 
-def _nbgrader(folder: Path, assignment: str | None) -> FolderContents | None:
+def _nbgrader(place: _Place, assignment: str | None) -> FolderContents | None:
     """Read nbgrader's folder of what was submitted. Raises UsageError for no certain assignment.
 
     nbgrader makes a folder for each student, in it one for each assignment, and nothing beside
     these. One student's folder that looks so is no class's.
     """
-    beside = [each for each in _entries(folder) if each.name != "submitted"]
-    submitted = folder / "submitted"
+    beside = [each for each in place.entries if each.name != "submitted"]
+    submitted = place.path / "submitted"
     is_course = submitted.is_dir() and not submitted.is_symlink()
     if is_course and any(each.is_dir() and each.name not in _OF_NBGRADER for each in beside):
         return None
-    students = _entries(submitted if is_course else folder)
+    students = _entries(submitted) if is_course else place.entries
     works = {each: _works_of(each) for each in students}
     stamped = sum(any((e / _TIMESTAMP).is_file() for e in inner) for inner in works.values())
     if not is_course and 2 * stamped <= len(students):
@@ -455,9 +474,9 @@ def _submitted(student: str, folder: Path) -> Delivery:
 # --- folders --------------------------------------------------------------------------------------
 
 
-def _folders(folder: Path, _: str | None) -> FolderContents:
+def _folders(place: _Place, _: str | None) -> FolderContents:
     """Read a folder for each student; a notebook or an archive beside them is somebody's, too."""
-    entries = _entries(folder)
+    entries = place.entries
     theirs = [each for each in entries if each.is_dir() or _is_handed_in(each.name)]
     known = set(theirs)
     return FolderContents(
@@ -485,7 +504,7 @@ def _stem(name: str) -> str:
     return name[: len(name) - len(end)]
 
 
-_READERS: Mapping[Layout, Callable[[Path, str | None], FolderContents | None]] = {
+_READERS: Mapping[Layout, Callable[[_Place, str | None], FolderContents | None]] = {
     "canvas": _canvas,
     "moodle": _moodle,
     "gradescope": _gradescope,

@@ -6,7 +6,6 @@ time of a processor. What is over it stays packed, and is told of.
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import tempfile
@@ -25,6 +24,7 @@ from grader.lms.archives import (
     LeftOutList,
     PathError,
     Reason,
+    UnpackOutcome,
     is_archive,
     names_refused,
     path_parts,
@@ -41,6 +41,10 @@ _DEPTH = 60
 """So deep may folders be."""
 
 _ARCHIVES = 20
+_FEWEST_ARCHIVES = 2
+_CLASS_ARCHIVES = 4_000
+"""Each takes a millisecond, however little is in it. Half of them are shared as files are."""
+
 _FILE_SIZE = 256 * 2**20
 _SIZE = 2**30
 _CLASS_SIZE = 2**29
@@ -51,6 +55,12 @@ _CLASS_FILES = 25_000
 equally; whoever has more takes from the other half, as long as there is some."""
 _INDEX = 2 * 2**20
 _SECONDS = 3.0
+_OWN_SECONDS = 2.0
+"""Shared equally. What takes longer takes from what is for all, and whoever has used that up has
+taken it from such alone."""
+
+_LEAST_SECONDS = 0.02
+_CLASS_SECONDS = 3.0
 _RATIO = 12
 """So much larger than it is packed a student's work may always be."""
 
@@ -63,36 +73,34 @@ _Row = TypeVar("_Row", bound=tuple[Delivery, object])
 class StudentRoom:
     """What the archives of one student may still come to."""
 
-    def __init__(self, size: int, own_files: int, shared: ClassRoom) -> None:
+    def __init__(self, size: int, shared: ClassRoom) -> None:
         self._size = size
-        self._files = _FILES
-        self._own_files = own_files
-        self._seconds = _SECONDS
-        self._archives = _ARCHIVES
+        self._files = _Part(_FILES, shared.own_files, shared.files)
+        self._seconds = _Part(_SECONDS, shared.own_seconds, shared.seconds)
+        self._archives = _Part(_ARCHIVES, shared.own_archives, shared.archives)
         self._shared = shared
 
     def unpack(
         self, archive: Path, folder: Path, reader: Callable[[], SubmissionReader]
     ) -> tuple[LeftOut, ...]:
         """Unpack an archive into an empty folder. Raises ArchiveError or PathError."""
-        seconds = min(self._seconds, self._shared.seconds)
-        files = min(self._files, self._own_files + self._shared.spare_files)
-        if min(self._size, files, self._archives) <= 0 or seconds <= 0:
+        files, seconds = int(self._files.left), self._seconds.left
+        if min(self._size, files, seconds, self._archives.left) <= 0:
             raise PathError("budget")
-        self._archives -= 1
+        self._archives.take(1)
         limits = ArchiveLimits(
             file_size=min(_FILE_SIZE, self._size),
             size=self._size,
             files=files,
             index=_INDEX,
-            seconds=math.ceil(seconds),
+            seconds=seconds,
         )
         try:
-            taken = unpack(archive, folder, reader(), limits)
+            taken = unpack(archive, folder, reader(), limits, whose=self)
         except ArchiveError as error:
-            self._take(error.outcome.files, error.outcome.size, error.outcome.seconds)
+            self._take(error.outcome)
             raise
-        self._take(taken.files, taken.size, taken.seconds)
+        self._take(taken)
         return taken.left_out
 
     def may_move(self, path: Path) -> bool:
@@ -103,13 +111,35 @@ class StudentRoom:
         """Say whether all files of this student may be moved."""
         return self._shared.has_once(handed_in)
 
-    def _take(self, files: int, size: int, seconds: float) -> None:
-        self._files -= files
-        self._shared.spare_files -= max(files - self._own_files, 0)
-        self._own_files = max(self._own_files - files, 0)
-        self._size -= size
-        self._seconds -= seconds
-        self._shared.seconds -= seconds
+    def _take(self, taken: UnpackOutcome) -> None:
+        self._files.take(taken.files)
+        self._seconds.take(taken.seconds)
+        self._size -= taken.size
+
+
+class _Spare:
+    """What is left for those who need more than their equal share."""
+
+    def __init__(self, left: float) -> None:
+        self.left = left
+
+
+class _Part:
+    """What one student may still take: at most so much, and beyond an equal share what is spare."""
+
+    def __init__(self, most: float, own: float, spare: _Spare) -> None:
+        self._most = most
+        self._own = own
+        self._spare = spare
+
+    @property
+    def left(self) -> float:
+        return min(self._most, self._own + max(self._spare.left, 0))
+
+    def take(self, count: float) -> None:
+        self._most -= count
+        self._spare.left -= max(count - self._own, 0)
+        self._own = max(self._own - count, 0)
 
 
 class ClassRoom:
@@ -123,9 +153,12 @@ class ClassRoom:
         count = len(handed_in) or 1
         self._ratio = _RATIO * min(1.0, size / on_disk)
         self._share = max(_CLASS_SIZE, _RATIO * size) // count
-        self._own_files = max(_FEWEST_FILES, _CLASS_FILES // 2 // count)
-        self.spare_files = _CLASS_FILES // 2
-        self.seconds = 6 + size / _BYTES_A_SECOND + 0.05 * count
+        self.own_files = max(_FEWEST_FILES, _CLASS_FILES // 2 // count)
+        self.files = _Spare(_CLASS_FILES // 2)
+        self.own_archives = max(_FEWEST_ARCHIVES, _CLASS_ARCHIVES // 2 // count)
+        self.archives = _Spare(_CLASS_ARCHIVES // 2)
+        self.own_seconds = max(_LEAST_SECONDS, _OWN_SECONDS / count)
+        self.seconds = _Spare(_CLASS_SECONDS + size / _BYTES_A_SECOND)
         paths = (path for each in handed_in for path, _ in each.files)
         self._uses = Counter(paths if source is not None else ())
 
@@ -144,7 +177,7 @@ class ClassRoom:
     def of(self, handed_in: Delivery) -> StudentRoom:
         """Return a student's part: an equal one, or by what is packed in it."""
         size = max(self._share, int(self._ratio * self._sizes[id(handed_in)]))
-        return StudentRoom(min(size, _SIZE), self._own_files, self)
+        return StudentRoom(min(size, _SIZE), self)
 
     def in_turn(self, rows: Iterable[_Row]) -> list[_Row]:
         """Return the same, those last whose archives take long to unpack."""

@@ -232,12 +232,16 @@ def _squeezed(name: str) -> str:
     return "".join(each for each in _plain(name) if unicodedata.category(each)[0] in "LMN")
 
 
+_WORDS = 12
+
+
 def _forms(name: str) -> set[str]:
     """Return how a name may be written: "Ada Lovelace", "Lovelace, Ada", `lovelaceada`.
 
-    A name of several words has several places where the family's may begin.
+    A name of several words has several places where the family's may begin; one of more than
+    anybody has, as 10,000 in a display name, has one.
     """
     last, comma, first = name.partition(",")
     words = [*first.split(), *last.split()] if comma else name.split()
-    turned = (words[at:] + words[:at] for at in range(len(words)))
-    return {_squeezed("".join(each)) for each in turned} - {""}
+    told = [_squeezed(each) for each in words]
+    return {"".join(told[at:] + told[:at]) for at in range(min(len(told), _WORDS))} - {""}

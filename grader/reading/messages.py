@@ -3,6 +3,7 @@
 A request is trusted. An answer is decoded strictly, with caps: its writer has met a submission.
 """
 
+import math
 import struct
 from typing import Annotated, Literal
 
@@ -53,7 +54,8 @@ class UnpackLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an archive may hold: bytes in one file and in all, files, bytes of a zip's index.
 
     `shared` says that it is a class's, so that each student in it has a part of that. `encoding` is
-    that of a zip's names, where it is not to be found from them.
+    that of a zip's names, where it is not to be found from them. `seconds` of a processor are less
+    than those of the bounds, which are whole ones.
     """
 
     file_size: int
@@ -62,6 +64,7 @@ class UnpackLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     index: int
     shared: bool = False
     encoding: str = ""
+    seconds: float = math.inf
 
 
 class UnpackRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
@@ -224,6 +227,10 @@ class NamesRead(ReaderMessage, frozen=True):
     encoding: Annotated[str, msgspec.Meta(max_length=20)]
 
 
+class GoingOn(ReaderMessage, frozen=True):
+    """It goes on: there is nothing to tell of what is read at the moment."""
+
+
 class Unpacked(ReaderMessage, frozen=True):
     """There are no more members: how it ended, and the processor time that it took, in seconds."""
 
@@ -231,7 +238,7 @@ class Unpacked(ReaderMessage, frozen=True):
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
-FromUnpacker = Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | Unpacked
+FromUnpacker = Began | FolderTold | Piece | Skipped | FolderSkipped | NamesRead | GoingOn | Unpacked
 
 
 _HEADER = struct.Struct("<Q")

@@ -64,6 +64,9 @@ TEXTS = SCRIPT + MARKDOWN
 _FEW_MEMBERS = 1000
 _FEW_ARCHIVES = 50
 _HARMLESS = frozenset({"link", "special", "encrypted", "unsupported"})
+_UNREAD = frozenset({"large", "budget"})
+"""Left out by what the index says, where nothing was told of them."""
+
 _TOLD = msgspec.msgpack.Decoder(prepared(cast("type[FromUnpacker]", FromUnpacker)))
 
 _LOOK_SECONDS = 0.25
@@ -182,15 +185,17 @@ class SubmissionReader:
             return self._process
 
     def unpack(
-        self, file: int, limits: UnpackLimits, bounds: ReaderBounds
+        self, file: int, limits: UnpackLimits, bounds: ReaderBounds, whose: object = None
     ) -> Generator[FromUnpacker, None, None]:
         """Yield what is in the archive of a descriptor, and an `Unpacked` where it came to its end.
 
         To fork takes ten times as long as to unpack what most students hand in. So a process that
-        has met nothing but small and sound archives unpacks the next one, too; any other is ended.
-        A class's archive has its own process. Raises GraderError when nothing can be read.
+        has met nothing but small and sound archives unpacks the next one, too; any other only those
+        of the same student, by `whose`. A class's archive has its own process. Raises GraderError
+        when nothing can be read.
         """
-        unpacker = self._unpacker(UnpackRequest(limits, bounds, stays=not limits.shared), file)
+        request = UnpackRequest(limits, bounds, stays=not limits.shared)
+        unpacker = self._unpacker(request, file, whose)
         patience = self._patience + _SLOW * bounds.seconds
         stream = _Patient(unpacker.channel, _Waiting(time.monotonic, patience), unpacker.work)
         stays = False
@@ -215,19 +220,19 @@ class SubmissionReader:
                 self._unpackers.append(unpacker)
             return self._end_unpackers.alive
 
-    def _unpacker(self, request: UnpackRequest, file: int) -> _Unpacker:
+    def _unpacker(self, request: UnpackRequest, file: int, whose: object) -> _Unpacker:
         """Return a process that has begun with an archive: one that waits, or another."""
         while request.stays and self._unpackers:
             with self._lock:
                 unpacker = self._unpackers.pop() if self._unpackers else None
-            if unpacker is not None and unpacker.ask(request, file):
+            if unpacker is not None and unpacker.ask(request, file, whose):
                 return unpacker
         process = self._process
         try:
-            return _Unpacker(*self._begin(process, request, file))
+            return _Unpacker(*self._begin(process, request, file), whose)
         except _EndedError:
             try:
-                return _Unpacker(*self._begin(self._start_again(process), request, file))
+                return _Unpacker(*self._begin(self._start_again(process), request, file), whose)
             except _EndedError:
                 raise _not_started() from None
 
@@ -383,31 +388,34 @@ def _piece(channel: socket.socket) -> bytes:
 
 
 class _Unpacker:
-    """A process that unpacks archives, one after the other."""
+    """A process that unpacks archives, one after the other: those of `whose`, or of everybody."""
 
-    def __init__(self, channel: socket.socket, work: _Work) -> None:
+    def __init__(self, channel: socket.socket, work: _Work, whose: object) -> None:
         self.channel = channel
         self.work = work
+        self._whose = whose
         self._archives = self._members = 0
         self._seconds = 0.0
         self._is_sound = True
 
     @property
     def may_go_on(self) -> bool:
-        """Whether all that it has met was small and sound."""
+        """Whether all that it has met was small; and sound, or it is known whose it was."""
         return (
-            self._is_sound
+            (self._is_sound or self._whose is not None)
             and self._members <= _FEW_MEMBERS
             and self._archives < _FEW_ARCHIVES
             and self._seconds < STAYING_SECONDS
         )
 
-    def ask(self, request: UnpackRequest, file: int) -> bool:
-        """Ask for another archive. Returns whether the process is still there; else it is ended."""
+    def ask(self, request: UnpackRequest, file: int, whose: object) -> bool:
+        """Ask for another archive. Returns whether it is asked; the process is ended otherwise."""
         self._members = 0
+        is_for = self._is_sound or self._whose is whose
+        self._whose = whose
         try:
             # What it says unasked would be taken for what is in the archive.
-            if not select.select([self.channel], [], [], 0)[0]:
+            if is_for and not select.select([self.channel], [], [], 0)[0]:
                 enter.send_descriptors(self.channel, msgspec.msgpack.encode(request), [file])
                 return True
         except OSError:
@@ -421,7 +429,8 @@ class _Unpacker:
             self._seconds += message.seconds
             self._is_sound = message.end == "all" and self._is_sound
         elif isinstance(message, Skipped):
-            self._is_sound = self._is_sound and message.reason in _HARMLESS
+            is_unread = message.reason in _UNREAD and not message.begun
+            self._is_sound = self._is_sound and (is_unread or message.reason in _HARMLESS)
         self._members += isinstance(message, Began)
 
     def end(self) -> None:

@@ -4,8 +4,16 @@ The folders that lie beside one another in an archive are its students'. Those w
 members come first, so a flood of files costs only the student who made it.
 """
 
+from typing import NamedTuple
+
 _USUAL = 10
 """A student with more than a tenth of all files is counted to the end before more is unpacked."""
+
+_AROUND = 5
+"""So is the only folder until then with more than a fifth: it is around all, or a student's."""
+
+_REFUSED = 100
+"""So many students are known by name of whom not all could be unpacked."""
 
 _KNOWN = 4
 """So many times the files that may be are known by name."""
@@ -25,6 +33,13 @@ def path_of(name: str) -> Whose:
     return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
 
 
+class Refused(NamedTuple):
+    """A student of whom a member was not unpacked at once, and whether there is a folder."""
+
+    whose: Whose
+    is_folder: bool
+
+
 class _Groups:
     """Files and bytes of students whose folders lie `depth` folders deep.
 
@@ -35,6 +50,8 @@ class _Groups:
         self._depth = depth
         self.files: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
+        self.waiting: set[int] = set()
+        self.refused: dict[int, Refused] = {}
 
     def whose(self, path: Whose) -> Whose:
         """Return the folder or file of the student to whom a member belongs."""
@@ -42,12 +59,27 @@ class _Groups:
         is_deeper = around and len(path) > self._depth + 1
         return path[: self._depth + is_deeper]
 
-    def add(self, path: Whose, files: int, size: int, most: int) -> None:
-        """Count a member, unless there are more than `most` students."""
+    def add(self, path: Whose, files: int, size: int, most: int) -> int:
+        """Count a member, unless there are more than `most` students; return that one's files."""
         key = hash(self.whose(path))
         if key in self.files or len(self.files) <= most:
             self.files[key] = self.files.get(key, 0) + files
             self.sizes[key] = self.sizes.get(key, 0) + size
+        return self.files.get(key, 0)
+
+    def of(self, path: Whose) -> int:
+        """Return how many files a student has until now."""
+        return self.files.get(hash(self.whose(path)), 0)
+
+    def refuse(self, path: Whose, *, is_folder: bool) -> None:
+        """Note whose member has to wait until all are counted."""
+        whose = self.whose(path)
+        key = hash(whose)
+        if key in self.files:
+            self.waiting.add(key)
+            if len(self.refused) < _REFUSED:
+                is_folder = is_folder or len(path) > len(whose)
+                self.refused.setdefault(key, Refused(whose, is_folder))
 
 
 class _Folders:
@@ -85,33 +117,64 @@ class Shares:
         self._flat, self._deep = _Groups(1), _Groups(2)
         self._folders = _Folders(_KNOWN * files)
         self._crowded: set[int] = set()
-        self.is_exceeded = False
+        self._is_full = False
 
-    def count(self, path: Whose, size: int) -> bool:
-        """Count a member. Returns whether all members have been within the shares until now."""
+    def count(self, path: Whose, size: int, *, is_folder: bool = False) -> bool:
+        """Count a member. Returns whether it may be unpacked before all are counted.
+
+        A student with unusually many has to wait, and all where there is no more room.
+        """
         files = self._folders.added(path)
-        self._files += files
-        self._size += size
         if len(self._tops) < 2:
             self._tops.update(path[:1])
-        for groups in (self._flat, self._deep):
-            groups.add(path, files, size, self._most_files)
-        own = self._groups.files.get(hash(self._groups.whose(path)), 0)
-        self.is_exceeded = self.is_exceeded or (
-            self._files > self._most_files
-            or self._size > self._most_size
-            or own > self._most_files // _USUAL
-        )
-        return not self.is_exceeded
+        flat, deep = (g.add(path, files, size, self._most_files) for g in (self._flat, self._deep))
+        is_alone = len(self._tops) < 2
+        own = deep if is_alone else flat
+        most = self._most_files
+        may_be = own <= most // _USUAL and not (is_alone and flat > most // _AROUND)
+        if may_be:
+            self._files += files
+            self._size += size
+            self._is_full |= self._files > most or self._size > self._most_size
+        if not may_be or self._is_full:
+            for groups in (self._flat, self._deep):
+                groups.refuse(path, is_folder=is_folder)
+        return may_be and not self._is_full
 
-    def divide(self) -> None:
-        """Find the students who leave no room for others. Raises CrowdedError."""
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether a member was refused."""
+        return bool(self._flat.waiting)
+
+    def is_past_hope(self, path: Whose) -> bool:
+        """Say whether a student will be left out whatever else the archive holds.
+
+        Where there is but one folder until now it may be around all of the others.
+        """
+        return self._deep.of(path) > self._most_files or (
+            len(self._tops) > 1 and self._flat.of(path) > self._most_files
+        )
+
+    def divide(self) -> tuple[Refused, ...] | None:
+        """Find the students who leave no room for others. Raises CrowdedError.
+
+        Returns them where nobody else's member was refused; None where the archive has to be read
+        once more.
+        """
         groups = self._groups
         if len(groups.files) > self._most_files:
             raise CrowdedError
         crowded = _largest(groups.files, self._most_files)
         sizes = {key: size for key, size in groups.sizes.items() if key not in crowded}
         self._crowded = crowded | _largest(sizes, self._most_size)
+        if groups.waiting <= self._crowded <= groups.refused.keys():
+            return tuple(groups.refused[key] for key in groups.refused if key in self._crowded)
+        return None
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """Those of whom not all was unpacked at once."""
+        return tuple(self._groups.refused.values())
 
     def whose(self, path: Whose) -> Whose:
         """Return the folder or file of the student to whom a member belongs."""

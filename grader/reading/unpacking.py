@@ -13,6 +13,7 @@ import stat
 import tarfile
 import time
 import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from grader.reading.messages import (
     FolderSkipped,
     FolderTold,
     FromUnpacker,
+    GoingOn,
     LeaveReason,
     NamesRead,
     Piece,
@@ -48,8 +50,7 @@ _HEADERS = 2**18
 _RATIO = 12
 """So much larger than it is packed a member may always be; notebooks shrink to a tenth."""
 
-_SPARE_SECONDS = 0.5
-"""The unpacking stops by itself so long before the kernel would end it."""
+_GOING_SECONDS = 0.5
 
 Tell = Callable[[FromUnpacker], None]
 
@@ -75,7 +76,7 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
 
     `seconds` of a processor may be used.
     """
-    out = _Telling(tell, limits, seconds - _SPARE_SECONDS)
+    out = _Telling(tell, limits, seconds)
     try:
         if _begins_as_tar(file) or not zipfile.is_zipfile(file):
             _TarTelling(file, limits, out).tell_all()
@@ -116,7 +117,7 @@ class _Telling:
     def __init__(self, tell: Tell, limits: UnpackLimits, seconds: float) -> None:
         self._tell = tell
         self._limits = limits
-        self._since = time.process_time()
+        self._since = self._told = time.process_time()
         self._seconds = seconds
         self._begun = False
         self.files = 0
@@ -154,11 +155,8 @@ class _Telling:
         """Return how large a member may be of which `left` bytes are left."""
         return min(self._limits.file_size, left)
 
-    def content(self, name: str, content: IO[bytes], most: int, *, to_end: bool = False) -> int:
-        """Tell a member in pieces, and return its size. Raises _LeaveOutError for one too large.
-
-        One of a tar is read `to_end`: the next comes after it.
-        """
+    def content(self, name: str, content: IO[bytes], most: int) -> int:
+        """Tell a member in pieces, and return its size. Raises _LeaveOutError for one too large."""
         self._tell(Began(_sent(name)))
         self._begun = True
         size = 0
@@ -167,14 +165,27 @@ class _Telling:
             self.size += len(chunk)
             if self.size > self._limits.size:
                 raise _TooLargeError
-            if size <= most:
-                self._tell(Piece(chunk))
-            elif not to_end:
-                break
+            if size > most:
+                raise _LeaveOutError("large")
+            self._tell(Piece(chunk))
             self.check_time()
-        if size > most:
-            raise _LeaveOutError("large")
         return size
+
+    def pass_over(self, size: int) -> None:
+        """Count a member that is too large. Raises _TooLargeError where an archive then is, too.
+
+        A class's is not: what is one student's must not cost all others.
+        """
+        self.size += 0 if self._limits.shared else size
+        if self.size > self._limits.size:
+            raise _TooLargeError
+
+    def go_on(self) -> None:
+        """Tell, twice a second, that something is done of which there is nothing to tell."""
+        now = time.process_time()
+        if now > self._told + _GOING_SECONDS:
+            self._told = now
+            self._tell(GoingOn())
 
     def begin_again(self) -> None:
         """Count bytes anew: those of members that are left out do not count."""
@@ -304,22 +315,137 @@ def _open_zip_entry(opened: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator
 
 
 class _Stream:
-    """What a tar archive is read from, with a bound on what is read between two of its members."""
+    """What a tar archive is read from, forwards, with a bound on what is read between two members.
+
+    `tarfile` has such an object itself, which takes as long again for each header.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._block = b""
+        self._begin = 0
+        self._at = 0
         self._read = 0
+
+    def tell(self) -> int:
+        """Return how much was read, as `tarfile` asks."""
+        return self._begin + self._at
+
+    def seek(self, place: int) -> None:
+        """Go on to a place, or to the end where that comes before."""
+        if place < self._begin:
+            raise tarfile.StreamError("seeking backwards is not allowed")
+        while place > self._begin + len(self._block) and self._next():
+            pass
+        self._at = min(place - self._begin, len(self._block))
 
     def read(self, size: int) -> bytes:
         """Return some bytes. Raises _TooLargeError where the headers have no end."""
-        content = self._stream.read(size)
-        self._read += len(content)
+        self._read += size
         if self._read > _HEADERS:
             raise _TooLargeError
-        return content
+        found = self._block[self._at : self._at + size]
+        self._at += len(found)
+        return found if len(found) == size else self._read_on(found, size)
 
     def begin(self) -> None:
+        """Count anew what is read."""
         self._read = 0
+
+    def skip_alike(self, begin: bytes) -> int:
+        """Skip members from here on whose names begin so, and return how many.
+
+        Only what lies in the block, and what is a plain header: one that is not is told by whoever
+        reads it.
+        """
+        if self._at == len(self._block):
+            self._next()
+        block, at, count, before = self._block, self._at, 0, b""
+        while True:
+            if before and block.startswith(before, at):  # as most of three million are
+                size = 0
+            elif not block.startswith(begin, at):
+                break
+            else:
+                header = block[at : at + _HEADER]
+                size = _plain_size(header)
+                if size < 0:
+                    break
+                before = b"" if size else header
+            at += _HEADER + size
+            count += 1
+        end = self._begin + at
+        self.seek(end)
+        if self.tell() != end:
+            raise _DamagedError
+        return count
+
+    def _next(self) -> bool:
+        """Read the next block, which is shorter only at the end. Returns whether there was one."""
+        block = self._stream.read(_BLOCK)
+        while 0 < len(block) < _BLOCK and (more := self._stream.read(_BLOCK - len(block))):
+            block += more
+        if block:
+            self._begin += len(self._block)
+            self._block, self._at = block, 0
+        return bool(block)
+
+    def _read_on(self, found: bytes, size: int) -> bytes:
+        pieces, left = [found], size - len(found)
+        while left and self._next():
+            pieces.append(self._block[:left])
+            self._at = len(pieces[-1])
+            left -= self._at
+        return b"".join(pieces)
+
+
+def _octal(field: bytes) -> int | None:
+    """Return a number as most headers have it, None for any other."""
+    try:
+        return int(field.rstrip(b"\0 ") or b"0", 8) if b"-" not in field else None
+    except ValueError:
+        return None
+
+
+_HEADER = tarfile.BLOCKSIZE
+_PLAIN = {tarfile.REGTYPE: 1} | dict.fromkeys(
+    (
+        tarfile.SYMTYPE,
+        tarfile.LNKTYPE,
+        tarfile.DIRTYPE,
+        tarfile.FIFOTYPE,
+        tarfile.CHRTYPE,
+        tarfile.BLKTYPE,
+    ),
+    0,
+)
+"""Kinds of members of which a header says all, and whether their content comes next."""
+
+
+def _plain_size(header: bytes) -> int:
+    """Return how much comes between a header and the next one; -1 where it is not a plain one."""
+    has_content = _PLAIN.get(header[156:157])
+    if has_content is None or header[345:346] != b"\0" or not _is_sound(header):
+        return -1
+    size = _octal(header[124:136]) if has_content else 0
+    return -1 if size is None else -(-size // _HEADER) * _HEADER
+
+
+def _is_sound(header: bytes) -> bool:
+    """Say whether a header has the sum that it says; for others, `tarfile` adds up otherwise, too.
+
+    Adler-32 begins with the sum of all bytes: Python takes ten times as long to add them up.
+    """
+    total = _octal(said := header[148:156])
+    if total is None or len(header) != _HEADER:
+        return False
+    return zlib.adler32(header) % 2**16 == (total - _BLANK + sum(said) + 1) % _ADLER
+
+
+_BLANK = 8 * ord(" ")
+"""What the sum counts in its own place."""
+
+_ADLER = 65521
 
 
 class _Content:
@@ -342,14 +468,11 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 _BLOCK = 2**16
 
 
-_FIRST = 0.6
-"""The share of the time in which an archive is read to its end that is to be read once more."""
-
-
 class _TarTelling:
-    """Tells the members of a tar archive. A class's is read twice where a share is exceeded.
+    """Tells the members of a tar archive.
 
-    Only its end shows who has the most, and its beginning may have been told by then.
+    Only the end of a class's shows who has the most. Who had to wait and has not is told when the
+    archive is read once more.
     """
 
     def __init__(self, file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
@@ -357,7 +480,8 @@ class _TarTelling:
         self._limits = limits
         self._out = out
         self._shares = Shares(limits.files, limits.size)
-        self._told = 0
+        self._is_told = bytearray()
+        self._left_out: set[Whose] = set()
         self._last: _TarMember | None = None
 
     def tell_all(self) -> None:
@@ -368,35 +492,45 @@ class _TarTelling:
         """
         try:
             self._tell_first()
-            if self._shares.is_exceeded:
-                self._shares.divide()
+            crowded = self._shares.divide() if self._shares.is_exceeded else ()
+            if crowded is None:
                 self._tell_rest()
         except _OutOfTimeError:
             if not self._limits.shared or self._last is None:
                 raise
+            crowded = self._shares.refused
             self._leave_out(self._last, "unread")
+        for each in crowded or ():
+            if each.whose not in self._left_out:
+                self._out.leave_out(each.whose, is_folder=each.is_folder)
 
     def _tell_first(self) -> None:
-        for each in _tar_members(self._file, self._out):
-            size = each.size_within(self._limits.file_size)
-            if not self._limits.shared or self._shares.count(each.path, size):
+        """Tell all who need not wait until everybody is counted."""
+        members = _TarMembers(self._file, self._out)
+        for each in members:
+            may_be = not self._limits.shared or self._shares.count(
+                each.path, each.size_within(self._limits.file_size), is_folder=each.entry.isdir()
+            )
+            self._is_told.append(may_be)
+            if may_be:
                 self._tell(each)
-                self._told += 1
-            elif self._out.is_late(_FIRST):
-                raise _OutOfTimeError
+            elif self._shares.is_past_hope(each.path):
+                self._is_told.extend(bytes(members.skip_alike(self._shares.whose(each.path))))
 
     def _tell_rest(self) -> None:
-        """Tell who is left out, and of all others the members after those that were told."""
+        """Tell who is left out, and of all others the members that had to wait."""
         self._out.begin_again()
-        left_out = set()
-        for at, each in enumerate(_tar_members(self._file, self._out)):
+        members, at = _TarMembers(self._file, self._out), 0
+        for each in members:
             whose = self._shares.whose(each.path)
-            if not self._shares.is_left_out(whose):
-                if at >= self._told:
-                    self._tell(each)
-            elif whose not in left_out:
-                left_out.add(whose)
-                self._leave_out(each, "budget")
+            is_told = self._is_told[at]
+            at += 1
+            if self._shares.is_left_out(whose):
+                if whose not in self._left_out:
+                    self._leave_out(each, "budget")
+                at += members.skip_alike(whose)
+            elif not is_told:
+                self._tell(each)
 
     def _tell(self, member: _TarMember) -> None:
         self._last = member
@@ -404,6 +538,7 @@ class _TarTelling:
 
     def _leave_out(self, member: _TarMember, reason: LeaveReason) -> None:
         whose = self._shares.whose(member.path)
+        self._left_out.add(whose)
         is_folder = len(member.path) > len(whose) or member.entry.isdir()
         self._out.leave_out(whose, is_folder=is_folder, reason=reason)
 
@@ -441,6 +576,8 @@ class _TarMember(NamedTuple):
         entry = self.entry
         with out.member(entry.name):
             out.check_time()
+            if getattr(entry, "is_unread", False):
+                raise _LeaveOutError("budget")
             if entry.isdir():
                 out.folder(entry.name)
                 return
@@ -449,19 +586,57 @@ class _TarMember(NamedTuple):
             content = self.content
             if content is None:
                 raise _LeaveOutError("special")
-            most = out.room(entry.size)
-            out.content(entry.name, content, most if most == entry.size else 0, to_end=True)
+            if out.room(entry.size) < entry.size:
+                out.pass_over(entry.size)
+                raise _LeaveOutError("large")
+            out.content(entry.name, content, entry.size)
 
 
 class _DamagedError(Exception):
     """Raised for a header that is none: `tarfile` takes it for the end of the archive."""
 
 
-class _Header(tarfile.TarInfo):
-    """A header of a tar archive, which is sound or is told."""
+class _Entry(tarfile.TarInfo):
+    """What a header of a tar archive says; it is sound or is told.
+
+    `is_unread` is one that had more to say.
+    """
+
+    is_unread = False
 
     @classmethod
-    def fromtarfile(cls, opened: tarfile.TarFile) -> _Header:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+        """Read a header, and of it only what is needed: `tarfile` takes four times as long."""
+        buf = bytes(buf)
+        kind, size = buf[156:157], _octal(buf[124:136])
+        if size is None or kind == tarfile.GNUTYPE_SPARSE or not _is_sound(buf):
+            return super().frombuf(buf, encoding, errors)
+        found = cls(buf[:100].partition(b"\0")[0].decode(encoding, errors))
+        found.size = size
+        found.type = kind
+        if kind == tarfile.AREGTYPE and found.name.endswith("/"):
+            found.type = tarfile.DIRTYPE
+        if found.isdir():
+            found.name = found.name.rstrip("/")
+        if buf[345:346] != b"\0" and kind not in _OF_GNU:
+            before = buf[345:500].partition(b"\0")[0].decode(encoding, errors)
+            found.name = f"{before}/{found.name}"
+        return found
+
+    def _proc_pax(self, opened: _Opened) -> tarfile.TarInfo:
+        """Read what else is said of the next member, unless too much was read of such."""
+        if self.size > _LONG_PAX:
+            opened.pax_left -= self.size
+            if opened.pax_left < 0:
+                stream = cast("_Stream", opened.fileobj)
+                stream.seek(stream.tell() - -self.size // _HEADER * _HEADER)
+                found = self.fromtarfile(opened)
+                found.is_unread = True
+                return found
+        return cast("tarfile.TarInfo", super()._proc_pax(opened))  # type: ignore[misc]
+
+    @classmethod
+    def fromtarfile(cls, opened: tarfile.TarFile) -> _Entry:
         """Read the next header. Raises _DamagedError."""
         try:
             return super().fromtarfile(opened)
@@ -469,35 +644,73 @@ class _Header(tarfile.TarInfo):
             raise _DamagedError from None
 
 
-def _tar_members(file: BinaryIO, out: _Telling) -> Iterator[_TarMember]:
-    """Yield the members of a tar archive, compressed by what its first bytes say.
+_OF_GNU = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+"""Kinds whose headers have something else where others have the beginning of a long name."""
 
-    Each of these decompresses no more than is asked for: a bomb ends at its limit. Raises
-    _OutOfTimeError, _DamagedError, and what `tarfile` raises.
+
+class _Opened(tarfile.TarFile):
+    """A tar archive, and how many bytes of long headers of its members may still be read."""
+
+    pax_left = 2**23
+
+
+_LONG_PAX = 4096
+"""A path and times take less. `tarfile` takes half a second for 2 MB of these: of 2,000 members
+with 128 KB each, a minute."""
+
+
+class _TarMembers:
+    """The members of a tar archive, compressed by what its first bytes say.
+
+    Each way of compression gives no more than is asked for: a bomb ends at its limit.
     """
-    file.seek(0)
-    head = file.read(6)
-    file.seek(0)
-    opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), None)
-    stream = _Stream(file if opener is None else opener(file))
-    source = cast("IO[bytes]", stream)
-    with tarfile.open(fileobj=source, mode="r|", bufsize=_BLOCK, tarinfo=_Header) as opened:
-        while (entry := opened.next()) is not None:
-            cast("Any", opened).members.clear()  # 100,000 of them were more than a reader's memory
-            stream.begin()
-            yield _TarMember(opened, entry, stream)
-            _skip_rest(opened, stream, out)
 
+    def __init__(self, file: BinaryIO, out: _Telling) -> None:
+        file.seek(0)
+        head = file.read(6)
+        file.seek(0)
+        opener = next((each for magic, each in _OPENERS.items() if head.startswith(magic)), None)
+        self._stream = _Stream(file if opener is None else opener(file))
+        self._out = out
+        self._opened = _Opened(fileobj=cast("IO[bytes]", self._stream), tarinfo=_Entry)
 
-def _skip_rest(opened: tarfile.TarFile, stream: _Stream, out: _Telling) -> None:
-    """Read what nobody has asked for of a member's content, but the last byte.
+    def __iter__(self) -> Iterator[_TarMember]:
+        """Yield each. Raises _OutOfTimeError, _DamagedError, and what `tarfile` raises."""
+        self._stream.begin()
+        while (entry := self._opened.next()) is not None:
+            cast("Any", self._opened).members.clear()  # 100,000 of them were more than its memory
+            yield _TarMember(self._opened, entry, self._stream)
+            self._skip_rest()
+            self._stream.begin()
 
-    `tarfile` reads that as it looks for the next member, where it counts as headers.
-    """
-    source = cast("Any", opened.fileobj)
-    while not out.is_late():
-        left = opened.offset - 1 - source.tell()
-        stream.begin()
-        if left <= 0 or not source.read(min(left, _BLOCK)):
-            return
-    raise _OutOfTimeError
+    def skip_alike(self, whose: Whose) -> int:
+        """Skip what comes next of the same student, as far as it can be skipped at once.
+
+        Returns how many members that were.
+        """
+        begin, count = "".join(f"{each}/" for each in whose).encode("utf-8", "surrogateescape"), 0
+        self._skip_rest()
+        self._stream.seek(cast("Any", self._opened).offset)
+        while skipped := self._stream.skip_alike(begin):
+            count += skipped
+            cast("Any", self._opened).offset = self._stream.tell()
+            self._check_time()
+        return count
+
+    def _skip_rest(self) -> None:
+        """Read what nobody has asked for of a member's content, but the last byte.
+
+        `tarfile` reads that as it looks for the next member, where it counts as headers.
+        """
+        end = cast("Any", self._opened).offset - 1
+        self._check_time()
+        while (place := self._stream.tell()) < end:
+            self._stream.seek(min(place + _BLOCK, end))
+            if self._stream.tell() == place:
+                return
+            self._check_time()
+
+    def _check_time(self) -> None:
+        self._out.go_on()
+        if self._out.is_late():
+            raise _OutOfTimeError

@@ -37,6 +37,7 @@ from grader.reading.messages import (
     Cost,
     FromReader,
     FromUnpacker,
+    GoingOn,
     Overwhelmed,
     Read,
     ReaderBounds,
@@ -214,7 +215,7 @@ def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
         end = unpack_archive(
             stream,
             request.limits,
-            request.bounds.seconds,
+            min(request.bounds.seconds, request.limits.seconds),
             lambda message: _write(answers, message),
         )
         _write(answers, Unpacked(end, _used() - begun))
@@ -222,6 +223,8 @@ def _unpack(file: int, request: UnpackRequest, channel: socket.socket) -> None:
 
 def _write(answers: io.BufferedWriter, message: FromUnpacker) -> None:
     answers.write(framed(message))
+    if isinstance(message, GoingOn):
+        answers.flush()
 
 
 def _sources(content: Content) -> list[str]:

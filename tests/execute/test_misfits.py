@@ -11,6 +11,7 @@ from grader.execute.captures import REFUSED_LIMIT, CaptureReader
 from grader.execute.misfits import advice_on_refused
 from grader.execute.result import Execution
 from grader.grading.absence import explain_absence
+from grader.ir import read
 from grader.language import LANGUAGES, NOTHING
 from grader.messages.frames import FrameError, decode_payload, encode_frame
 from grader.messages.kernel import REFUSED_SIZE_LIMIT, CaptureFailure, KernelNote
@@ -87,6 +88,13 @@ def test_it_is_said_in_every_language(first: str) -> None:
 @pytest.mark.parametrize("document", [b"", b"{", b"[" * 100_000, b'{"root_index": 0}'])
 def test_of_what_is_no_module_nothing_is_said(document: bytes) -> None:
     assert NOTHING == advice_on_refused(document)
+
+
+def test_accesses_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook may send sixteen modules, of which each took the referee seconds."""
+    for name in ("find_races", "find_out_of_bounds"):
+        monkeypatch.setattr(read, name, pytest.fail)
+    assert "Swap `b0` and `w0`" in advice_on_refused(unchecked(SWAPPED)).english
 
 
 def test_what_is_larger_is_no_message() -> None:

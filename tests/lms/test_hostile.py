@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from grader.lms import archives, placing
 from grader.lms.collect import CollectRequest, collect_class
-from grader.reading.messages import ToReader
+from grader.progress import Pace, Silent
+from grader.reading.messages import FromUnpacker, GoingOn, ToReader, Unpacked
 from grader.reading.reader import SubmissionReader
 from tests.lms.archives import tar_member, zipped
 from tests.lms.collecting import collect, contents, reasons
@@ -185,7 +186,7 @@ def test_content_that_is_not_unpacked_is_no_header_of_the_next_member(
 
 
 ENDLESS: dict[str, Callable[[], bytes]] = {
-    "headers": lambda: gzip.compress(member("mallory/x", tarfile.SYMTYPE, 0) * 300_000, 1),
+    "headers": lambda: gzip.compress(member("mallory/x", b"Z", 0) * 300_000, 1),
     "content": lambda: (
         gzip.compress(member("mallory/x", tarfile.REGTYPE, 2**32))
         + gzip.compress(bytes(2**26)) * 64
@@ -200,6 +201,7 @@ def test_of_a_tar_that_takes_too_long_those_are_collected_who_come_before(
 ) -> None:
     """Where nobody knows who comes behind, that is told."""
     monkeypatch.setattr(archives, "_SECONDS", 1)
+    monkeypatch.setattr(archives, "_BYTES_A_SECOND", 2**40)
     ada, zoe = (gzip.compress(one_file(each), 1) for each in ("ada", "zoe"))
     (tmp_path / "class.tgz").write_bytes(ada + ENDLESS[kind]() + zoe)
     outcome = collect(tmp_path / "class.tgz", tmp_path / "class")
@@ -251,3 +253,102 @@ def test_sound_small_archives_share_a_process_and_a_damaged_one_has_its_own(
             wanted = CollectRequest((tmp_path / f"{name}.zip",), tmp_path / name)
             collect_class(wanted, reader=reader)
             assert reader.count <= most
+
+
+def test_damaged_archives_of_one_student_share_a_process_with_nobody_else(tmp_path: Path) -> None:
+    """4,500 of them were as many processes, and took 18 s."""
+    bad = {f"{each}.zip": "PK\3\4rubbish" for each in range(15)}
+    files = {f"Mallory_{e}_assignsubmission_file_/a.zip": zipped(bad) for e in range(4)}
+    (tmp_path / "class.zip").write_bytes(zipped(files))
+    with CountingReader() as reader:
+        outcome = collect_class(
+            CollectRequest((tmp_path / "class.zip",), tmp_path / "class"), reader=reader
+        )
+        assert 60 == sum(each == "damaged" for each in reasons(outcome).values())
+        assert 5 >= reader.count > 4
+
+
+def test_a_file_that_is_too_large_by_its_own_words_needs_no_new_process(tmp_path: Path) -> None:
+    large = packed(("hw.bin", bytes(40 * 2**20)), ("hw.ipynb", b"{}"))
+    files = {f"Mallory_{e}_assignsubmission_file_/a.zip": large for e in range(40)}
+    (tmp_path / "class.zip").write_bytes(zipped(files))
+    with CountingReader() as reader:
+        outcome = collect_class(
+            CollectRequest((tmp_path / "class.zip",), tmp_path / "class"), reader=reader
+        )
+        assert {"large"} == {*reasons(outcome).values()}
+        assert 2 == reader.count
+
+
+def long_header() -> bytes:
+    """Return a member with a header of 10,000 entries, each of which takes 3 microseconds."""
+    entry = tarfile.TarInfo("hw")
+    entry.pax_headers = {f"k{each}": "v" for each in range(10_000)}
+    return entry.tobuf(tarfile.PAX_FORMAT)
+
+
+def test_bombs_that_take_all_time_take_nobody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of them used up the time of a class of twenty, whose archives then stayed packed."""
+    monkeypatch.setattr(placing, "_CLASS_SECONDS", 0.0)
+    monkeypatch.setattr(placing, "_BYTES_A_SECOND", 2**60)
+    monkeypatch.setattr(placing, "_OWN_SECONDS", 0.4)
+    headers = gzip.compress(long_header() * 40, 1)
+    files: dict[str, str | bytes] = {
+        f"M{e}_{e}_assignsubmission_file_/a.tgz": headers for e in range(3)
+    }
+    files["Zoe_99_assignsubmission_file_/a.zip"] = zipped({"hw.ipynb": "zoe"})
+    (tmp_path / "class.zip").write_bytes(zipped(files))
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    found = {each.folder: contents(tmp_path / "class", each) for each in outcome.collected.students}
+    assert {"zoe"} == found["Zoe-99"]
+    told = reasons(outcome)
+    assert {f"M{each}-{each}/a.tgz": "large" for each in range(3)} == told
+
+
+def test_floods_of_archives_leave_everybody_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "_CLASS_ARCHIVES", 40)
+    one = zipped({"hw.ipynb": "x"})
+    flood = {f"{each}.zip": one for each in range(30)}
+    files = {f"M{e}_{e}_assignsubmission_file_/a.zip": zipped(flood) for e in range(4)}
+    files["Zoe_99_assignsubmission_file_/a.zip"] = zipped({"hw.zip": one})
+    (tmp_path / "class.zip").write_bytes(zipped(files))
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    told = reasons(outcome)
+    assert "budget" in told.values()
+    assert not any("Zoe" in each for each in told)
+    unpacked = sum(each.is_dir() and each.name.endswith(".zip") for each in tmp_path.rglob("*"))
+    assert unpacked <= 40
+
+
+class GoingOnReader:
+    """Tells only that it goes on."""
+
+    def unpack(self, *_: object) -> Iterator[FromUnpacker]:
+        yield from [GoingOn()] * 3
+        yield Unpacked("all", 1.0)
+
+
+def test_progress_is_shown_while_there_is_nothing_to_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Pace, "seconds", 0.0)
+    (tmp_path / "class.tar").write_bytes(b"")
+    (tmp_path / "class").mkdir()
+    steps: list[int] = []
+
+    class Listening(Silent):
+        def step(self, done: int, total: int, label: object = None) -> None:
+            del total, label
+            steps.append(done)
+
+    archives.unpack(
+        tmp_path / "class.tar",
+        tmp_path / "class",
+        cast("SubmissionReader", GoingOnReader()),
+        progress=Listening(),
+    )
+    assert [0, 0, 0] == steps

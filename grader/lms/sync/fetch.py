@@ -163,7 +163,7 @@ def _ids_table(matched: Iterable[tuple[str, str]], key: Key) -> bytes:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", USER_COLUMNS[key]])
-    writer.writerows((login, harmless(user)) for login, user in matched)
+    writer.writerows(map(harmless, each) for each in matched)
     return buffer.getvalue().encode()
 
 
@@ -283,8 +283,8 @@ def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["login", "name", "email", USER_COLUMNS[key]])
     for person, each in zip(roster.people, people, strict=True):
-        row = [person.name, each.email, each.user]
-        writer.writerow([person.id, *map(harmless, row)])
+        row = [person.id, person.name, each.email, each.user]
+        writer.writerow(map(harmless, row))
     return buffer.getvalue().encode()
 
 

@@ -10,7 +10,6 @@ looks at what stands there now.
 from __future__ import annotations
 
 import ipaddress
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -87,7 +86,7 @@ class Answer:
     def json(self) -> Any:
         """Return the content as JSON. Raises LmsError."""
         try:
-            return json.loads(self.content)
+            return msgspec.json.decode(self.content)  # has no NaN, and no half of a character
         except (ValueError, RecursionError):
             raise unreadable() from None
 
@@ -310,7 +309,7 @@ class LmsSession:
                     raise LmsError(
                         say("has-moved", site=self.site), say("name-new-address-as-browser-shows")
                     )
-                url, method, what = urljoin(url, response.headers["location"]), "GET", _WITH_TOKEN
+                url, method, what = _joined(url, response.headers["location"]), "GET", _WITH_TOKEN
         raise unreadable()
 
     def _ask(self, method: Method, url: str, what: Mapping[str, Any]) -> requests.Response:
@@ -322,15 +321,20 @@ class LmsSession:
             given["Authorization"] = f"Bearer {self.token.reveal()}"
         _rewind(what.get("files"))
         rest = {key: value for key, value in what.items() if key != "headers"}
-        return self._requests.request(
-            method,
-            url,
-            headers=given,
-            allow_redirects=False,
-            stream=True,
-            timeout=_TIMEOUT,
-            **rest,
-        )
+        try:
+            return self._requests.request(
+                method,
+                url,
+                headers=given,
+                allow_redirects=False,
+                stream=True,
+                timeout=_TIMEOUT,
+                **rest,
+            )
+        except requests.RequestException:
+            raise
+        except ValueError:  # of an address that is none, here or in the answer
+            raise unreadable() from None
 
     def _refuse_plain(self, url: str) -> None:
         """Refuse an address without encryption, unless the site itself is of this machine."""
@@ -349,6 +353,14 @@ class LmsSession:
 _FAULT, _REFUSED, _FAILURE = 400, 401, 500
 _WITH_TOKEN: Mapping[str, Any] = {"headers": {"Authorization": ""}}
 """Of a request with the token, if it goes to the site and `bearer` says so."""
+
+
+def _joined(url: str, location: str) -> str:
+    """Return where an answer leads. Raises LmsError where that is no address."""
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise unreadable() from None
 
 
 def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
