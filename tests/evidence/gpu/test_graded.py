@@ -133,7 +133,7 @@ def test_a_barrier_that_is_missing_is_told_with_both_statements(
     found = checks(graded(course, without, tmp_path))
     threads = found["threads"]
     assert "failed" == threads.verdict
-    assert "thread 63 stores it in `S[threadIdx.x] = A[" in threads.reason.english
+    assert "thread 63 stores it with `S[threadIdx.x] = A[" in threads.reason.english
     assert "Put a barrier" in threads.hint.english
     assert "failed" == found["cost"].verdict
 

@@ -19,8 +19,8 @@ def _race(*accesses: Access, kind: str = "race", loop: str = "") -> Finding:
 def test_a_race_names_threads_statements_and_the_place_of_the_barrier() -> None:
     told = tell(_race(STORE, LOAD))
     assert "`S[63]`" in told.reason.english
-    assert "thread 63 stores it in `S[tx] = A[tx]`" in told.reason.english
-    assert "thread 0 loads it in `B[tx] = S[63 - tx]`" in told.reason.english
+    assert "thread 63 stores it with `S[tx] = A[tx]`" in told.reason.english
+    assert "thread 0 loads it with `B[tx] = S[63 - tx]`" in told.reason.english
     assert "between `S[tx] = A[tx]` and `B[tx] = S[63 - tx]`" in told.hint.english
 
 
