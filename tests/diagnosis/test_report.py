@@ -216,7 +216,7 @@ class TestDiagnose:
             found.layer.english,
             found.steps[found.wrong].callee,
         )
-        assert "of the largest one" in found.message.english
+        assert "of PyTorch's largest value" in found.message.english
         assert "Compare" in found.advice.english or "elements are right" in found.advice.english
         assert NOTHING == found.link  # no entry is about relu, and none about everything else
 

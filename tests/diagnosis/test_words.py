@@ -142,13 +142,13 @@ class TestWhatIsNotRecognised:
     def test_the_difference_is_told_beside_the_largest_number(self) -> None:
         message, advice = tell(DENSE, "", {})
         assert message.english.endswith(
-            "PyTorch's linear: its values are off by up to 3.1% of the largest one."
+            "PyTorch's linear: its values are off by up to 3.1% of PyTorch's largest value."
         )
         assert "Compare `lv3 = dense` with PyTorch's linear on the same input" in advice.english
 
     @pytest.mark.parametrize(
         ("difference", "told"),
-        [(0.62, "up to 62% of the largest"), (7e20, "more than the largest"), (None, "different")],
+        [(0.62, "up to 62% of PyTorch's"), (7e20, "more than PyTorch's"), (None, "different")],
     )
     def test_differences_of_any_size_can_be_told(self, difference: float | None, told: str) -> None:
         assert told in tell(DENSE._replace(difference=difference), "", {})[0].english
@@ -172,7 +172,8 @@ class TestWhatIsNotRecognised:
     @pytest.mark.parametrize(("difference", "told"), [(4.2e-4, "0.04%"), (0.0312, "3.1%")])
     def test_what_is_off_is_not_off_by_nothing(self, difference: float, told: str) -> None:
         message, _ = tell(DENSE._replace(difference=difference), "", {})
-        assert f"its values are off by up to {told} of the largest one" in message.english
+        expected = f"its values are off by up to {told} of PyTorch's largest value"
+        assert expected in message.english
 
     def test_a_step_without_a_value_is_where_the_run_ends(self) -> None:
         gone = DENSE._replace(shape=None, difference=None)
