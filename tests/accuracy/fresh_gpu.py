@@ -210,6 +210,7 @@ def stores(candidate: Candidate) -> list[str]:
 
 _QUOTED = re.compile(r"`([^`]* = [^`]*)`")
 _CONDITION = re.compile(r"`if ([^`]*)`")
+_LEFT_OUT = re.compile(r"`(\w+)\[[^`]*` becomes `pass`")
 _LOOP = re.compile(r"loop `(\w+)`|Keep `(\w+)` in")
 
 
@@ -220,8 +221,10 @@ def _is_first(fresh: Fresh, text: str, found: Any) -> bool | None:
     """
     if fresh.part.entry_kind == "schedule":
         if _STEP.search(text) or _ADDED.search(text):
-            return _names_step(fresh, text)
+            return _names_step(fresh, text) or _names_other_of_two(fresh, text)
         return _is_base_named(text)
+    if (left_out := _LEFT_OUT.match(fresh.edit.about)) and f"stores `{left_out[1]}[" in text:
+        return True
     named = [_plain(each.rstrip("…")) for each in _QUOTED.findall(text)]
     edited = _plain(fresh.edit.source.splitlines()[fresh.edit.line - 1])
     if any(_plain(each) in edited for each in _CONDITION.findall(text)):
@@ -235,6 +238,17 @@ def _is_first(fresh: Fresh, text: str, found: Any) -> bool | None:
     if changed and any(each.startswith(one) for each in changed for one in named):
         return True
     return None if changed and not named else _is_within(fresh, named)
+
+
+def _names_other_of_two(fresh: Fresh, text: str) -> bool:
+    """Say whether two loops are bound to one axis, and the other is named: either may be bound to
+    another axis, and with the one that is advised all outputs are right."""
+    lines = fresh.edit.source.splitlines()
+    named = [lines[int(each) - 1] for each in _STEP.findall(text)]
+    edited, axis = lines[fresh.edit.line - 1], re.compile(r"\.bind\(.*[\"']([\w.]+)[\"']\)")
+    bound = axis.search(edited)
+    is_same = (found and bound and found[1] == bound[1] for found in map(axis.search, named))
+    return "all outputs are right" in text and any(is_same)
 
 
 def _loops(text: str) -> list[str]:

@@ -361,7 +361,7 @@ class TestExplainCase:
         found = explain_case(case, diagnosed._replace(candidate=candidate), Runners()).evidence
         assert found.schedule is not None
         assert "begins on gives wrong outputs itself." in found.schedule.reason.english
-        assert "index 1 of the buffer `X` runs from 1 to 4" in found.schedule.reason.english
+        assert "index number 1 of the buffer `X` runs from 1 to 4" in found.schedule.reason.english
 
     def test_of_kernels_whose_function_is_right_nothing_more_is_said(
         self, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch

@@ -67,7 +67,7 @@ def test_files_of_one_student_are_told_as_they_come(tmp_path: Path) -> None:
 
 
 def test_so_are_those_that_are_removed(tmp_path: Path) -> None:
-    """Only the end of a tar shows that there were too many; their beginning is there by then."""
+    """Only the end of a tar shows that there were too many; a fifth of them is there by then."""
     told, folder = Told(), tmp_path / "inside"
     folder.mkdir()
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
@@ -79,7 +79,7 @@ def test_so_are_those_that_are_removed(tmp_path: Path) -> None:
     assert unpack(tmp_path / "a.tar", folder, shared_reader(), limits, told).left_out
     assert ["ada", "mallory"] == sorted(each.name for each in folder.iterdir())
     assert [] == list((folder / "mallory").iterdir())
-    assert told.steps[0] > COUNT + 10, "each was written, and most were removed"
+    assert told.steps[0] >= 2 * (COUNT - 5) // 5, "so many were written, and all of them removed"
 
 
 class TestAFolderOfOneStudent:
