@@ -5,9 +5,9 @@ computed. That is what MetaSchedule takes for one, and how it travels here: as a
 referee has read, and a module. The function that a student wrote it by stays in the student's
 kernel.
 
-Drawing runs nothing of a submission, so what comes of it is a fact. Ranking does, without guards:
-it is a choice among modules of one submission, and the one that is chosen is read, proven, run and
-timed by others, as if it had been handed in alone.
+Drawing runs nothing of a submission, so what comes of it is a fact. Ranking does: each module is
+called once with guards, and timed without. It is a choice among modules of one submission, and the
+one that is chosen is read, proven, run and timed by others, as if it had been handed in alone.
 """
 
 import json
