@@ -111,14 +111,19 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     if isinstance(found, Problem):
         return not_graded(found)
     if faults(found) or wrong_samples(found.outputs, case.comparison).any():
-        return failed(say("gpu-cost-of-wrong"), say("gpu-mend-first"))
+        return _waits("gpu-cost-of-wrong", "gpu-mend-first")
     if any(find_excesses(found.device, each) for each in found.kernels):
-        return failed(say("gpu-cost-of-too-large"), say("gpu-fit-first"))
+        return _waits("gpu-cost-of-too-large", "gpu-fit-first")
     cycles = cycles_of(found.device, found.kernels)
     reason = say("gpu-cycles", cycles=cycles, naive=options.naive, reference=options.reference)
     if options.dlight is not None:
         reason = join(reason, say("gpu-cycles-of-dlight", dlight=options.dlight))
     return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
+
+
+def _waits(reason: str, hint: str) -> Outcome:
+    """Return that another check has the cause: the report lists that one, with these points."""
+    return not_graded(Problem(say(reason), say(hint), code="waits"))
 
 
 def _advice(found: FoundKernels) -> Text:

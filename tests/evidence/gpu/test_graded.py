@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader import api
+from grader.render.findings import first_causes
 from grader.report import Bars, Check, Grid, Report
 from tests.dialects.untimed import notebook
 
@@ -135,7 +136,18 @@ def test_a_barrier_that_is_missing_is_told_with_both_statements(
     assert "failed" == threads.verdict
     assert "thread 63 stores it with `S[threadIdx.x] = A[" in threads.reason.english
     assert "Put a barrier" in threads.hint.english
-    assert "failed" == found["cost"].verdict
+    assert ("not_graded", "waits") == (found["cost"].verdict, found["cost"].code)
+
+
+def test_wrong_outputs_are_one_cause_of_all_points_that_they_cost(
+    course: Path, tmp_path: Path
+) -> None:
+    """The points for few cycles came first in the list, as these are more, and not why."""
+    report = graded(course, KERNEL.replace("S[63 - tx]", "S[tx]"), tmp_path)
+    (cause,) = first_causes(report)
+    lost = {each.id: each.max_score for each in report.parts[0].checks if not each.score}
+    assert ("outputs", {"outputs", "cost"}) == (cause.check.id, {*lost} - {"threads"})
+    assert sum(lost.values()) == cause.points
 
 
 def test_a_program_without_threads_is_no_kernel(course: Path, tmp_path: Path) -> None:
