@@ -111,9 +111,9 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     if isinstance(found, Problem):
         return not_graded(found)
     if faults(found) or wrong_samples(found.outputs, case.comparison).any():
-        return _waits("gpu-cost-of-wrong", "gpu-mend-first")
+        return _waits(say("gpu-cost-of-wrong"), say("gpu-mend-first"))
     if any(find_excesses(found.device, each) for each in found.kernels):
-        return _waits("gpu-cost-of-too-large", "gpu-fit-first")
+        return _waits(say("gpu-cost-of-too-large"), say("gpu-fit-first"))
     cycles = cycles_of(found.device, found.kernels)
     reason = say("gpu-cycles", cycles=cycles, naive=options.naive, reference=options.reference)
     if options.dlight is not None:
@@ -121,9 +121,9 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
 
 
-def _waits(reason: str, hint: str) -> Outcome:
+def _waits(reason: Text, hint: Text) -> Outcome:
     """Return that another check has the cause: the report lists that one, with these points."""
-    return not_graded(Problem(say(reason), say(hint), code="waits"))
+    return not_graded(Problem(reason, hint, code="waits"))
 
 
 def _advice(found: FoundKernels) -> Text:
