@@ -204,9 +204,7 @@ class Program:
         keeps_shapes = True
         for place in range(min(one.computes), len(self.layers)):
             compute = one.computes.get(place)
-            if compute is None and not any(each in values for each in self.takes[place]):
-                continue
-            if self.is_side(place):
+            if not self._is_changed(place, compute, values):
                 continue
             if keeps_shapes and place > max((*one.computes, *alike[-1:])):
                 return  # what follows has as many numbers as it should, and `size` is not among it
@@ -226,9 +224,7 @@ class Program:
         values: dict[int, Tensor] = {}
         for place in range(min(one.computes), len(self.layers)):
             compute = one.computes.get(place)
-            if compute is None and not any(each in values for each in self.takes[place]):
-                continue
-            if self.is_side(place):
+            if not self._is_changed(place, compute, values):
                 continue
             value = self._value(place, compute, values)
             if value is None:
@@ -236,6 +232,13 @@ class Program:
             values[place] = value
             self.computed += value.numel()
         return {place: each.detach().numpy() for place, each in values.items()}
+
+    def _is_changed(
+        self, place: int, compute: Compute | None, values: Mapping[int, Tensor]
+    ) -> bool:
+        """Say whether a layer is computed otherwise, or takes one of the values that changed."""
+        is_reached = compute is not None or any(each in values for each in self.takes[place])
+        return is_reached and not self.is_side(place)
 
     def _value(self, place: int, compute: Compute | None, values: Mapping[int, Tensor]) -> Tensor:
         """Return a layer's value on changed operands, None where their shapes do not fit."""

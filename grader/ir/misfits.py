@@ -38,7 +38,7 @@ _PERMUTED = 6
 
 
 class Misfit(Facts, frozen=True):
-    """What does not fit in a call of `callee`, whose result is bound to `binding`.
+    """An argument that does not fit in a call of `callee`, whose result is bound to `binding`.
 
     | kind | parameter | argument | other |
     |---|---|---|---|

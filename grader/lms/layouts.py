@@ -115,7 +115,7 @@ class _Place:
 
     @functools.cached_property
     def entries(self) -> list[Path]:
-        """What is in it, as `_entries` says."""
+        """The folder's contents, sorted and filtered by `_entries`."""
         return _entries(self.path)
 
     @functools.cached_property

@@ -118,7 +118,7 @@ class StudentRoom:
 
 
 class _Spare:
-    """What is left for those who need more than their equal share."""
+    """The common rest, for students who need more than an equal share."""
 
     def __init__(self, left: float) -> None:
         self.left = left

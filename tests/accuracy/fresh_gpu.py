@@ -42,7 +42,7 @@ _ROUNDS = 3
 """How often advice is followed: of two barriers that are missing, one is told first."""
 
 _BEYOND = ("accesses item", "but must stay between")
-"""What is said of an index that leaves its buffer: which one, and how far."""
+"""Words of the sentences that name an index outside its buffer, and its range."""
 
 _PLAIN = frozenset({"gpu-extents", "gpu-threads-of-block", "gpu-no-kernel"})
 """Reasons why a kernel is not executed that say what is wrong with it."""

@@ -119,10 +119,10 @@ def _loop(name: str, chains: int, steps: int) -> str:
     """Return a function in LLVM's language that adds its second argument again and again, to so
     many sums in turn.
 
-    Behind each addition stands assembly without an instruction: LLVM must have the sum in a
-    register there, and can neither add several at once nor multiply instead. What is added has to
-    be in a register as well: Intel's cores since Alder Lake add a small constant while they rename
-    registers, five a cycle, however long the chain is.
+    Empty assembly follows each addition. It needs the sum in a register, so LLVM cannot merge
+    additions or replace them by a product. The number comes out of empty assembly as well, so it is
+    in a register: Intel's cores since Alder Lake add small constants while they rename registers,
+    five a cycle, however long the chain is.
     """
     sums, lines = [f"%sum{chain}" for chain in range(chains)], []
     for step in range(steps):
