@@ -44,7 +44,7 @@ test: setup
 # Everything: the second ring behind the first, in a leg of tests side by side and one of tests that
 # want the machine to themselves, then two weaker levels of isolation: of all of them as both kinds of
 # users `make levels SUITES=tests/levels` takes a quarter of an hour.
-# PART=2/4 takes the second of four parts of the second ring: the whole takes an hour on two processors.
+# PART=2/6 takes the second of six parts of the second ring: the whole takes an hour on two processors.
 PART ?=
 OF_PART = $(PART:%=--part=%)
 test-all: test

@@ -73,10 +73,11 @@ def read_part(text: str) -> Part:
 def key_of(item: pytest.Item) -> str:
     """Return what decides a test's part.
 
-    Rows of submissions that are graded in one batch are divided; the tests of another file stay
-    together, since they share what is slow.
+    Rows of submissions that are graded in one batch are divided, those of timed cheats as well;
+    the tests of another file stay together, since they share what is slow.
     """
-    return item.nodeid if "graded" in item.keywords else item.nodeid.split("::")[0]
+    is_row = "graded" in item.keywords or "grade_all" in getattr(item, "fixturenames", ())
+    return item.nodeid if is_row else item.nodeid.split("::")[0]
 
 
 def read_second_ring(text: str) -> SecondRing:

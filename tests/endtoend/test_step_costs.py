@@ -34,9 +34,8 @@ def test_steps_that_cost_are_named_with_their_lines(speeds: StepSpeeds, example:
 
 
 @pytest.mark.parametrize("example", ["e2e-conv/reference"])
-def test_a_reordering_for_the_sake_of_vectors_is_no_loss(speeds: StepSpeeds, example: str) -> None:
-    regained = [each for each in speeds.steps if each.change == "regained"]
-    assert {"reorder"} == {*min(regained, key=lambda each: each.factor).kinds}, example
-    costly = [each for each in speeds.steps if each.change == "slower"]
-    assert all(each.factor > 0.9 for each in costly)
+def test_what_later_steps_make_up_for_is_no_loss(speeds: StepSpeeds, example: str) -> None:
+    """Which step it is depends on the processor: AMD's loses by the order, Intel's by the copy."""
+    losses = [each for each in speeds.steps if each.high < 0.95]
+    assert {"regained"} == {each.change for each in losses}, example
     assert speeds.speedup > 1
