@@ -6,7 +6,8 @@ change the result. Exit code 1: of some mutants, the right step was named for le
 
     python benchmarks/diagnosis.py [ASSIGNMENT|construction|schedules ...] [--jobs 2] [--each N]
         [--json FILE]
-    python benchmarks/diagnosis.py --fresh [ASSIGNMENT ...] [--count 500] [--seed 0] [--json FILE]
+    python benchmarks/diagnosis.py --fresh [ASSIGNMENT ...] [--count 500] [--seed 0]
+        [--keep DIR] [--json FILE]
 
 With --fresh, the mistakes are random edits of the references that nobody chose: operators, axes,
 constants, indices, order, steps of schedules. `--count` is how many of them change the result, all
@@ -14,7 +15,7 @@ assignments together. Of each it is said whether the first wrong step is named, 
 is, whether the advice leads to the right outputs where it names a change, and how many sentences
 do not hold; "judged" are those of which the one or the other can be said. The worst are printed.
 Exit code 1: a bar is missed, which are 98 % of the steps, 85 % of the mistakes, and no wrong advice
-or sentence.
+or sentence. With `--keep`, what was interrupted goes on where it was.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
+from journal import Journal, kept_in
 
 from grader.course import load_course
 from grader.environment import usable_cores
@@ -37,7 +39,7 @@ from grader.sandbox.interface import Sandbox
 from tests.accuracy import construction, schedules
 from tests.accuracy.accuracy import BAR, ROOT, SLUGS, Found, Trial, share
 from tests.accuracy.fresh import SLUGS as FRESH
-from tests.accuracy.fresh import FreshTrial, Said
+from tests.accuracy.fresh import FreshTrial, Judgement
 from tests.accuracy.fresh_gpu import KernelTrial
 from tests.diagnosis.test_advice import recorded
 
@@ -93,11 +95,13 @@ _FIRST, _NAMED = 0.98, 0.85
 """Shares of fresh mistakes of which the first wrong step, and the mistake, must be named."""
 
 
-def measure_fresh(slug: str, count: int, options: argparse.Namespace, sandbox: Sandbox) -> Row:
+def measure_fresh(
+    slug: str, count: int, options: argparse.Namespace, sandbox: Sandbox, journal: Journal
+) -> Row:
     """Return what was measured of random edits of an assignment."""
     start = time.perf_counter()
     made = KernelTrial if slug == "gpu" else FreshTrial
-    said = made(slug, sandbox, options.jobs, count, options.seed).said()
+    said = made(slug, sandbox, options.jobs, count, options.seed).judged(journal.once)
     first = [each.first for each in said if each.first is not None]
     advice = [each.advice for each in said if each.advice is not None]
     return {
@@ -110,11 +114,11 @@ def measure_fresh(slug: str, count: int, options: argparse.Namespace, sandbox: S
         "advised": len(advice),
         "wrong sentences": sum(len(each.wrong) for each in said),
         "seconds": round(time.perf_counter() - start, 1),
-        "worst": [str(each) for each in sorted(said, key=badness) if each.is_bad],
+        "worst": [each.text for each in sorted(said, key=badness) if each.is_bad],
     }
 
 
-def badness(said: Said) -> tuple[bool, ...]:
+def badness(said: Judgement) -> tuple[bool, ...]:
     """Return what orders what is said of mistakes, the worst first."""
     is_right = not said.wrong and said.advice is not False
     return is_right, said.first is not False, said.is_named
@@ -176,6 +180,7 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="random edits in place of mutants")
     parser.add_argument("--count", type=int, default=500, help="random edits, in all")
     parser.add_argument("--seed", type=int, default=0, help="what random edits are drawn from")
+    parser.add_argument("--keep", type=Path, help="a folder for what --fresh measured so far")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -189,10 +194,11 @@ def fresh(options: argparse.Namespace) -> tuple[list[Row], int]:
     """Measure random edits; return the rows and the exit code."""
     slugs = options.name or FRESH
     rows = []
-    with choose_sandbox() as sandbox:
+    with choose_sandbox() as sandbox, kept_in(options.keep) as folder:
         for place, slug in enumerate(slugs):
             count = options.count // len(slugs) + (place < options.count % len(slugs))
-            rows.append(measure_fresh(slug, count, options, sandbox))
+            journal = Journal(folder / slug, json.dumps([options.seed]))
+            rows.append(measure_fresh(slug, count, options, sandbox, journal))
     return rows, print_fresh(rows)
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -66,6 +67,10 @@ _BESIDE = frozenset({*_LEFT_OUT, "order_swapped", "other_step_returned", "output
 """Mistakes of which the step before the first wrong value may be named: it lacks what follows."""
 
 
+Drawn = Sequence[tuple[PartTable, Candidate, Edit]]
+"""Edits of parts, each with the right candidate."""
+
+
 class Fresh(NamedTuple):
     """An edit of a part that runs, and the candidates with and without it."""
 
@@ -98,11 +103,6 @@ class Said(NamedTuple):
             self.says_which or self.diagnosis.mistake not in VAGUE
         )
 
-    @property
-    def is_bad(self) -> bool:
-        """Say whether something is wrong, or missing."""
-        return bool(self.wrong) or self.first is False or self.advice is False or not self.is_named
-
     def __str__(self) -> str:
         edit, found = self.fresh.edit, self.diagnosis
         told = (
@@ -115,6 +115,30 @@ class Said(NamedTuple):
         return f"{self.fresh.part.id}, {edit.about}: {told} ({'; '.join(marks) or 'unnamed'})"
 
 
+class Judgement(msgspec.Struct, frozen=True):
+    """What `Said` comes to, as a journal keeps it; `text` is how it is printed."""
+
+    first: bool | None
+    advice: bool | None
+    is_named: bool
+    wrong: tuple[str, ...]
+    text: str
+
+    @property
+    def is_bad(self) -> bool:
+        """Say whether something is wrong, or missing."""
+        return bool(self.wrong) or self.first is False or self.advice is False or not self.is_named
+
+
+Once = Callable[[Any, Callable[[], Any]], Any]
+"""`Journal.once`: returns what was measured before, or else measures it and writes it down."""
+
+
+def judgement(said: Any) -> Judgement:
+    """Return what is kept of a `Said`, or of what another trial says."""
+    return Judgement(said.first, said.advice, said.is_named, said.wrong, str(said))
+
+
 class FreshTrial:
     """Random edits of an assignment's reference: `count` that change the result, or fewer."""
 
@@ -125,21 +149,28 @@ class FreshTrial:
         self._generator = random.Random(f"{slug} {seed}")
         self._notebooks = Notebooks(ROOT, self.chosen)
 
-    def said(self) -> list[Said]:
-        """Return what is said of the edits that change the result."""
-        found: list[Said] = []
+    def judged(self, once: Once) -> list[Judgement]:
+        """Return what is said of the edits that change the result, a run of the notebook at once.
+
+        What `once` knows is not run again; the same edits are drawn for it.
+        """
+        found: list[Judgement] = []
         with Runners(self.prepared) as runners, ThreadPoolExecutor(self.jobs) as executor:
-            for made in self._made():
-                told = executor.map(lambda each: self.told(each, runners), made)
-                found += [each for each in told if each is not None]
+            for drawn in self._drawn():
+                made = partial(self._judge, drawn, runners, executor)
+                found += once(list[Judgement], made)
                 if len(found) >= self.count:
                     return found[: self.count]
         return found
 
+    def _judge(self, drawn: Drawn, runners: Any, executor: ThreadPoolExecutor) -> list[Judgement]:
+        told = executor.map(lambda each: self.told(each, runners), self._run(drawn))
+        return [judgement(each) for each in told if each is not None]
+
     edited = staticmethod(edits)
 
-    def _made(self) -> Iterator[list[Fresh]]:
-        """Yield what edits make, a run of the notebook at a time."""
+    def _drawn(self) -> Iterator[Drawn]:
+        """Yield edits, a run of the notebook at a time."""
         reference = self._notebooks.reference
         right = self._right(run_notebook(copy.deepcopy(reference), self.prepared, Silent()))
         sources = [c.source for c in reference.cells if c.cell_type == "code" and c.source.strip()]
@@ -153,7 +184,7 @@ class FreshTrial:
                     endless.pop(part.id, None)
                 else:
                     drawn.append((part, one, edit))
-            yield self._run(drawn, len(sources)) if drawn else []
+            yield drawn
 
     def _right(self, execution: Any) -> list[tuple[PartTable, Candidate]]:
         """Return the reference's own candidate of each part."""
@@ -175,8 +206,9 @@ class FreshTrial:
                 waiting |= _names(source)
         return "\n\n".join(needed)
 
-    def _run(self, drawn: Sequence[tuple[PartTable, Candidate, Edit]], before: int) -> list[Fresh]:
+    def _run(self, drawn: Drawn) -> list[Fresh]:
         notebook = copy.deepcopy(self._notebooks.reference)
+        before = sum(c.cell_type == "code" and bool(c.source.strip()) for c in notebook.cells)
         notebook.cells += [nbformat.v4.new_code_cell(edit.source) for _, _, edit in drawn]
         captures = run_notebook(notebook, self.prepared, Silent()).captures
         found = []

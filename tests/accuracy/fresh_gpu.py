@@ -58,11 +58,6 @@ class KernelSaid(NamedTuple):
     is_named: bool
     wrong: tuple[str, ...] = ()
 
-    @property
-    def is_bad(self) -> bool:
-        """Say whether something is wrong, or missing."""
-        return bool(self.wrong) or self.first is False or self.advice is False or not self.is_named
-
     def __str__(self) -> str:
         marks = [*self.wrong]
         marks += ["another statement"] * (self.first is False) + ["advice"] * (self.advice is False)
