@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import tvm
+from tvm import relax
 from tvm.script import from_source
 from tvm.script import tirx as T  # noqa: N812
 
@@ -43,6 +44,32 @@ def applied(module: bytes, callee: str, mistake: LikelyMistake) -> bytes | None:
     loaded.update_func(loaded.get_global_var(name), function.with_attrs(loaded[name].attrs))
     text: str = tvm.ir.save_json(loaded)
     return text.encode()
+
+
+def taken_in_place_of(module: bytes, variable: str, other: str) -> bytes:
+    """Return a module in which what takes a variable takes another one, and nothing computes it."""
+    loaded = tvm.ir.load_json(module.decode())
+    for name, function in loaded.functions_items():
+        if isinstance(function, relax.Function):
+            loaded.update_func(name, _InPlaceOf(variable, other).visit_expr(function))
+    text: str = tvm.ir.save_json(loaded)
+    return text.encode()
+
+
+@relax.expr_functor.mutator
+class _InPlaceOf(relax.expr_functor.PyExprMutator):
+    def __init__(self, variable: str, other: str) -> None:
+        super().__init__()
+        self._variable, self._other = variable, other
+        self._kept: Any = None
+
+    def visit_var_binding_(self, binding: Any) -> None:
+        if binding.var.name == self._variable:
+            self.set_var_remap(binding.var, self._kept)
+            return
+        super().visit_var_binding_(binding)
+        if binding.var.name == self._other:
+            self._kept = self.visit_expr(binding.var)
 
 
 def _blocks(tree: ast.AST, mistake: LikelyMistake) -> Iterator[Nested]:

@@ -15,6 +15,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import msgspec
@@ -42,7 +43,7 @@ from grader.progress import Silent
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox
 from tests.accuracy.accuracy import ROOT, SAMPLES, SEED, Runners, _of
-from tests.accuracy.applied import STATEMENTS, applied
+from tests.accuracy.applied import STATEMENTS, applied, taken_in_place_of
 from tests.accuracy.edits import Edit, edits
 from tests.diagnosis.test_advice import AT_SIGHT, changes, is_same, is_told, values_of
 
@@ -59,6 +60,9 @@ _NOTHING = 1e-4
 
 _COPIES = 4
 """Functions that are made of one Python function, and mended one after the other."""
+
+_WAYS = 64
+"""Most ways in which a change is made in later layers as well."""
 
 _AT_ONCE = 4
 """Edits of each part in one run of the notebook."""
@@ -270,6 +274,8 @@ def _judged(
         advice = (
             _mends(mistake, callee, diagnosed, runners) if is_statement else _leads(mistake, found)
         )
+        if advice is False and mistake.kind == "layer_repeated":
+            advice = _leads_on(told.wrong, mistake, found, diagnosed, runners)
     said, message = [], told.message.english
     if "the shape is" in message and _has_right_shape(steps[told.wrong], right):
         said.append("the shape is right")
@@ -329,12 +335,12 @@ def _leads(mistake: LikelyMistake, found: Look) -> bool | None:
         alike = [each for each in every if is_told(each, mistake, program)]
         if not alike or last is None or actual is None:
             return None
-        outputs = [
+        outputs = (
             values_of(one, program).get(last)
             for each in alike
-            for one in (each, _everywhere(each, every), _by_a_pass(each, program))
-        ]
-    return any(each is not None and _is_given(each, actual) for each in outputs)
+            for one in (*_everywhere(each, every), _by_a_pass(each, program))
+        )
+        return any(each is not None and _is_given(each, actual) for each in outputs)
 
 
 def _is_given(found: Any, actual: Any) -> bool:
@@ -343,13 +349,24 @@ def _is_given(found: Any, actual: Any) -> bool:
     return is_same(found, actual) or bool(found.size == actual.size and rest < _NOTHING)
 
 
-def _everywhere(one: Change, every: Sequence[Change]) -> Change:
-    """Return a change made in later layers as well, as by a pass or a function for all of them."""
-    computes = dict(one.computes)
+def _everywhere(one: Change, every: Sequence[Change]) -> Iterator[Change]:
+    """Yield a change, and the same in some of the later layers or all, as by a function for them.
+
+    Of `x * s` and then `s * x`, what doubles `x` is another change of each. A pass leaves layers
+    that its pattern does not match.
+    """
+    yield one
+    later: dict[int, list[Change | None]] = {}
     for each in every:
-        if (each.kind, each.facts) == (one.kind, one.facts) and min(each.computes) > max(computes):
-            computes |= each.computes
-    return one._replace(computes=computes)
+        if (each.kind, each.facts) == (one.kind, one.facts) and each.place > max(one.computes):
+            later.setdefault(each.place, [None]).insert(0, each)
+    for chosen in islice(product(*later.values()), _WAYS):
+        yield _joined(one, *(each for each in chosen if each is not None))
+
+
+def _joined(*changes: Change) -> Change:
+    computes = {place: made for each in changes for place, made in each.computes.items()}
+    return changes[0]._replace(computes=computes)
 
 
 def _by_a_pass(one: Change, program: Program) -> Change:
@@ -387,15 +404,7 @@ def _is_next(mended: Capture, callee: str, kind: str, diagnosed: Diagnosed, runn
     `emit_te` makes `te_matmul` and `te_matmul1` of one Python function, which is edited once.
     """
     for _ in range(_COPIES):
-        candidate = inspect(diagnosed.part, mended)
-        if isinstance(candidate, Problem):
-            return False
-        own = diagnosed._replace(
-            candidate=candidate.taking(diagnosed.oracle.shapes(diagnosed.part))
-        )
-        comparison = diagnosed.assignment.comparison(diagnosed.part)
-        outputs = gather_outputs(own.candidate, own.part, own.oracle, runners, comparison)
-        found = None if isinstance(outputs, Problem) else look(own, outputs, runners)
+        found = _look(mended, diagnosed, runners)
         mistake = None if found is None else found.alignment.mistake
         if found is None or mistake is None or found.alignment.wrong is None:
             return False
@@ -408,6 +417,37 @@ def _is_next(mended: Capture, callee: str, kind: str, diagnosed: Diagnosed, runn
         if _is_right(mended, diagnosed, runners):
             return True
     return False
+
+
+def _leads_on(
+    wrong: int, mistake: LikelyMistake, found: Look, diagnosed: Diagnosed, runners: Any
+) -> bool:
+    """Say whether all is right up to a later step, once what is done twice is done once.
+
+    A pass that matches too much is wrong in several layers: `silu` for each `sigmoid` doubles
+    `x * sigmoid(x)`, and what takes a sigmoid by itself is wrong as well.
+    """
+    steps, place = found.traced.steps, mistake.place
+    once = [e for e in steps[wrong].takes if found.alignment.matched[e] == place]
+    if not once:
+        return False
+    own = diagnosed.candidate.capture
+    module = taken_in_place_of(own.module, steps[wrong].variable, steps[once[0]].variable)
+    mended = msgspec.structs.replace(own, module=module)
+    if _is_right(mended, diagnosed, runners):
+        return True
+    again = _look(mended, diagnosed, runners)
+    return again is not None and (again.alignment.wrong or 0) >= wrong
+
+
+def _look(capture: Capture, diagnosed: Diagnosed, runners: Any) -> Look | None:
+    candidate = inspect(diagnosed.part, capture)
+    if isinstance(candidate, Problem):
+        return None
+    own = diagnosed._replace(candidate=candidate.taking(diagnosed.oracle.shapes(diagnosed.part)))
+    comparison = diagnosed.assignment.comparison(diagnosed.part)
+    outputs = gather_outputs(own.candidate, own.part, own.oracle, runners, comparison)
+    return None if isinstance(outputs, Problem) else look(own, outputs, runners)
 
 
 def _is_right(capture: Capture, diagnosed: Diagnosed, runners: Any) -> bool:

@@ -8,10 +8,11 @@ import pytest
 import tvm
 from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
+from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.diagnosis.mistakes import LikelyMistake
-from tests.accuracy.applied import applied
+from tests.accuracy.applied import applied, taken_in_place_of
 from tests.ir.modules import save
 
 MATMUL = """
@@ -81,3 +82,24 @@ def test_what_is_advised_makes_the_function_what_it_was(
 def test_what_does_not_stand_there_is_not_changed() -> None:
     facts = {"block": "C", "found": "A[vj, vi]", "wanted": "A[vi, vk]"}
     assert applied(save(read(MATMUL)), "f", LikelyMistake("wrong_index", "", facts)) is None
+
+
+DOUBLED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            lv = R.nn.silu(x)
+            lv1 = R.multiply(x, lv)
+            lv2 = R.add(lv1, lv)
+            R.output(lv2)
+        return lv2
+"""
+
+
+def test_what_is_done_twice_is_done_once() -> None:
+    loaded = from_source(DOUBLED, extra_vars={"I": I, "R": R})
+    once = tvm.ir.load_json(taken_in_place_of(save(loaded), "lv1", "lv").decode())["main"].script()
+    assert "R.multiply" not in once
+    assert "R.add(lv, lv)" in once
