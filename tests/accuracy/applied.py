@@ -7,7 +7,7 @@ what is advised is put in its place, everywhere in the block. TVM reads what com
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import tvm
@@ -48,10 +48,19 @@ def applied(module: bytes, callee: str, mistake: LikelyMistake) -> bytes | None:
 
 def taken_in_place_of(module: bytes, variable: str, other: str) -> bytes:
     """Return a module in which what takes a variable takes another one, and nothing computes it."""
+    return _rewritten(module, lambda: _InPlaceOf(variable, other))
+
+
+def done_behind(module: bytes, variable: str, other: str) -> bytes:
+    """Return a module in which a variable is computed behind another one, of which it is made."""
+    return _rewritten(module, lambda: _Behind(variable, other))
+
+
+def _rewritten(module: bytes, make: Callable[[], Any]) -> bytes:
     loaded = tvm.ir.load_json(module.decode())
     for name, function in loaded.functions_items():
         if isinstance(function, relax.Function):
-            loaded.update_func(name, _InPlaceOf(variable, other).visit_expr(function))
+            loaded.update_func(name, make().visit_expr(function))
     text: str = tvm.ir.save_json(loaded)
     return text.encode()
 
@@ -70,6 +79,28 @@ class _InPlaceOf(relax.expr_functor.PyExprMutator):
         super().visit_var_binding_(binding)
         if binding.var.name == self._other:
             self._kept = self.visit_expr(binding.var)
+
+
+@relax.expr_functor.mutator
+class _Behind(relax.expr_functor.PyExprMutator):
+    """What the later step takes, the earlier one took as well: it takes the later one for it."""
+
+    def __init__(self, variable: str, other: str) -> None:
+        super().__init__()
+        self._variable, self._other = variable, other
+        self._waiting: Any = None
+
+    def visit_var_binding_(self, binding: Any) -> None:
+        if binding.var.name == self._variable:
+            self._waiting = binding
+            return
+        super().visit_var_binding_(binding)
+        if binding.var.name == self._other and self._waiting is not None:
+            kept = self.visit_expr(binding.var)
+            for each in relax.analysis.free_vars(self._waiting.value):
+                if each in relax.analysis.free_vars(binding.value):
+                    self.set_var_remap(each, kept)
+            super().visit_var_binding_(self._waiting)
 
 
 def _blocks(tree: ast.AST, mistake: LikelyMistake) -> Iterator[Nested]:

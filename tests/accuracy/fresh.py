@@ -43,7 +43,7 @@ from grader.progress import Silent
 from grader.report import Diagnosis
 from grader.sandbox.interface import Sandbox
 from tests.accuracy.accuracy import ROOT, SAMPLES, SEED, Runners, _of
-from tests.accuracy.applied import STATEMENTS, applied, taken_in_place_of
+from tests.accuracy.applied import STATEMENTS, applied, done_behind, taken_in_place_of
 from tests.accuracy.edits import Edit, edits
 from tests.diagnosis.test_advice import AT_SIGHT, changes, is_same, is_told, values_of
 
@@ -274,7 +274,7 @@ def _judged(
         advice = (
             _mends(mistake, callee, diagnosed, runners) if is_statement else _leads(mistake, found)
         )
-        if advice is False and mistake.kind == "layer_repeated":
+        if advice is False:
             advice = _leads_on(told.wrong, mistake, found, diagnosed, runners)
     said, message = [], told.message.english
     if "the shape is" in message and _has_right_shape(steps[told.wrong], right):
@@ -422,22 +422,38 @@ def _is_next(mended: Capture, callee: str, kind: str, diagnosed: Diagnosed, runn
 def _leads_on(
     wrong: int, mistake: LikelyMistake, found: Look, diagnosed: Diagnosed, runners: Any
 ) -> bool:
-    """Say whether all is right up to a later step, once what is done twice is done once.
+    """Say whether all is right up to a later step, once the module's steps are as is advised.
 
     A pass that matches too much is wrong in several layers: `silu` for each `sigmoid` doubles
     `x * sigmoid(x)`, and what takes a sigmoid by itself is wrong as well.
     """
-    steps, place = found.traced.steps, mistake.place
-    once = [e for e in steps[wrong].takes if found.alignment.matched[e] == place]
-    if not once:
-        return False
     own = diagnosed.candidate.capture
-    module = taken_in_place_of(own.module, steps[wrong].variable, steps[once[0]].variable)
+    module = _as_advised(own.module, wrong, mistake, found)
+    if module is None:
+        return False
     mended = msgspec.structs.replace(own, module=module)
     if _is_right(mended, diagnosed, runners):
         return True
     again = _look(mended, diagnosed, runners)
     return again is not None and (again.alignment.wrong or 0) >= wrong
+
+
+def _as_advised(module: bytes, wrong: int, mistake: LikelyMistake, found: Look) -> bytes | None:
+    """Return a module without a step that does a layer again, or with a step behind another.
+
+    None where no step is to be moved: `y = softmax(x); x = linear(x)` has the linear layer, too
+    late.
+    """
+    steps, matched = found.traced.steps, found.alignment.matched
+    if mistake.kind == "layer_repeated":
+        taken = [each for each in steps[wrong].takes if matched[each] == mistake.place]
+        make = taken_in_place_of
+    elif mistake.kind == "order_swapped":
+        taken = [each for each in range(wrong + 1, len(steps)) if matched[each] == mistake.place]
+        make = done_behind
+    else:
+        return None
+    return make(module, steps[wrong].variable, steps[taken[0]].variable) if taken else None
 
 
 def _look(capture: Capture, diagnosed: Diagnosed, runners: Any) -> Look | None:

@@ -12,7 +12,7 @@ from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.diagnosis.mistakes import LikelyMistake
-from tests.accuracy.applied import applied, taken_in_place_of
+from tests.accuracy.applied import applied, done_behind, taken_in_place_of
 from tests.ir.modules import save
 
 MATMUL = """
@@ -103,3 +103,23 @@ def test_what_is_done_twice_is_done_once() -> None:
     once = tvm.ir.load_json(taken_in_place_of(save(loaded), "lv1", "lv").decode())["main"].script()
     assert "R.multiply" not in once
     assert "R.add(lv, lv)" in once
+
+
+ASIDE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            lv = R.nn.relu(x)
+            lv1 = R.nn.softmax(lv)
+            lv2 = R.nn.silu(lv)
+            R.output(lv1)
+        return lv1
+"""
+
+
+def test_what_is_done_too_early_is_done_behind() -> None:
+    loaded = from_source(ASIDE, extra_vars={"I": I, "R": R})
+    text = tvm.ir.load_json(done_behind(save(loaded), "lv1", "lv2").decode())["main"].script()
+    assert text.index("R.nn.silu(lv)") < text.index("R.nn.softmax(lv2")
