@@ -35,6 +35,7 @@ from grader.diagnosis.moved import done_aside, is_done_behind, moved
 from grader.diagnosis.passed_by import (
     copied_instead,
     is_idle,
+    parameter_taken,
     passed_by,
     taken_instead,
     taken_throughout,
@@ -208,9 +209,10 @@ class _Search:
 
     def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
         """Return that what should be taken is there, and another step is taken."""
-        found = taken_instead(self.matching, wrong) or copied_instead(self.matching, wrong)
-        if found is not None:
-            return found
+        for is_found in (taken_instead, copied_instead, parameter_taken):
+            found = is_found(self.matching, wrong)
+            if found is not None:
+                return found
         if mistake is None or mistake.kind == "other_operand":
             return self._taken_throughout(wrong, mistake)
         if mistake.place is None or mistake.kind not in _LEFT_OUT:

@@ -325,6 +325,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "other_operand:arguments": MistakeMessage(
         say("takes-argument-should-take-argument"), say("give-that-argument")
     ),
+    "other_operand:parameter": MistakeMessage(
+        say("takes-parameter-should-take"), say("give-which-as-in-pytorch")
+    ),
     "other_operand:steps": MistakeMessage(
         say("takes-should-take"), say("give-which-as-in-pytorch")
     ),

@@ -15,14 +15,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from grader.diagnosis.layers import Change, change, is_equal, is_rearranged, known, numbers
+from grader.diagnosis.layers import Change, Program, change, is_equal, is_rearranged, known, numbers
 from grader.diagnosis.matching import Matching
 from grader.diagnosis.mistakes import LikelyMistake, whole_of
 from grader.evidence.operations import Operation
 
-__all__ = ["copied_instead", "is_idle", "passed_by", "taken_instead", "taken_throughout"]
+__all__ = [
+    *("copied_instead", "is_idle", "parameter_taken", "passed_by"),
+    *("taken_instead", "taken_throughout"),
+]
 
 Values = npt.NDArray[Any]
+
+_MANY = 64
+"""Most layers of a program whose parameters are tried."""
 
 _AXES = 4
 """Largest number of axes whose orders are tried."""
@@ -124,6 +130,37 @@ def _with_other(operation: Operation, place: int, given: Any, *values: Any) -> A
     return operation.compute(*(given if each.layer == place else x for each, x in operands))
 
 
+def parameter_taken(matching: Matching, wrong: int) -> LikelyMistake | None:
+    """Return which right step the wrong one should take, where it does the next layer on a weight.
+
+    `softmax(conv_weight)` for `softmax(hidden)`: of what nobody takes, the last is meant.
+    """
+    program = matching.program
+    if matching.depends[wrong] or len(program.layers) > _MANY:
+        return None
+    for wanted in reversed(range(wrong)):
+        if matching.matched[wanted] is None or matching.has_followers(wanted):
+            continue
+        for after in _takers(matching, wanted):
+            whole = whole_of(after, program)
+            for name, given in () if whole in matching.matched else _parameters(program):
+                if _is_done_on(matching, wrong, after, given):
+                    facts = {"parameter": name, "wanted_step": matching.steps[wanted].variable}
+                    return LikelyMistake("other_operand", program.layers[whole].name, facts, whole)
+    return None
+
+
+def _parameters(program: Program) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield each layer's name with a parameter, as PyTorch has it and, of a matrix, transposed."""
+    for place, layer in enumerate(program.layers):
+        name = program.layers[whole_of(place, program)].name
+        for operand in layer.operation.operands:
+            if not operand.is_running and name:
+                yield name, operand.value
+                if operand.value.ndim == 2:
+                    yield name, operand.value.mT
+
+
 def copied_instead(matching: Matching, wrong: int) -> LikelyMistake | None:
     """Return which right step the wrong one should take, where it only flattens or transposes.
 
@@ -220,19 +257,27 @@ def _does(matching: Matching, wrong: int, after: int, taken: int) -> bool:
     A layer of two values is not looked at: `l + linear(l)` may take the same step for both. Nor is
     one that another step has done already: this one may be a later one, of the same weight.
     """
-    program, value, other = matching.program, matching.steps[wrong].value, matching.matched[taken]
-    whole = whole_of(after, program)
+    other = matching.matched[taken]
+    if other is None or whole_of(after, matching.program) in matching.matched:
+        return False
+    given = torch.from_numpy(matching.program.layers[other].value)
+    return _is_done_on(matching, wrong, after, given)
+
+
+def _is_done_on(matching: Matching, wrong: int, after: int, given: torch.Tensor) -> bool:
+    """Say whether a step has the numbers of a layer of one value that is done on another one."""
+    program, value = matching.program, matching.steps[wrong].value
     operation = program.layers[after].operation
     running = [at for at, each in enumerate(operation.operands) if each.is_running]
-    if value is None or other is None or whole in matching.matched or len(running) > 1:
+    if value is None or len(running) > 1:
         return False
-    given, index = torch.from_numpy(program.layers[other].value), running[0]
+    index = running[0]
     one = change(
         "other_operand",
         after,
         lambda *values: operation.compute(*values[:index], given, *values[index + 1 :]),
     )
-    flat = numbers(value)
+    flat, whole = numbers(value), whole_of(after, program)
     return any(
         place in (after, whole) and is_equal(flat, known(found), matching.tolerance)
         for place, found in program.changed(one, flat.size)

@@ -255,6 +255,7 @@ def _key(kind: str, facts: Facts) -> str:
 
 _TAKEN = {
     "repeats": "repeated",
+    "parameter": "parameter",
     "wanted_step": "steps",
     "wanted_argument": "arguments",
     "result": "argument",
@@ -276,7 +277,7 @@ def _values(facts: Facts) -> dict[str, Value]:
         values["end"] = facts["stop"] - 1
     if "axis" in facts:
         values["axis"] = _AXES.get(str(facts["axis"]), str(facts["axis"]))
-    for name in ("layer", "taken", "wanted", "result"):
+    for name in ("layer", "taken", "wanted", "result", "parameter"):
         if isinstance(facts.get(name), str):
             values[name] = name_layer(facts[name])
     values["layers"] = in_a_row(map(name_layer, facts.get("missing", (facts.get("layer", ""),))))

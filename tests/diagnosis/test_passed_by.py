@@ -56,6 +56,34 @@ class TestCopies:
         assert "wanted_step" not in mistake.facts
 
 
+class TestParameters:
+    """The last layer is done on a weight, and nothing takes what it should be done on."""
+
+    @pytest.mark.parametrize("is_transposed", [False, True])
+    def test_the_step_is_told_what_it_should_take(self, is_transposed: bool) -> None:
+        steps = run(network.RIGHT)
+        weight = next(
+            each.value
+            for layer in LAYERS
+            for each in layer.operation.operands
+            if not each.is_running and each.value.ndim == 2
+        )
+        given = weight.T if is_transposed else weight
+        steps[-1] = steps[-1]._replace(value=torch.softmax(given, 1).numpy(), takes=())
+        alignment = align(steps, LAYERS)
+        mistake = alignment.mistake
+        assert (len(steps) - 1, "other_operand") == (alignment.wrong, mistake and mistake.kind)
+        assert mistake is not None
+        assert steps[-2].variable == mistake.facts["wanted_step"]
+        assert mistake.facts["parameter"].startswith("linear")
+
+    def test_of_noise_nothing_is_told(self) -> None:
+        steps = run(network.RIGHT)
+        steps[-1] = steps[-1]._replace(value=noise(32, 1, 3, 3), takes=())
+        mistake = align(steps, LAYERS).mistake
+        assert mistake is None or "parameter" not in mistake.facts
+
+
 class TestPassedBy:
     """A layer is there and right, and what should take it takes what came before it."""
 

@@ -204,6 +204,8 @@ def due(key: str) -> tuple[str, dict[str, Any]]:
         facts[DECIDES[kind]] = {"True": True}.get(variant, variant)
     if variant == "steps":
         facts |= {"taken_step": "lv1", "wanted_step": "lv2"}
+    if variant == "parameter":
+        facts |= {"parameter": "conv2d", "wanted_step": "lv2"}
     if variant == "arguments":
         facts |= {"taken_argument": 2, "wanted_argument": 3}
     if variant == "argument":
