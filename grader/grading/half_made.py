@@ -44,7 +44,8 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
         if _is_refused(cell):
             known = recognise(cell.error, cell.message)
             why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
-            return Stop(cell.cell, cell.line, _step(cell), cell.message, why, remedy)
+            error = f"{cell.message.rstrip('.')}."
+            return Stop(cell.cell, cell.line, _step(cell), error, why, remedy)
         if _goes_on(capture, cell):
             why = foreign(f"{cell.error}: {cell.message.rstrip('.')}.")
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, cell.advice)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from grader.assignment import Assignment, CheckTable, PartTable
-from grader.evidence.case import Candidate, Case, Outputs, Problem
+from grader.evidence.case import Candidate, Case, Outputs, Problem, Stop
 from grader.evidence.plug import kinds_of, sections_of
 from grader.evidence.registry import Outcome, find_check, not_graded
 from grader.grading.half_made import with_stop
@@ -378,6 +378,19 @@ def _is_asked_elsewhere(assignment: Assignment, part: PartTable, other: Graded) 
     assert other.capture is not None
     name, parts = other.capture.name, [each for each in assignment.part if each.id != part.id]
     return any(fnmatchcase(name, pattern) for each in parts for pattern in each.entry)
+
+
+def stop_of(assignment: Assignment, part: PartTable, graded: Sequence[Graded]) -> Stop | None:
+    """Return where the first of a part's candidates stops that a step of it ended.
+
+    The schedule of another part is none: whoever's product stops was told so of a convolution.
+    """
+    own = (
+        each.case.evidence.stopped
+        for each in graded
+        if each.case is not None and each.fits and not _is_asked_elsewhere(assignment, part, each)
+    )
+    return next((each for each in own if each is not None), None)
 
 
 def first_timing(timings: Sequence[Timing], assignment: Assignment) -> Timing | None:

@@ -32,7 +32,7 @@ from grader.evidence.candidates import (
     is_given,
     is_meant,
 )
-from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, Stop, TimedSchedule
+from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem, TimedSchedule
 from grader.evidence.plug import EvidenceKind, Question, admission, kinds_of, part_needs, tables_of
 from grader.evidence.problems import wrong_samples
 from grader.evidence.registry import find_check
@@ -51,6 +51,7 @@ from grader.grading.judge import (
     judge_problem,
     nothing_counts,
     select,
+    stop_of,
 )
 from grader.grading.needs import (
     replayed,
@@ -198,7 +199,8 @@ class Referee:
                 judged = [self._judge_timed(part, each) for each in taken]
                 best = max(judged, key=lambda each: each.rank)
                 timings += _timing_of(best, part)
-            told = with_other_stop(best.part, _stop_of(graded), part.check)
+            stop = stop_of(self._course_assignment.assignment, part, graded)
+            told = with_other_stop(best.part, stop, part.check)
             results.append(msgspec.structs.replace(told, contested=graded[0].contested))
         return tuple(results), first_timing(timings, self._course_assignment.assignment)
 
@@ -414,12 +416,6 @@ class Referee:
             replay = taken.graded.case.evidence.replay
             steps = without_times(unproven(self._setup(part), replay))
         return msgspec.structs.replace(measured.timing, steps=steps)
-
-
-def _stop_of(graded: Sequence[Graded]) -> Stop | None:
-    """Return where the first of a part's candidates stops that a step of it ended."""
-    stops = (each.case.evidence.stopped for each in graded if each.case is not None)
-    return next((each for each in stops if each is not None), None)
 
 
 def _of_steps(part: PartTable) -> str:

@@ -50,6 +50,14 @@ SHOWN = (
 
 
 class TestWhere:
+    def test_tvms_sentence_ends_before_the_next_one(self) -> None:
+        """TVM's own has no full stop: "... has thread binding The kernels take ..." was told."""
+        refused = "fuse: The primitive can't be applied because the loop `y` has thread binding"
+        stop = find_stop(PART, capture(), [lost(message=refused)])
+        told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
+        assert "TVM says: " in told.reason.english
+        assert "has thread binding. Not seen" in told.reason.english
+
     @pytest.mark.parametrize("line", [2, 3])
     def test_any_error_stops_it_where_steps_stand_behind(self, line: int) -> None:
         """A misspelt loop: its author was told to write the step of the next line."""

@@ -9,8 +9,16 @@ import pytest
 
 from grader.assignment import Assignment, CheckTable, PartTable
 from grader.checks import kinds as registered
-from grader.evidence.case import Case, Evidence, Outputs, Problem
-from grader.grading.judge import Graded, Refused, computes, given_problem, nothing_counts, select
+from grader.evidence.case import Case, Evidence, Outputs, Problem, Stop
+from grader.grading.judge import (
+    Graded,
+    Refused,
+    computes,
+    given_problem,
+    nothing_counts,
+    select,
+    stop_of,
+)
 from grader.language import foreign
 from grader.messages.kernel import Capture, CaptureFailure
 from grader.report import Check, Part
@@ -102,6 +110,25 @@ def test_who_gave_both_names_has_said_which_is_which(beside: Graded) -> None:
 
 def test_of_schedules_all_count() -> None:
     assert ["MyConv", "mine"] == names(DRAFT, WRONG, part=SCHEDULE)
+
+
+class TestStop:
+    """Where a schedule stops that is not the graded one: its own part is told."""
+
+    STOP = Stop(3, 2, "sch.fuse(i, j)", "fuse: it is refused.")
+
+    def stopped(self, name: str, *, fits: bool = True) -> Graded:
+        found = graded(name, named=False, blocks=False, right=False, fits=fits)
+        assert found.case is not None
+        evidence = replace(found.case.evidence, stopped=self.STOP)
+        return replace(found, case=replace(found.case, evidence=evidence))
+
+    def test_a_draft_of_the_part_is_told(self) -> None:
+        assert self.STOP == stop_of(ASSIGNMENT, SCHEDULE, [RIGHT, self.stopped("mine")])
+
+    @pytest.mark.parametrize(("name", "fits"), [("MyAdd", True), ("product", False)])
+    def test_the_schedule_of_another_part_is_not(self, name: str, *, fits: bool) -> None:
+        assert stop_of(ASSIGNMENT, SCHEDULE, [RIGHT, self.stopped(name, fits=fits)]) is None
 
 
 def test_a_part_without_a_comparison_is_computed_by_what_is_complete() -> None:
