@@ -71,16 +71,23 @@ def transposition(size: int = 64, *, shared: bool = True, pad: int = 0) -> Examp
     return Example(schedule.mod, ((size, size),), lambda x: x.T)
 
 
-def window(length: int = 256, threads: int = 32, width: int = 5) -> Example:
-    """Each element is the sum of its neighbours, which a block keeps in shared memory."""
+def window(
+    length: int = 256, threads: int = 32, width: int = 5, *, by_threads: bool = False
+) -> Example:
+    """Each element is the sum of its neighbours, which a block keeps in shared memory.
+
+    Where threads sum up one, TVM puts the barrier beside the reduction.
+    """
     a = te.placeholder((length + width - 1,), "float32", name="A")
     k = te.reduce_axis((0, width), "k")
     c = te.compute((length,), lambda i: te.sum(a[i + k], axis=k), name="C")
     schedule = _schedule([a, c])
     block = schedule.get_sblock("C")
-    i, _ = schedule.get_loops(block)
+    i, neighbour = schedule.get_loops(block)
     outer, inner = schedule.split(i, [None, threads])
     _bind(schedule, outer, "blockIdx.x", inner, "threadIdx.x")
+    if by_threads:
+        schedule.bind(neighbour, "threadIdx.y")
     copy = schedule.cache_read(block, 0, "shared")
     schedule.compute_at(copy, outer)
     (fetched,) = schedule.get_loops(copy)[1:]
@@ -210,6 +217,7 @@ RIGHT: dict[str, Callable[[], Example]] = {
     "transposition": lambda: transposition(shared=False),
     "transposition by shared memory": transposition,
     "transposition with padded rows": lambda: transposition(pad=1),
+    "window summed by threads": lambda: window(by_threads=True),
     "window": window,
     "wide window": lambda: window(128, 16, 9),
     "window of ragged blocks": lambda: window(100, 32, 3),

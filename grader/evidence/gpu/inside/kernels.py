@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,10 +96,11 @@ class Translated:
 
 @dataclass
 class _Place:
-    """Where the translator is: the loops around, and the conditions."""
+    """Where the translator is: the loops around, the conditions, and what reduces over threads."""
 
     loops: tuple[Loop, ...] = ()
     conditions: tuple[Any, ...] = ()
+    reducer: Any = None
 
 
 class _Folding(NamedTuple):
@@ -197,7 +198,7 @@ class Translator:
         slot = self.expressions.slot(variable)
         dtype = parse_dtype(str(variable.ty.dtype))[0].type
         low, extent = self.value(node.min, place), self.value(node.extent, place)
-        inner = _Place((*place.loops, self._describe(node, slot)), place.conditions)
+        inner = replace(place, loops=(*place.loops, self._describe(node, slot)))
         body = self.statement(node.body, inner)
         step = 1 if node.step is None else int(node.step)
 
@@ -231,7 +232,7 @@ class Translator:
 
     def _condition(self, node: Any, place: _Place) -> Run:
         condition = self.value(node.condition, place)
-        place = _Place(place.loops, (*place.conditions, node.condition))
+        place = replace(place, conditions=(*place.conditions, node.condition))
         first = self.statement(node.then_case, place)
         second = None if node.else_case is None else self.statement(node.else_case, place)
 
@@ -288,13 +289,15 @@ class Translator:
 
         return run
 
-    def _evaluate(self, node: Any, _place: _Place) -> Run:
+    def _evaluate(self, node: Any, place: _Place) -> Run:
         call = node.value
         if type(call).__name__ != "Call":
             return _nothing
         name = str(getattr(call.op, "name", ""))
         if name == "tirx.tvm_storage_sync":
             return self._barrier(str(call.args[0].value))
+        if name == "tirx.tvm_thread_allreduce" and place.reducer is not None:
+            return self._reduction(place.reducer, call, place)
         raise NotSimulatedError("operator", name)
 
     def _barrier(self, scope: str) -> Run:
@@ -324,7 +327,8 @@ class Translator:
         if key == "thread_extent":
             self._thread(str(node.node.thread_tag), node.node.var, node.value)
         if key == "reduce_scope":
-            return self._reduction(node.node, node.body, place)
+            # TVM may put a barrier in before the reduction itself.
+            place = replace(place, reducer=node.node)
         return self.statement(node.body, place)
 
     def _thread(self, tag: str, variable: Any, extent: Any) -> None:
@@ -334,14 +338,11 @@ class Translator:
         self.expressions.slot(variable)
         self.threads.setdefault((kind, _AXES[axis]), []).append((variable, extent))
 
-    def _reduction(self, reducer: Any, body: Any, place: _Place) -> Run:
+    def _reduction(self, reducer: Any, call: Any, place: _Place) -> Run:
         """Return a sum over threads: they are folded in halves, as they are on a GPU.
 
         It may be of several values: of a number and its place, for `argmax`.
         """
-        call = body.value
-        if type(call).__name__ != "Call" or str(call.op.name) != "tirx.tvm_thread_allreduce":
-            raise NotSimulatedError("statement", "reduce_scope")
         count = int(call.args[0])
         sources, condition = call.args[1 : count + 1], call.args[count + 1]
         targets, axes = call.args[count + 2 : 2 * count + 2], call.args[2 * count + 2 :]
