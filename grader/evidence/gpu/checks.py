@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from grader.assignment import PositiveInt
 from grader.evidence.case import Case, Problem
-from grader.evidence.gpu.cost import cost_of, cycles_of, share
+from grader.evidence.gpu.cost import Bottleneck, cost_of, cycles_of, share, share_of_copy
 from grader.evidence.gpu.devices import find_excesses
 from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions, faults
-from grader.evidence.gpu.messages import Traffic
+from grader.evidence.gpu.messages import KernelCounts, Traffic
 from grader.evidence.gpu.sentences import quoted, tell, tell_change, tell_excess, tell_step
 from grader.evidence.problems import explain, wrong_samples
 from grader.evidence.registry import Outcome, check, failed, not_graded, partial, passed
@@ -131,12 +132,38 @@ def _advice(found: FoundKernels) -> Text:
     costs = [cost_of(found.device, each) for each in found.kernels]
     slowest = max(range(len(costs)), key=lambda each: costs[each].cycles)
     bottleneck = costs[slowest].bottleneck
+    copied = _copied_by_all(found.kernels[slowest], bottleneck)
+    if copied:
+        return copied
     accesses = [each for each in found.kernels[slowest].traffic if each.scope == bottleneck]
     changes = [*_summed(accesses), *map(_spread, accesses)]
     best = max(changes, key=lambda each: each.saves, default=None)
     if best is not None and best.saves * WORTH > sum(each.units for each in accesses):
         return best.advice
     return _OTHERWISE[bottleneck]
+
+
+def _copied_by_all(kernel: KernelCounts, bottleneck: Bottleneck) -> Text:
+    """Return that each thread of a block fills shared memory alone, where that takes the time.
+
+    Its loops were computed at the right place, and bound to no thread.
+    """
+    stores = [
+        each
+        for each in kernel.traffic
+        if (each.kind, each.scope) == ("store", "shared") and "threadIdx" not in each.access
+    ]
+    copy = max(stores, key=lambda each: each.bytes, default=None)
+    if copy is None or kernel.repeated_stores * _WORD * 2 < copy.bytes:
+        return NOTHING
+    if share_of_copy(kernel, copy, bottleneck) * WORTH < 1:
+        return NOTHING
+    threads, buffer = math.prod(kernel.block), shown(copy.buffer)
+    return say("gpu-copied-by-all", threads=threads, buffer=buffer, statement=quoted(copy.text))
+
+
+_WORD = 4
+"""Bytes of an element of most buffers."""
 
 
 class _Change(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from grader.evidence.gpu.devices import WARP, Device, resident_blocks
-from grader.evidence.gpu.messages import KernelCounts
+from grader.evidence.gpu.messages import KernelCounts, Traffic
 
 SECTOR_BYTES, WORD_BYTES = 32, 4
 WAIT_REGISTERS, WAIT_SHARED, WAIT_GLOBAL = 4, 24, 400
@@ -68,18 +68,45 @@ def cost_of(device: Device, kernel: KernelCounts) -> KernelCost:
     resident = max(1, resident_blocks(device, kernel))
     sectors = total(kernel, "global")
     sectors += _spilled(device, kernel, kernel.local * WARP * WORD_BYTES // SECTOR_BYTES)
-    waits = kernel.waits
-    waiting = waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL
-    waiting += waits.registers * WAIT_REGISTERS
-    waiting += _spilled(device, kernel, waits.registers * (WAIT_GLOBAL - WAIT_REGISTERS))
-    x, y, z = kernel.block
+    waiting = _waited(kernel)
+    waiting += _spilled(device, kernel, kernel.waits.registers * (WAIT_GLOBAL - WAIT_REGISTERS))
     return KernelCost(
         global_cycles=_divide(sectors * SECTOR_BYTES, device.sector_bytes),
         shared_cycles=total(kernel, "shared"),
         operation_cycles=_divide(kernel.issued, device.operations),
         wait_cycles=_divide(waiting, min(resident, kernel.executed)),
         resident=resident,
-        occupancy=min(100, 100 * resident * x * y * z // device.total_threads),
+        occupancy=min(100, 100 * resident * math.prod(kernel.block) // device.total_threads),
+    )
+
+
+def share_of_copy(kernel: KernelCounts, copy: Traffic, bottleneck: Bottleneck) -> float:
+    """Return the share of a cause that a statement takes which stores what it loads.
+
+    Each warp of a block executes it.
+    """
+    loads = [
+        each
+        for each in kernel.traffic
+        if each.kind == "load" and each.statement == copy.statement and each.scope == "global"
+    ]
+    warps = _divide(math.prod(kernel.block), WARP)
+    of_cause = {
+        "waits": (
+            copy.requests // warps * (WAIT_GLOBAL if loads else WAIT_SHARED),
+            _waited(kernel),
+        ),
+        "shared": (copy.units, total(kernel, "shared")),
+        "global": (sum(each.units for each in loads), total(kernel, "global")),
+    }
+    part, whole = of_cause.get(bottleneck, (0, 1))
+    return part / max(1, whole)
+
+
+def _waited(kernel: KernelCounts) -> int:
+    waits = kernel.waits
+    return (
+        waits.shared * WAIT_SHARED + waits.global_ * WAIT_GLOBAL + waits.registers * WAIT_REGISTERS
     )
 
 

@@ -1,0 +1,41 @@
+"""What is advised to change first where a kernel takes many cycles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.evidence.case import Case, Evidence, Outputs
+from grader.evidence.gpu.checks import CostOptions, gpu_cost
+from grader.evidence.gpu.devices import DEVICES
+from grader.evidence.gpu.found import FoundKernels
+from grader.evidence.gpu.inside.execution import Program
+from grader.evidence.gpu.inside.lowering import lower
+from grader.evidence.gpu.messages import KernelCounts
+from tests.evidence.factory import case, module
+from tests.evidence.gpu.schedules import Example, product
+
+OUTPUTS = Outputs(np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1, np.bool_))
+OPTIONS = CostOptions(naive=10_000_000, reference=1)
+
+
+def counted(example: Example) -> tuple[KernelCounts, ...]:
+    arrays = example.arrays()
+    lowered = lower(example.module, "main", "sm_80")
+    program = Program(lowered.function, lowered.shapes)
+    return program.execute(arrays, [len(arrays) - 1]).counts()
+
+
+def hint(kernels: tuple[KernelCounts, ...]) -> str:
+    found = FoundKernels(OUTPUTS, (), kernels, DEVICES["sm_80"], scheduled=True)
+    of: Case = replace(case(module()), evidence=Evidence(found={"gpu": found}))
+    return gpu_cost(of, OPTIONS).hint.english
+
+
+@pytest.mark.parametrize("is_bound", [True, False])
+def test_a_copy_that_no_thread_shares_is_to_be_bound(*, is_bound: bool) -> None:
+    """Its author was told to use larger vectors, as what waits longest would need."""
+    said = hint(counted(product(cooperative=is_bound)))
+    assert is_bound != said.startswith("Each of the 16 threads of a block stores all of `A_shared`")
