@@ -17,7 +17,7 @@ from grader.evidence.gpu.messages import KernelCounts
 from tests.evidence.factory import case, module
 from tests.evidence.gpu.schedules import Example, product
 
-OUTPUTS = Outputs(np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1, np.bool_))
+OUTPUTS = Outputs(*np.zeros((2, 1, 1), np.float32), np.ones(1, np.bool_))
 OPTIONS = CostOptions(naive=10_000_000, reference=1)
 
 
