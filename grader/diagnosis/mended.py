@@ -201,7 +201,8 @@ def _meant(
     """Return the layers with which in a buffer the rest of its function is right; all, if none is.
 
     A sum that is divided later is no sum, whatever edit gives it a sum's numbers. What the function
-    returns is an output.
+    returns is an output. Where more is wrong, only what can be but one layer is meant: an edit that
+    made `(x * m + (1 << s)) >> s` the product `x * m` was advised of a shift that rounds.
     """
     last = function.parameters[-1].name
     outputs = [at for at, each in enumerate(layers) if each.output is not None]
@@ -214,7 +215,7 @@ def _meant(
         values = {**given.values, buffer: layers[place].value.reshape(value.shape)}
         trial = _Trial(last, values, goal.shape, goal.scale, tolerance)
         found += [place] if trial.gives(function, few, goal.numbers) else []
-    return found or places
+    return found or (places if len(places) == 1 else [])
 
 
 def _mended(
