@@ -193,13 +193,20 @@ def main() -> int:
 def fresh(options: argparse.Namespace) -> tuple[list[Row], int]:
     """Measure random edits; return the rows and the exit code."""
     slugs = options.name or FRESH
-    rows = []
+    rows: list[Row] = []
     with choose_sandbox() as sandbox, kept_in(options.keep) as folder:
         for place, slug in enumerate(slugs):
-            count = options.count // len(slugs) + (place < options.count % len(slugs))
+            # Of one that has fewer edits, the others have the rest.
+            count = -(-(options.count - sum(map(_mistakes, rows))) // (len(slugs) - place))
             journal = Journal(folder / slug, json.dumps([options.seed]))
             rows.append(measure_fresh(slug, count, options, sandbox, journal))
     return rows, print_fresh(rows)
+
+
+def _mistakes(row: Row) -> int:
+    count = row["mistakes"]
+    assert isinstance(count, int)
+    return count
 
 
 def automatic(options: argparse.Namespace) -> tuple[list[Row], int]:

@@ -289,7 +289,9 @@ def select(
     An entry point that was called in vain has been tried, too.
     """
     if part.entry_kind == "schedule":
-        return _best_first(graded)
+        # `sch*` fits another part's `sch_tensorized`: of what is worth the same, that comes last.
+        own = [each for each in graded if not _is_claimed(assignment, part, each)]
+        return _best_first([*own, *(each for each in graded if each not in own)])
     named = [each for each in graded if each.capture is not None and each.capture.by_name]
     others = [each for each in graded if each not in named]
     kept = [each for each in others if not _is_beside_the_point(assignment, part, each)]
@@ -388,9 +390,15 @@ def stop_of(assignment: Assignment, part: PartTable, graded: Sequence[Graded]) -
     own = (
         each.case.evidence.stopped
         for each in graded
-        if each.case is not None and each.fits and not _is_asked_elsewhere(assignment, part, each)
+        if each.case is not None and each.fits and not _is_claimed(assignment, part, each)
     )
     return next((each for each in own if each is not None), None)
+
+
+def _is_claimed(assignment: Assignment, part: PartTable, other: Graded) -> bool:
+    """Say whether another part asks for this very name, and this one does not."""
+    name = "" if other.capture is None else other.capture.name
+    return name not in part.entry and any(name in each.entry for each in assignment.part)
 
 
 def first_timing(timings: Sequence[Timing], assignment: Assignment) -> Timing | None:

@@ -52,8 +52,8 @@ def taken_in_place_of(module: bytes, variable: str, other: str) -> bytes:
 
 
 def done_behind(module: bytes, variable: str, other: str) -> bytes:
-    """Return a module in which a variable is computed behind another one, of which it is made."""
-    return _rewritten(module, lambda: _Behind(variable, other))
+    """Return a module in which a variable is made of another one, which is computed before it."""
+    return _rewritten(module, lambda: _Ahead(variable, other))
 
 
 def _rewritten(module: bytes, make: Callable[[], Any]) -> bytes:
@@ -82,25 +82,30 @@ class _InPlaceOf(relax.expr_functor.PyExprMutator):
 
 
 @relax.expr_functor.mutator
-class _Behind(relax.expr_functor.PyExprMutator):
+class _Ahead(relax.expr_functor.PyExprMutator):
     """What the later step takes, the earlier one took as well: it takes the later one for it."""
 
     def __init__(self, variable: str, other: str) -> None:
         super().__init__()
         self._variable, self._other = variable, other
-        self._waiting: Any = None
+        self._later: Any = None
+
+    def visit_dataflow_block_(self, block: Any) -> Any:
+        self._later = next((e for e in block.bindings if e.var.name == self._other), None)
+        return super().visit_dataflow_block_(block)
 
     def visit_var_binding_(self, binding: Any) -> None:
-        if binding.var.name == self._variable:
-            self._waiting = binding
-            return
-        super().visit_var_binding_(binding)
-        if binding.var.name == self._other and self._waiting is not None:
-            kept = self.visit_expr(binding.var)
-            for each in relax.analysis.free_vars(self._waiting.value):
-                if each in relax.analysis.free_vars(binding.value):
+        later = self._later
+        if later is None or binding.var.name not in (self._variable, self._other):
+            super().visit_var_binding_(binding)
+        elif binding.var.name == self._variable:
+            super().visit_var_binding_(later)
+            kept = self.visit_expr(later.var)
+            shared = list(relax.analysis.free_vars(later.value))
+            for each in relax.analysis.free_vars(binding.value):
+                if any(each.same_as(other) for other in shared):
                     self.set_var_remap(each, kept)
-            super().visit_var_binding_(self._waiting)
+            super().visit_var_binding_(binding)
 
 
 def _blocks(tree: ast.AST, mistake: LikelyMistake) -> Iterator[Nested]:

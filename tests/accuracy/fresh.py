@@ -421,16 +421,18 @@ def _is_next(mended: Capture, callee: str, kind: str, diagnosed: Diagnosed, runn
 
 def _leads_on(
     wrong: int, mistake: LikelyMistake, found: Look, diagnosed: Diagnosed, runners: Any
-) -> bool:
+) -> bool | None:
     """Say whether all is right up to a later step, once the module's steps are as is advised.
+
+    None where a function is made for another shape: `emit_te` makes it anew from the new order.
 
     A pass that matches too much is wrong in several layers: `silu` for each `sigmoid` doubles
     `x * sigmoid(x)`, and what takes a sigmoid by itself is wrong as well.
     """
     own = diagnosed.candidate.capture
     module = _as_advised(own.module, wrong, mistake, found)
-    if module is None:
-        return False
+    if not module:
+        return False if module is None else None
     mended = msgspec.structs.replace(own, module=module)
     if _is_right(mended, diagnosed, runners):
         return True
@@ -442,7 +444,7 @@ def _as_advised(module: bytes, wrong: int, mistake: LikelyMistake, found: Look) 
     """Return a module without a step that does a layer again, or with a step behind another.
 
     None where no step is to be moved: `y = softmax(x); x = linear(x)` has the linear layer, too
-    late.
+    late. Empty where the shapes of both differ.
     """
     steps, matched = found.traced.steps, found.alignment.matched
     if mistake.kind == "layer_repeated":
@@ -453,7 +455,12 @@ def _as_advised(module: bytes, wrong: int, mistake: LikelyMistake, found: Look) 
         make = done_behind
     else:
         return None
-    return make(module, steps[wrong].variable, steps[taken[0]].variable) if taken else None
+    if not taken:
+        return None
+    value, other = steps[wrong].value, steps[taken[0]].value
+    if value is None or other is None or value.shape != other.shape:
+        return b""
+    return make(module, steps[wrong].variable, steps[taken[0]].variable)
 
 
 def _look(capture: Capture, diagnosed: Diagnosed, runners: Any) -> Look | None:

@@ -39,6 +39,9 @@ OTHER_PART = PartTable(
 SCHEDULE = PartTable(
     id="conv", title="A schedule", entry_kind="schedule", entry=("sch",), check=PART.check
 )
+OTHER_SCHEDULE = PartTable(
+    id="add", title="Another", entry_kind="schedule", entry=("MyAdd",), check=PART.check
+)
 ASSIGNMENT = Assignment(
     slug="small", title="Small", version=1, points=20, part=(PART, OTHER_PART), oracle=ORACLE
 )
@@ -110,6 +113,14 @@ def test_who_gave_both_names_has_said_which_is_which(beside: Graded) -> None:
 
 def test_of_schedules_all_count() -> None:
     assert ["MyConv", "mine"] == names(DRAFT, WRONG, part=SCHEDULE)
+
+
+def test_of_schedules_that_are_worth_the_same_another_parts_comes_last() -> None:
+    """`sch*` fits `sch_tensorized`, which the next part asks for: it stood for `sch` there."""
+    others = graded("MyAdd", named=True, blocks=False, right=False)
+    own = graded("sch", named=True, blocks=False, right=False)
+    assert ["sch", "MyAdd"] == names(others, own, part=SCHEDULE)
+    assert ["MyAdd", "sch"] == names(others, own, part=OTHER_SCHEDULE)
 
 
 class TestStop:
