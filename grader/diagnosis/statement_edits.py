@@ -76,6 +76,10 @@ _MOST_SPOTS = 40
 _MOST_NUMBERS = 6
 """Numbers, and loads, that are tried as the other operand of an operator that is left out."""
 
+_WRAPPED = frozenset({"add", "sub", "mul", "lshift", "shift_left"})
+_NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
+"""Operations, and types, of which a result may have no room in the type of its operands."""
+
 _CUTS = frozenset({"max", "min", "cast"})
 
 
@@ -479,6 +483,20 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
         yield from (Made("wrong_operator", spot, other) for other in others)
 
 
+def _widened(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Make the operands wide, where only their product or sum is: it has wrapped round by then."""
+    for spot in _parts(store):
+        cast, inner = spot.one, (spot.one.arguments or (spot.one,))[0]
+        if cast.name != "cast" or inner.name not in _WRAPPED or inner.dtype not in _NARROW:
+            continue
+        wide = tuple(_as(each, cast.dtype) for each in inner.arguments)
+        parts = [f"{cast.dtype}({_spelled(each)})" for each in inner.arguments]
+        names = f"{cast.dtype}({_spelled(inner)})", _joined(inner, parts)
+        if max(map(len, names)) <= _LONGEST:
+            other = replace(inner, arguments=wide, dtype=cast.dtype)
+            yield Made("wrong_operator", spot, other, names)
+
+
 def _grouped(one: Expression) -> list[Expression]:
     """Return `x + a * b` for `x + a + b`, in which nobody meant to add `a` to `x` first."""
     first, last = one.arguments
@@ -660,7 +678,19 @@ def _factors(function: FunctionFacts, block: Block, store: Store) -> Iterator[Ma
 
 
 _MAKERS = (
-    *(_indices, _operators, _starts, _operands, _swaps, _constants, _ends, _cuts, _less, _factors),
+    *(
+        _indices,
+        _operators,
+        _widened,
+        _starts,
+        _operands,
+        _swaps,
+        _constants,
+        _ends,
+        _cuts,
+        _less,
+        _factors,
+    ),
     _outer,
 )
 """What makes the edits, the smallest first."""

@@ -145,7 +145,7 @@ def told_of(
 
 
 def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str = "float32") -> Any:
-    output = tvm.runtime.tensor(np.full(shape, 7 if dtype == "int8" else np.nan, dtype))
+    output = tvm.runtime.tensor(np.full(shape, 7 if dtype.startswith("int") else np.nan, dtype))
     tvm.compile(module, "llvm")["f"](*(tvm.runtime.tensor(each.copy()) for each in given), output)
     return output.numpy()
 
@@ -417,6 +417,66 @@ def test_what_is_exchanged_in_a_requantisation_is_named(old: str, new: str, kind
     mistake = told_of(module, (SUMS, FACTORS, SHIFTS), requantized, None, dtype="int8")
     assert mistake is not None
     assert kind == mistake.kind
+
+
+BYTES = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "int8"), B: T.Buffer((6, 5), "int8"), C: T.Buffer((5, 5), "int32")):
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = 0
+                C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk] * B[vk, vj])
+"""
+
+
+def test_of_a_product_that_wraps_round_its_operands_are_to_be_wide() -> None:
+    generator = np.random.default_rng(7)
+    given = tuple(generator.integers(-128, 128, each).astype(np.int8) for each in ((5, 6), (6, 5)))
+    module = from_source(BYTES, extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, torch.matmul, None, dtype="int32")
+    assert mistake is not None
+    assert ("int32(A[vi, vk] * B[vk, vj])", "int32(A[vi, vk]) * int32(B[vk, vj])") == (
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+IN_TWO = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(sums: T.Buffer((5, 6), "int32"), multiplier: T.Buffer((6,), "int32"),
+          shift: T.Buffer((6,), "int32"), out: T.Buffer((5, 6), "int8")):
+        C = T.sblock_alloc_buffer((5, 6), "int32")
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = (sums[vi, vj] * multiplier[vj] + (1 << shift[vj])) >> shift[vj]
+        for i, j in T.grid(5, 6):
+            with T.sblock("out"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                out[vi, vj] = T.Cast("int8", T.max(T.min(C[vi, vj], 127), 0))
+"""
+
+
+def test_no_layer_in_between_is_what_a_statement_should_be() -> None:
+    """`*` for `+` makes it the product alone, which PyTorch has as well: it was advised."""
+    given = SUMS, FACTORS, SHIFTS
+    layers = record(lambda: requantized(*map(torch.tensor, given)).numpy(), given)
+    module = from_source(IN_TWO, extra_vars={"I": I, "T": T})
+    value = (SUMS * FACTORS + (1 << SHIFTS)) >> SHIFTS
+    steps = [
+        Observed("C", "f", value.astype(np.int32), (), takes_input=True),
+        Observed("out", "f", np.clip(value, 0, 127).astype(np.int8), (0,)),
+    ]
+    alignment = Alignment(("wrong", "after"), (None, None), 0, expected=0)
+    facts = read_module(save(module))
+    found = with_mended_statement(alignment, facts, Traced(tuple(steps), given), layers).mistake
+    assert found is None or "wrong_operator" != found.kind
 
 
 def test_what_is_written_several_times_is_told_with_what_is_around_it() -> None:
