@@ -126,7 +126,7 @@ def _place(lines: Sequence[StepLine]) -> Words:
             first=min(each.line for each in lines),
             last=max(each.line for each in lines),
         )
-    return say("cell-line-2", cell=first.cell, line=first.line)
+    return say("code-cell-line-2", cell=first.cell, line=first.line)
 
 
 def _named(step: StepSpeed) -> Words | str:

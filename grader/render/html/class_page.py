@@ -225,7 +225,7 @@ class _Page:
         return NamedStudents(
             len(ids),
             _told(len(ids)),
-            f"{percent:.0f} %",
+            f"{percent:.0f}%",
             percent,
             tuple(links),
             tell("and-count-more", count=rest) if rest else "",
@@ -367,9 +367,9 @@ def _figures(found: Insights) -> tuple[tuple[str, str], ...]:
     numbers = found.numbers
     return (
         (tell("low"), _points(numbers.lowest)),
-        ("25 %", _points(numbers.quarter)),
+        ("25%", _points(numbers.quarter)),
         (tell("median"), _points(numbers.median)),
-        ("75 %", _points(numbers.three_quarters)),
+        ("75%", _points(numbers.three_quarters)),
         (tell("high"), _points(numbers.highest)),
         (tell("mean"), _points(numbers.mean)),
     )

@@ -231,8 +231,8 @@ class TestContent:
     def test_the_speed_is_told_with_interval_and_limits(self) -> None:
         text = page(everything())
         assert "3.11 times as fast" in text
-        assert "95 % confidence interval 3.04 to 3.19" in text
-        assert "reference 198.7 µs 6.46 7.8 52 %" in text
+        assert "95% confidence interval 3.04 to 3.19" in text
+        assert "reference 198.7 µs 6.46 7.8 52%" in text
 
     def test_a_problem_leads_to_its_cell(self) -> None:
         found = read(render_html(everything()))
