@@ -127,16 +127,6 @@ class TestOtherKinds:
         with pytest.raises(SubmissionError, match=r"line 2\."):
             parse_content(b"x = 1\n<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> fix\n", ".py")
 
-    def test_a_conflict_in_a_cell_is_told_with_the_number_that_reports_give_the_cell(
-        self, tmp_path
-    ):
-        """Text cells and blank ones are not counted, as for errors."""
-        text, blank = {"cell_type": "markdown", "source": "a"}, {**CODE, "source": " "}
-        both = {**CODE, "source": "<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> fix\n"}
-        (tmp_path / "hw.ipynb").write_bytes(notebook(text, CODE, blank, both))
-        (note,) = read_submission(tmp_path / "hw.ipynb").notes
-        assert note.english.startswith("Code cell 2 of the notebook has an unresolved Git conflict")
-
     def test_a_heading_is_no_conflict(self):
         assert parse_content(b'"""\nHeading\n=======\n"""\nx = 1\n', ".py").cells
 
