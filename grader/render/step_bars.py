@@ -21,7 +21,7 @@ from grader.render.pieces import plain_table
 from grader.render.speech import tell
 from grader.report import StepLine, StepSpeed, StepSpeeds
 
-_BAR_WIDTH = 20
+_BAR_WIDTH = 12
 _WITH_BARS = 64
 """Columns that a terminal must have for bars."""
 
@@ -184,7 +184,7 @@ class _Bars:
             mark = marks[row.change != "faster"]  # else the largest loss looks like the best step
             bar = [Text(mark * length, style)] if bars else []
             told = Text.assemble((row.verdict, style)) if row.verdict else Text()
-            place = Text(tell("colon").join(filter(None, (row.place, row.line))), "dim")
+            place = Text("\n".join(filter(None, (row.place, row.line))), "dim")
             where = Text(tell("semicolon")).join(each for each in (told, place) if each)
             table.add_row(row.name, row.factor, *bar, where)
         yield table

@@ -143,7 +143,7 @@ class TestContent:
 
     def test_nothing_stands_for_what_is_not_there(self) -> None:
         page = rendered(sample_reports.full_marks())
-        assert "ended in an error" not in page and "What to do" not in page
+        assert "Failed cells" not in page and "What to do" not in page
 
     @pytest.mark.parametrize("language", LANGUAGES)
     def test_it_speaks_the_reports_language(self, language: str) -> None:
