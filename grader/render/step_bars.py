@@ -183,8 +183,7 @@ class _Bars:
             length = max(1, round(_BAR_WIDTH * row.share))
             mark = marks[row.change != "faster"]  # else the largest loss looks like the best step
             bar = [Text(mark * length, style)] if bars else []
-            told = Text.assemble((row.verdict, style)) if row.verdict else Text()
-            place = Text("\n".join(filter(None, (row.place, row.line))), "dim")
-            where = Text(tell("semicolon")).join(each for each in (told, place) if each)
+            told = (row.verdict, style), (row.place, "dim"), (row.line, "dim")
+            where = Text("\n").join(Text(words, shade) for words, shade in told if words)
             table.add_row(row.name, row.factor, *bar, where)
         yield table

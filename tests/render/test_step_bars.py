@@ -59,6 +59,12 @@ class TestTerminal:
         assert "━" in text
         assert "this slows it down" in line
 
+    def test_the_students_line_is_whole_below_its_place(self) -> None:
+        """Beside the place it was broken within names, at 80 columns."""
+        lines = [each.strip() for each in page(REPORT, 80).splitlines()]
+        at = next(at for at, each in enumerate(lines) if each.strip() == "code cell 7, line 8")
+        assert "sch.parallel(n)" == lines[at + 1]
+
     @pytest.mark.parametrize("width", [40, 60, 80, 120])
     def test_it_fits(self, width: int) -> None:
         assert max(map(len, page(REPORT, width).splitlines())) <= width

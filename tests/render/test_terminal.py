@@ -163,6 +163,8 @@ class TestContent:
         text = page(report)
         assert "a.ipynb" in text
         assert "No such file" in text
+        assert "Not graded" in text
+        assert "0 of 0" not in text and "━" not in text, "it is no grade"
         assert "Isolation" not in text
         assert "Data" not in text
 
