@@ -14,7 +14,7 @@ constants, indices, order, steps of schedules. `--count` is how many of them cha
 assignments together. Of each it is said whether the first wrong step is named, whether the mistake
 is, whether the advice leads to the right outputs where it names a change, and how many sentences
 do not hold; "judged" are those of which the one or the other can be said. The worst are printed.
-Exit code 1: a bar is missed, which are 98 % of the steps, 85 % of the mistakes, and no wrong advice
+Exit code 1: a bar is missed, which are 98% of the steps, 85% of the mistakes, and no wrong advice
 or sentence. With `--keep`, what was interrupted goes on where it was.
 """
 

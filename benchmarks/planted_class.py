@@ -83,7 +83,7 @@ def of_errors(planted: Planted, told: Any) -> Iterator[tuple[bool, str]]:
 
 
 def agree(what: str, made: set[tuple[str, str]], seen: set[tuple[str, str]]) -> tuple[bool, str]:
-    """Say whether 95 % of what was planted or told is both."""
+    """Say whether 95% of what was planted or told is both."""
     share = len(made & seen) / max(len(made | seen), 1)
     line = f"{what}: {len(made)} planted, {len(made & seen)} told, {len(seen - made)} others"
     return share >= 0.95, f"{line}: {share:.1%} agree"

@@ -15,7 +15,7 @@ goes on after an interruption.
 
 With `--schedules N` the same N drawn schedules are measured once beside each load instead, and the
 table has how far one machine's score is another's: the standard deviation of a schedule's points,
-and how many pairs, of which one is 3 % faster where nothing runs beside, have points the other way
+and how many pairs, of which one is 3% faster where nothing runs beside, have points the other way
 round.
 
     python benchmarks/timing_fidelity.py [--trials 5] [--only WORD] [--keep FOLDER] [--json FILE]
@@ -252,8 +252,8 @@ def _start(sandbox: Sandbox, threads: int, _: Kind) -> Runner:
 def shown(row: Row) -> str:
     """Return a row as a line of text."""
     return (
-        f"{row.name:24} {100 * row.off_median:14.2f} % {100 * row.off_p90:5.2f} %"
-        f" {100 * row.bias:+5.1f} % {row.points_deviation:6.2f} {row.given_up:9} {row.seconds:8.1f}"
+        f"{row.name:24} {100 * row.off_median:14.2f}% {100 * row.off_p90:5.2f}%"
+        f" {100 * row.bias:+5.1f}% {row.points_deviation:6.2f} {row.given_up:9} {row.seconds:8.1f}"
     )
 
 

@@ -214,6 +214,43 @@ class TestFiles:
         assert [] == wrong
 
 
+class TestNumbers:
+    """How cells and percentages are written, in every language alike."""
+
+    ALL_CELLS = frozenset(
+        {
+            *("cell", "compare-with-original-cell", "template-has-no-stub-for-cell-master"),
+            *("cell-master-notebook", "cell-master-notebook-has", "line-cell-master-notebook"),
+            *(
+                "cell-master-notebook-has-metadata-that-cannot",
+                "cell-does-not-parse-without-solution",
+            ),
+            *("cell-notebook-damaged-source-not-text", "cell-notebook-has-tag-skip-execution"),
+        }
+    )
+    """Numbers of a master's cells and of damaged files; others count the code cells that run."""
+
+    def test_a_number_of_code_cells_says_so(self) -> None:
+        """Text cells are not counted: a reader would look for cell 3 too far up."""
+        plain = re.compile(r"(?<!code )\bcells? \{(?!problem)", re.IGNORECASE)
+        found = {each.id for each in messages("zh") if plain.search(each.english)}
+        assert self.ALL_CELLS == found
+
+    @pytest.mark.parametrize(("language", "words"), [("zh", "代码单元格"), ("ko", "코드 셀")])
+    def test_a_translation_says_so_where_english_does(self, language: str, words: str) -> None:
+        wrong = [
+            each.id
+            for each in messages(language)
+            if ("code cell" in each.english.lower()) != (words in each.string)
+        ]
+        assert [] == wrong
+
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_no_space_is_before_a_percent_sign(self, language: str) -> None:
+        wrong = [each.id for each in messages(language) if re.search(r"[\d}] %", each.string)]
+        assert [] == wrong
+
+
 class TestKorean:
     """Particles after a value, whose last sound is not known: 을 behind a consonant, else 를."""
 

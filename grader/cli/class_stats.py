@@ -39,9 +39,9 @@ _FIGURES = {
     "graded": say("graded"),
     "missing": say("missing"),
     "lowest": say("low"),
-    "quarter": foreign("25 %"),
+    "quarter": foreign("25%"),
     "median": say("median"),
-    "three_quarters": foreign("75 %"),
+    "three_quarters": foreign("75%"),
     "highest": say("high"),
     "mean": say("mean"),
 }
@@ -186,7 +186,7 @@ def _parts_table(parts: Sequence[Agreement]) -> Any:
     )
     for each in parts:
         kappa = "–" if each.kappa is None else f"{each.kappa:.2f}"
-        equal = f"{each.equal_percent:.0f} %"
+        equal = f"{each.equal_percent:.0f}%"
         table.add_row(
             *map(Styled, (each.part, str(each.answers), equal, f"{each.difference:+.2f}", kappa))
         )

@@ -115,7 +115,7 @@ def _table_of_the_rest(document: Document) -> Table:
 def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -> Text:
     """Say where something is, as editors count; after the `first`, lines are numbers alone."""
     if document.starts is None:
-        return say("cell-line", cell=cell + 1, line=line)
+        return say("code-cell-line-2", cell=cell + 1, line=line)
     number = document.starts[cell] + line - 1
     return say("line-2", line=number) if is_first else foreign(str(number))
 
@@ -124,7 +124,7 @@ def _print_differences(name: str, document: Document, output: Console) -> None:
     """Print the differences of all cells, in the form that `patch` reads."""
     pairs = zip(document.before, document.migration.sources, strict=True)
     for number, (old, new) in enumerate(pairs):
-        title = name if document.starts is not None else f"{name} cell {number + 1}"
+        title = name if document.starts is not None else f"{name} code cell {number + 1}"
         first = 1 if document.starts is None else document.starts[number]
         for line in _unified(old, new, title, first):
             output.out(printable(line), highlight=False)

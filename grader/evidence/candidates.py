@@ -111,7 +111,7 @@ def inspect(
             return Problem(first.message, _STAY_INSIDE, code="refused")
         return Problem(first.message, say("use-tensorir-relax-and-arithmetic-only"), code="refused")
     if _is_idle(facts):
-        where = say("cell", name=capture.name, cell=capture.cell)
+        where = say("name-in-code-cell", name=capture.name, cell=capture.cell)
         return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")
     capture = replace(capture, module=module, base=started and started.document)
     base = None if started is None or started.facts.findings else started.facts

@@ -194,7 +194,7 @@ def explain_stale(
     cause = None if cell is None else stale_in(cell, lost)
     if cause is None:
         return None
-    where = say("cell", name=origin.name, cell=origin.cell)
+    where = say("name-in-code-cell", name=origin.name, cell=origin.cell)
     hint = _advice(cause.cell, origin.name, preamble, layers)
     return Problem(_told_following(where, cause), hint, code="unfinished_cell")
 
@@ -215,14 +215,14 @@ def _explain_loss(
 ) -> Problem:
     if cell.fate == "failed" and _STUB.search(cell.source):
         return Problem(
-            say("not-solved-yet", where=say("cell", name=name, cell=cell.cell)),
+            say("not-solved-yet", where=say("name-in-code-cell", name=name, cell=cell.cell)),
             REPLACE_STUB,
             code="unsolved",
         )
     known = recognise(cell.error, cell.message)
     cause = cause_of(known, lost, cell.cell)
     if cause is not None:
-        where = say("cell", name=name, cell=cell.cell)
+        where = say("name-in-code-cell", name=name, cell=cell.cell)
         told = _told_following(where, cause)
         return Problem(told, _advice(cause.cell, name, preamble, layers), code="unfinished_cell")
     reason, _ = _LOST[cell.fate]
@@ -300,7 +300,7 @@ def _explain_raised(
 
 
 def _where(failure: CaptureFailure) -> Text:
-    return say("cell", name=failure.name, cell=failure.cell)
+    return say("name-in-code-cell", name=failure.name, cell=failure.cell)
 
 
 def _raised(failure: CaptureFailure, where: Text) -> Text:

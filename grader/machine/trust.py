@@ -20,7 +20,7 @@ QUIET_SHARE = 0.1
 STEAL_OBSTACLE = 0.05
 STEAL_CAUTION = 0.01
 """Shares of stolen time. A hypervisor takes a CPU away for milliseconds at a time, as long as a
-timed block lasts: at 5 % most groups of several blocks meet it."""
+timed block lasts: at 5% most groups of several blocks meet it."""
 
 STEADY_GOVERNORS = frozenset({"performance", "userspace"})
 

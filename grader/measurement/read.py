@@ -31,7 +31,7 @@ the two is too short to place anybody on it."""
 
 MOST_ERROR = 0.02
 """Largest logarithm of the ratio of a function to its copy. Two compilations of one function may
-differ by 0.4 %, by where their code lies; what is more is the machine's doing."""
+differ by 0.4%, by where their code lies; what is more is the machine's doing."""
 
 FAR_SLOWER = 4.0
 """A schedule that takes so many times as long as the unscheduled function is worth nothing on any

@@ -216,7 +216,7 @@ def _read_notebook(content: bytes) -> Content:
         raise SubmissionError(say("file-empty"), say("hand-in-ipynb-file-itself-as-jupyter"))
     notebook = read_fields(content)
     cells = tuple(_cells(notebook.cells))
-    if not any(cell.kind == "code" and cell.source.strip() for cell in cells):
+    if not any(cell.is_run for cell in cells):
         raise SubmissionError(say("notebook-has-no-code"), say("open-template-solve-save-and-hand"))
     assignment, notes = _assignment(notebook.declared.get("assignment"))
     notes += tuple(map(sentence_of, _notes_on_cells(notebook.cells, cells)))
@@ -303,11 +303,13 @@ SKIP = "skip-execution"
 
 def _notes_on_cells(found: Sequence[RawCell], cells: Sequence[CellText]) -> Iterator[Text]:
     """Yield what is to be said of cells that were left out, or that Git has spoilt."""
+    code = 0
     for number, (raw, cell) in enumerate(zip(found, cells, strict=True), start=1):
+        code += cell.is_run
         if raw.is_code and SKIP in raw.names:
             yield say("cell-notebook-has-tag-skip-execution", number=number)
         elif raw.is_code and conflict_line(cell.source) is not None:
-            yield say("cell-notebook-has-conflict-git", number=number)
+            yield say("cell-notebook-has-conflict-git", number=code)
 
 
 def _left_out(source: str) -> str:

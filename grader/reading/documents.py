@@ -116,7 +116,9 @@ class _Block(NamedTuple):
 
 def _migrate_notebook(content: bytes) -> Document:
     document = _decode(content)
-    holders = [(cell, name) for cell in _code_cells(document) for name in _source_names(cell)]
+    found = [(cell, name) for cell in _code_cells(document) for name in _source_names(cell)]
+    # blank cells are not run, and reports do not count them
+    holders = [(cell, name) for cell, name in found if _joined(cell[name]).strip()]
     if len(holders) > CELL_LIMIT:
         raise SubmissionError(
             say("notebook-has-more-than-cells", cell_limit=str(CELL_LIMIT)), say("divide")

@@ -103,6 +103,11 @@ class CellText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: _Line | None = None
     names: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=CELL_NAMES)] = ()
 
+    @property
+    def is_run(self) -> bool:
+        """Whether it is one of the code cells that are run and counted: blank ones are not."""
+        return self.kind == "code" and bool(self.source.strip())
+
 
 class SentText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence for the student, as `say` makes it: English, and the values in it."""

@@ -172,10 +172,10 @@ class SubmissionFile(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The text of the code cells, in order."""
+        """The text of the code cells that run, in order: reports count them in this way."""
         if self.notebook is None:
             return ()
-        return tuple(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
+        return tuple(cell.source for cell in _cells_that_run(self.notebook))
 
 
 def read_submission(path: Path, trusted: Path | None = None) -> SubmissionFile:
@@ -251,8 +251,12 @@ def _as_cell(cell: CellText, number: int, lines: dict[str, int]) -> dict[str, ob
 
 def first_lines(notebook: NotebookNode) -> tuple[int, ...]:
     """Return the lines of the file on which the cells begin that are run; () for a notebook."""
-    cells = (cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip())
+    cells = _cells_that_run(notebook)
     return tuple(cell.metadata[_FIRST_LINE] for cell in cells if _FIRST_LINE in cell.metadata)
+
+
+def _cells_that_run(notebook: NotebookNode) -> list[NotebookNode]:
+    return [each for each in notebook.cells if each.cell_type == "code" and each.source.strip()]
 
 
 def line_in_file(cell: NotebookNode) -> int | None:

@@ -228,8 +228,7 @@ def _write(answers: io.BufferedWriter, message: FromUnpacker) -> None:
 
 
 def _sources(content: Content) -> list[str]:
-    cells = content.cells
-    return [cell.source for cell in cells if cell.kind == "code" and cell.source.strip()]
+    return [cell.source for cell in content.cells if cell.is_run]
 
 
 def _cost(idle: int) -> Cost:

@@ -163,7 +163,7 @@ class _Steps:
     def _cells(self, step: Step, place: int) -> list[Text]:
         is_wrong = place == self._diagnosis.wrong
         style = "dim" if step.status == "follows" else "bold" if is_wrong else ""
-        beside = _pytorch(self._diagnosis) if is_wrong else wording.one_line(step.layer)
+        beside = _pytorch(self._diagnosis, step) if is_wrong else wording.one_line(step.layer)
         return [
             Text(_assignment(step) + "  ", style=style),
             Text(wording.shape(step.shape) + "  ", style=style),
@@ -181,8 +181,8 @@ def _assignment(step: Step) -> str:
     return f"{variable} = {callee}" if callee and variable else variable or callee
 
 
-def _pytorch(diagnosis: Diagnosis) -> str:
-    layer = wording.layer_there(diagnosis)
+def _pytorch(diagnosis: Diagnosis, step: Step) -> str:
+    layer = wording.layer_there(diagnosis, step)
     return tell("pytorch", layer=layer) if layer else ""
 
 

@@ -426,13 +426,14 @@ def _sentences(text: Text) -> frozenset[Text]:
 
 
 def failed_cells(report: Report) -> Iterator[CellProblem]:
-    """Yield the cells that ended in an error, without advice that a check has given already."""
-    hints = (check.hint for part in report.parts for check in part.checks if is_lost(check))
-    advised = [wording.plain(each) for each in hints if each]
+    """Yield the cells that ended in an error, without sentences that a check has said already."""
+    lost = (check for part in report.parts for check in part.checks if is_lost(check))
+    said = [wording.plain(each) for check in lost for each in (check.reason, check.hint) if each]
     for problem in report.problems:
-        hint = wording.plain(problem.hint) if problem.hint else ""
-        is_told = bool(hint) and any(hint in each for each in advised)
-        yield replace(problem, hint=NOTHING) if is_told else problem
+        hint = problem.hint
+        sentences = hint.parts if isinstance(hint, Sentences) else (hint,)
+        fresh = (each for each in sentences if not any(wording.plain(each) in one for one in said))
+        yield replace(problem, hint=join(*fresh))
 
 
 def _said(check: Check, part: Part) -> Text:
@@ -461,17 +462,26 @@ def _is_rewritten_wrong(part: Part, check: Check) -> bool:
 def _leading(text: Text) -> Text:
     """Return as many whole sentences as there is room for, at least the first one.
 
-    What else has to hold before the points count is left to the part.
+    What else has to hold before the points count, and whether a schedule is proven, the part says.
     """
     parts = list(text.parts) if isinstance(text, Sentences) else [text]
-    parts = [each for each in parts if not _is_condition(each)] or parts
+    parts = [each for each in parts if not _is_for_the_part(each)] or parts
     while len(parts) > 1 and len(tell(join(*parts))) > _ROOM:
         parts.pop()
     return join(*parts)
 
 
-def _is_condition(text: Text) -> bool:
-    return isinstance(text, Sentence) and text.id == "counts-only-once-this-holds"
+_FOR_THE_PART = frozenset(
+    {
+        "counts-only-once-this-holds",
+        "schedule-proven-one-step-applied-unscheduled-module",
+        "schedule-proven-steps-applied-unscheduled-module-give",
+    }
+)
+
+
+def _is_for_the_part(text: Text) -> bool:
+    return isinstance(text, Sentence) and text.id in _FOR_THE_PART
 
 
 def _rest(reason: Text, said: Text) -> Text:

@@ -67,7 +67,7 @@ def _suites(report: Report) -> Iterator[_Suites]:
         if part.open:
             cases.append(_open_case(part, report))
         yield (part.id, wording.one_line(part.title)), cases, list(_part_properties(part))
-    title = tell("cells-that-ended-in-error")
+    title = tell("failed-cells")
     cells = [_problem_case(problem, report) for problem in report.problems]
     if not is_graded(report):
         cells.append(_ungraded_case(report))

@@ -26,6 +26,7 @@ from grader.render.findings import (
     failed_cells,
     first_causes,
     is_address,
+    is_graded,
     is_lost,
     left_to_people,
     place_of,
@@ -130,7 +131,6 @@ ERROR_CHARACTERS = 800
 STEPS_BEFORE, STEPS_AFTER = 8, 4
 """Steps that are shown at most before the first to depart, and after it."""
 
-_POINT, _POINTS = say("point"), say("score-maximum-points")
 _MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
 _STEP: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
 
@@ -167,13 +167,12 @@ def _section(*blocks: str) -> str:
 
 def _score(report: Report) -> str:
     title = tell(report.assignment.title) or report.submission.name
-    reached = tell(
-        _POINT if report.max_score == 1 else _POINTS,
-        score=wording.points(report.score),
-        maximum=wording.points(report.max_score),
-    )
+    heading = "# " + _labelled(text(title), code(report.submission.name))
+    if not is_graded(report):
+        return _section(heading, f"**{tell('not-graded-title')}**")
+    reached = wording.reached(report.score, report.max_score)
     return _section(
-        "# " + _labelled(text(title), code(report.submission.name)),
+        heading,
         f"**{', '.join(filter(None, (reached, wording.not_marked(report.open))))}**",
         text(cells_run(report.submission)),
     )
@@ -297,13 +296,12 @@ def _rows(grid: Grid) -> Iterator[str]:
 
 
 def _problems(report: Report) -> str:
-    one, many = tell("failed-cells"), tell("cells-that-ended-in-error")
     problems = tuple(failed_cells(report))
     told, rest = problems[:MOST_PROBLEMS], problems[MOST_PROBLEMS:]
     items = [_problem(problem, report) for problem in told]
     if rest:
         items.append("- " + tell("and-count-more", count=len(rest)))
-    return _section(f"## {one if len(report.problems) == 1 else many}", "\n".join(items))
+    return _section("## " + tell("failed-cells"), "\n".join(items))
 
 
 def _problem(problem: CellProblem, report: Report) -> str:

@@ -21,7 +21,7 @@ from grader.render.pieces import plain_table
 from grader.render.speech import tell
 from grader.report import StepLine, StepSpeed, StepSpeeds
 
-_BAR_WIDTH = 20
+_BAR_WIDTH = 12
 _WITH_BARS = 64
 """Columns that a terminal must have for bars."""
 
@@ -126,7 +126,7 @@ def _place(lines: Sequence[StepLine]) -> Words:
             first=min(each.line for each in lines),
             last=max(each.line for each in lines),
         )
-    return say("cell-line-2", cell=first.cell, line=first.line)
+    return say("code-cell-line-2", cell=first.cell, line=first.line)
 
 
 def _named(step: StepSpeed) -> Words | str:
@@ -183,8 +183,7 @@ class _Bars:
             length = max(1, round(_BAR_WIDTH * row.share))
             mark = marks[row.change != "faster"]  # else the largest loss looks like the best step
             bar = [Text(mark * length, style)] if bars else []
-            told = Text.assemble((row.verdict, style)) if row.verdict else Text()
-            place = Text(tell("colon").join(filter(None, (row.place, row.line))), "dim")
-            where = Text(tell("semicolon")).join(each for each in (told, place) if each)
+            told = (row.verdict, style), (row.place, "dim"), (row.line, "dim")
+            where = Text("\n").join(Text(words, shade) for words, shade in told if words)
             table.add_row(row.name, row.factor, *bar, where)
         yield table

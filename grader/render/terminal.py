@@ -19,7 +19,6 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.language import Text as Words
-from grader.language import say
 from grader.render import wording
 from grader.render.diagnosis import diagnosis_section, sample_section
 from grader.render.evidence import evidence_section
@@ -30,6 +29,7 @@ from grader.render.findings import (
     circumstances,
     failed_cells,
     first_causes,
+    is_graded,
     is_lost,
     left_to_people,
     place_of,
@@ -51,7 +51,6 @@ ERROR_CHARACTERS = 800
 
 BAR_WIDTH = 50
 
-_POINT, _POINTS = say("point"), say("score-maximum-points")
 _STYLE: dict[Verdict, str] = {
     "passed": "green",
     "partial": "yellow",
@@ -139,23 +138,21 @@ class _Heading:
 
 def _score(report: Report) -> RenderableType:
     submission = report.submission
-    unit = _POINT if report.max_score == 1 else _POINTS
-    reached = {
-        "score": wording.points(report.score),
-        "maximum": wording.points(report.max_score),
-    }
     title = wording.one_line(report.assignment.title)
     lines: list[RenderableType] = [
         *([Text(title, style="bold")] if title else []),
         Text(wording.one_line(submission.name)),
-        Text(cells_run(submission), style="dim"),
-        Text(),
-        Text(
-            ", ".join(filter(None, (tell(unit, **reached), wording.not_marked(report.open)))),
-            style="bold",
-        ),
-        ShareBar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
     ]
+    if is_graded(report):
+        reached = wording.reached(report.score, report.max_score), wording.not_marked(report.open)
+        lines += [
+            Text(cells_run(submission), style="dim"),
+            Text(),
+            Text(", ".join(filter(None, reached)), style="bold"),
+            ShareBar(report.score / report.max_score if report.max_score else 0.0, BAR_WIDTH),
+        ]
+    else:
+        lines.append(Text(tell("not-graded-title"), style="bold"))
     return Panel(Group(*lines), box=box.ROUNDED, padding=(1, 2), border_style="dim")
 
 
@@ -282,8 +279,7 @@ def _problems(report: Report) -> Iterator[RenderableType]:
         grid.add_row(Text(place_of(problem, report)), error)
         if problem.hint:
             grid.add_row("", advice(problem.hint))
-    one, many = tell("failed-cells"), tell("cells-that-ended-in-error")
-    yield Group(_Heading(one if len(report.problems) == 1 else many), grid)
+    yield Group(_Heading(tell("failed-cells")), grid)
 
 
 def _speed(timing: Timing | None) -> Iterator[RenderableType]:

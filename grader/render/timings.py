@@ -109,7 +109,7 @@ def _cells(
         yield f"{shape.flops / line.microseconds / 1000:,.1f}"
     if bars:
         yield ShareBar(reached, _BAR_WIDTH)
-    yield f"{100 * reached:.0f} %"
+    yield f"{100 * reached:.0f}%"
 
 
 def roofline_rows(shape: ShapeTiming) -> list[RooflineRow]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from grader.language import Text, join, say
 from grader.render.speech import tell
-from grader.report import Diagnosis, Origin, Part, Sample
+from grader.report import Diagnosis, Origin, Part, Sample, Step
 
 LONGEST_TEXT = 4000
 """Characters of one foreign text that are shown at most."""
@@ -89,6 +89,12 @@ def points_of(score: float, maximum: float) -> str:
     return tell("score-maximum", score=points(score), maximum=points(maximum))
 
 
+def reached(score: float, most: float) -> str:
+    """Return points of a report: 7.5 of 10 points."""
+    unit = say("point") if most == 1 else say("score-maximum-points")
+    return tell(unit, score=points(score), maximum=points(most))
+
+
 def points_of_part(part: Part) -> str:
     """Return "37.5 of 40", of a part that a person marks "10 not marked yet"."""
     if part.open and not part.max_score:
@@ -161,9 +167,10 @@ def shape(extents: tuple[int, ...]) -> str:
     return str(tuple(extents))
 
 
-def layer_there(diagnosis: Diagnosis) -> str:
-    """Return what PyTorch does at the first step that departs, with its shape where it is known."""
-    wanted = "" if diagnosis.wanted is None else shape(diagnosis.wanted)
+def layer_there(diagnosis: Diagnosis, step: Step) -> str:
+    """Return what PyTorch does at the first step that departs, with its shape if it is another."""
+    is_other = diagnosis.wanted is not None and diagnosis.wanted != step.shape
+    wanted = shape(diagnosis.wanted or ()) if is_other else ""
     return " ".join(filter(None, (one_line(diagnosis.layer), wanted)))
 
 

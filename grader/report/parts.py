@@ -375,7 +375,7 @@ StepChange = Literal["faster", "slower", "regained", "equal", "wrong", "failed"]
 
 class StepSpeed(Frozen, frozen=True):
     """What steps in a row brought: `factor` is the time before them over that after them, from
-    `low` to `high` (95 %), all 1 where there is none. `kinds` are the steps as a notebook calls
+    `low` to `high` (95%), all 1 where there is none. `kinds` are the steps as a notebook calls
     them, `lines` where they were done, as far as that is known.
 
     "equal": the interval contains 1. "regained": slower, but a later step makes the function at
@@ -414,7 +414,7 @@ class Timing(Frozen, frozen=True):
     """The measured schedule.
 
     `speedup` is the unscheduled function's time over the submission's, the geometric mean over
-    `shapes`, with its 95 % bootstrap interval. `reference_speedup`
+    `shapes`, with its 95% bootstrap interval. `reference_speedup`
     is the same for the assignment's reference schedule. `share` is the logarithm of the one over
     that of the other, with its own interval: 0 is the unscheduled time, 1 the reference's; it
     decides about points. `part` is the id of the part that it is of: of several that are timed the

@@ -2,7 +2,7 @@
 
 A program on the core's other hardware thread, which may be a stranger's on the same host, takes a
 part of its arithmetic units. Nothing else shows it: the functions that are timed slow down by
-different amounts, for seconds, and repeat themselves; the baseline equals its copy to 0.1 %, and
+different amounts, for seconds, and repeat themselves; the baseline equals its copy to 0.1%, and
 one schedule got 5.4 to 9.8 of 15 points.
 
 So each round is preceded by two loops of additions. In one each addition waits for the one before

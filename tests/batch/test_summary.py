@@ -44,11 +44,11 @@ class TestNotice:
     def test_a_cell_that_failed_comes_first(self) -> None:
         seen = notice(typical())
         assert say("cell-raised-and-more", **SEEN) == seen
-        assert "cell 7 raised NameError, and 1 more" == seen.english
+        assert "code cell 7 raised NameError, and 1 more" == seen.english
 
     def test_a_cell_that_failed_is_told_with_full_marks_too(self) -> None:
         report = changed(full_marks(), problems=typical().problems[:1])
-        assert "cell 7 raised NameError" == notice(report).english
+        assert "code cell 7 raised NameError" == notice(report).english
 
     def test_full_marks_need_no_word(self) -> None:
         assert NOTHING == notice(
@@ -56,7 +56,7 @@ class TestNotice:
         )
 
     def test_a_notebook_that_was_ended_is_told_before_its_checks(self) -> None:
-        note = "Cell 15 ran longer than 20 seconds and was stopped."
+        note = "Code cell 15 ran longer than 20 seconds and was stopped."
         report = changed(typical(), problems=(), notes=(foreign("Recognised."), foreign(note)))
         assert foreign(note) == notice(report)
 
@@ -138,7 +138,7 @@ class TestRow:
         ("graded", "noticed", "line"),
         [
             (True, "", "7 of 10"),
-            (True, "cell 3 raised TypeError", "7 of 10, cell 3 raised TypeError"),
+            (True, "code cell 3 raised TypeError", "7 of 10, code cell 3 raised TypeError"),
             (False, "not graded: why", "not graded: why"),
         ],
     )
@@ -172,11 +172,11 @@ def printed(*rows: Row, pending: int = 0, width: int = 100, language: str = "en"
 
 def test_each_submission_has_its_points_and_what_was_noticed() -> None:
     lines = printed(
-        row("ada", 10), row("ben", 7.5, "cell 3 raised TypeError"), row("김", 0, "no module")
+        row("ada", 10), row("ben", 7.5, "code cell 3 raised TypeError"), row("김", 0, "no module")
     )
     assert {
         "ada conv 10 of 10",
-        "ben conv 7.5 of 10 cell 3 raised TypeError",
+        "ben conv 7.5 of 10 code cell 3 raised TypeError",
         "김 conv 0 of 10 no module",
     } <= set(lines)
 

@@ -123,7 +123,7 @@ class TestClass:
     def test_the_overview_is_printed(self, done: subprocess.CompletedProcess[str]) -> None:
         lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
         assert "ada/hw small 10 of 10" in lines
-        assert "cem/hw small 0 of 10 cell 1 raised ZeroDivisionError" in lines
+        assert "cem/hw small 0 of 10 code cell 1 raised ZeroDivisionError" in lines
         assert "3 submissions: 3 graded." in lines
 
     def test_without_a_terminal_there_is_a_line_for_each(

@@ -99,5 +99,5 @@ def test_an_assignment_that_nobody_handed_in_is_no_row_of_the_statistics(folder:
     told = said(folder, "grades", "stats")
     rows = [line.split()[0] for line in told.splitlines() if line[:1].isalnum()]
     assert ["Assignment", SLUG, "No"] == rows
-    assert f"No submission from {OTHER}." in told
+    assert f"No submissions for {OTHER}." in told
     assert OTHER in said(folder, "grades", "stats", OTHER)  # it was asked for

@@ -190,7 +190,7 @@ def test_many_e_mails_of_several_are_counted(own: Path) -> None:
 
 def test_an_assignment_that_nobody_has_handed_in_takes_no_room(own: Path) -> None:
     (own / "assignments" / "e2e-mlp").symlink_to(ROOT / "assignments" / "e2e-mlp")
-    table, _, rest = said(own, "grades", "list").partition("No submission from e2e-mlp.")
+    table, _, rest = said(own, "grades", "list").partition("No submissions for e2e-mlp.")
     assert SLUG in table and "e2e-mlp" not in table and "with a grade" in rest
     rows = found(own, "grades", "list")["assignments"]
     assert {SLUG, "e2e-mlp"} == {each["slug"] for each in rows}

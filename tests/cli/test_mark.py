@@ -38,7 +38,7 @@ def test_agreement_names_the_answers_that_differ(folder: Path) -> None:
     code, output, _ = call(folder, "grades", "agreement", "written")
     assert 0 == code and "\x1b" not in output
     rows = [line.split() for line in output.splitlines()]
-    assert ["why", "1", "0", "%", "-1.50", "0.00"] in rows
+    assert ["why", "1", "0%", "-1.50", "0.00"] in rows
     assert ["ada", "1", "why", "3", "(eve)", "1.5", "(bob)"] in rows
     _, output, _ = call(folder, "grades", "agreement", "written", "--json", "-")
     found = json.loads(output)

@@ -196,7 +196,7 @@ class TestRightWorkKeepsItsMarks:
         assert (40, 0) == (result.part("emit_te").score, result.part("torch_extern").score)
         reason = result.check("torch_extern", "equivalence").reason.english
         assert "KeyError" in reason
-        assert "cell 3" in reason
+        assert "code cell 3" in reason
         assert_no_traceback(result)
 
     def test_before_an_entry_point_that_returns_no_module(self, graded):
@@ -209,13 +209,13 @@ class TestRightWorkKeepsItsMarks:
         result = run_grader(tmp_path, path, "--course", short_course)
         assert 0 == result.code
         assert (40, 30) == (result.part("emit_te").score, result.part("torch_extern").score)
-        assert any("cell 3" in note.english.lower() for note in result.report.notes)
+        assert any("code cell 3" in note.english.lower() for note in result.report.notes)
         assert "Traceback" not in result.output + result.messages  # the cell's own is kept
 
     def test_before_a_kernel_that_dies(self, graded):
         result = graded["dies"]
         assert (100, 40) == (result.report.max_score, result.part("emit_te").score)
-        assert any("cell 3" in note.english.lower() for note in result.report.notes)
+        assert any("code cell 3" in note.english.lower() for note in result.report.notes)
 
     def test_beside_a_module_of_the_wrong_signature(self, graded):
         result = graded["wrong_signature"]

@@ -102,7 +102,10 @@ def test_a_function_in_which_nothing_is_done_is_not_solved_yet() -> None:
 
     found = inspected(begun)
     assert isinstance(found, Problem)
-    assert ("Mine (cell 2) is not solved yet.", "unsolved") == (found.reason.english, found.code)
+    assert ("Mine (code cell 2) is not solved yet.", "unsolved") == (
+        found.reason.english,
+        found.code,
+    )
     assert isinstance(inspected(written), Candidate)
     assert isinstance(inspected(begun, written), Candidate)
 

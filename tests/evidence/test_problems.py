@@ -75,7 +75,7 @@ CAPTURE = Capture("low", "lnumpy_mlp", 4, True, b"", externs={PYTHON_FUNCTION: b
 @pytest.mark.parametrize(
     ("error", "message", "told"),
     [
-        ("NotImplementedError", "", "lnumpy_mlp (cell 4) is not solved yet."),
+        ("NotImplementedError", "", "lnumpy_mlp (code cell 4) is not solved yet."),
         ("IndexError", "index 5: out", "lnumpy_mlp raised IndexError: index 5: out"),
         (EXTERN_DIED, "the extern's process ended", "lnumpy_mlp ended the process"),
     ],

@@ -99,7 +99,7 @@ def test_a_problem_tells_of_the_cell_it_comes_from():
     told = told_problems(execution)
     assert problems[0] == told[0]
     assert told[1].hint.english == (
-        "Cell 1, which defines `weight`, did not run to its end: fix that one first."
+        "Code cell 1, which defines `weight`, did not run to its end: fix that one first."
     )
 
 

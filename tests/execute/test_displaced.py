@@ -47,13 +47,13 @@ def test_so_has_one_that_hardly_got_a_processor_before_its_time_was_over(sandbox
 
 def test_alone_it_is_told_what_it_took(sandbox: Sandbox) -> None:
     (note,) = run_cells(Claiming(sandbox, "machine"), KILLED, "1").notes
-    assert "Cell 1 took nearly all the memory that the machine had left" in note.english
+    assert "Code cell 1 took nearly all the memory that the machine had left" in note.english
 
 
 def test_alone_its_time_is_over(sandbox: Sandbox) -> None:
     claiming = Claiming(sandbox, "starved")
     (note,) = run_cells(claiming, "while True: pass", limits=Limits(cell_seconds=1)).notes
-    assert "Cell 1 ran longer than 1 seconds" in note.english
+    assert "Code cell 1 ran longer than 1 seconds" in note.english
 
 
 def test_who_prints_too_much_is_told_so_whatever_the_machine_did(sandbox: Sandbox) -> None:

@@ -46,7 +46,7 @@ class TestTime:
     def test_a_slow_cell_is_stopped_and_the_others_are_run(self, sandbox: Sandbox) -> None:
         execution = run_cells(sandbox, "x = 1", FOREVER, MODEL, "print(x)", limits=SLOW)
         assert tuple(note.english for note in execution.notes) == (
-            "Cell 2 ran longer than 4 seconds and was stopped. "
+            "Code cell 2 ran longer than 4 seconds and was stopped. "
             "Look for an endless loop, or let it work on less data.",
         )
         assert (execution.begun, execution.executed, execution.stopped) == (4, 3, (2,))
@@ -77,8 +77,8 @@ class TestTime:
         loop = f"while True:\n    try:\n        {stays}\n    except BaseException:\n        pass"
         execution = run_cells(sandbox, MODEL, linger, loop, "1", "2", limits=Limits(cell_seconds=4))
         assert tuple(note.english for note in execution.notes) == (
-            "Cell 3 ran longer than 4 seconds and was stopped. Cells 4 to 5 were not run. "
-            "Look for an endless loop, or let it work on less data.",
+            "Code cell 3 ran longer than 4 seconds and was stopped. Code cells 4 to 5 were "
+            "not run. Look for an endless loop, or let it work on less data.",
         )
         assert (execution.cells, execution.executed) == (5, 2)
         assert [type(capture) for capture in execution.captures] == [Capture]
@@ -95,8 +95,8 @@ class TestTime:
             clock=lambda: float(next(seconds)),
         )
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook ran longer than 100 seconds and was stopped in cell 1. Cell 2 was"
-            " not run. Shorten or remove the slowest cells.",
+            "The notebook ran longer than 100 seconds and was stopped in code cell 1. Code cell "
+            "2 was not run. Shorten or remove the slowest cells.",
         )
 
 
@@ -120,9 +120,9 @@ class TestDeath:
     ) -> None:
         execution = run_cells(sandbox, "1", code, "3")
         (note,) = execution.notes
-        assert note.english.startswith("Cell 2 ended the Python process")
+        assert note.english.startswith("Code cell 2 ended the Python process")
         assert sentence in note.english
-        assert "Cell 3 was not run." in note.english
+        assert "Code cell 3 was not run." in note.english
         assert execution.executed == 1
 
     def test_too_much_memory_is_an_error_of_the_cell(self, sandbox: Sandbox) -> None:
@@ -147,8 +147,8 @@ class TestOutput:
     def test_a_flood_is_stopped(self, sandbox: Sandbox, code: str) -> None:
         execution = run_cells(sandbox, code, "2", limits=LITTLE_OUTPUT)
         assert tuple(note.english for note in execution.notes) == (
-            "The notebook was stopped in cell 1, because it printed too much: 0.5 MB are "
-            "allowed for a cell, 2 MB for all cells together. Cell 2 was not run. Print "
+            "The notebook was stopped in code cell 1, because it printed too much: 0.5 MB are "
+            "allowed for a cell, 2 MB for all cells together. Code cell 2 was not run. Print "
             "less, for example only the first few values.",
         )
         kept = sum(len(str(output)) for output in execution.notebook.cells[0].outputs)
@@ -163,7 +163,7 @@ class TestOutput:
         execution = run_cells(sandbox, *["print('x' * 450_000)"] * 6, limits=LITTLE_OUTPUT)
         (note,) = execution.notes
         assert note.english.startswith(
-            "Output was cut (cell 5, 6): a cell keeps at most 0.5 MB, all cells together at most"
+            "Output was cut (code cell 5, 6): a cell keeps at most 0.5 MB, all cells together at "
         )
         assert execution.executed == 6
         assert kept(execution) < 2 * 2**20
@@ -184,7 +184,7 @@ class TestOutput:
     ) -> None:
         execution = run_cells(sandbox, code, "print('alive')", limits=LITTLE_OUTPUT)
         (note,) = execution.notes
-        assert note.english.startswith("Output was cut (cell 1)")
+        assert note.english.startswith("Output was cut (code cell 1)")
         assert execution.notebook.cells[1].outputs[0].text == "alive\n"
         assert kept(execution) < 2**20
 
@@ -196,7 +196,7 @@ print('x' * 5_000_000)
 """
         (note,) = run_cells(sandbox, code, "2", limits=LITTLE_OUTPUT).notes
         assert note.english.startswith(
-            "The notebook was stopped in cell 1, because it printed too much"
+            "The notebook was stopped in code cell 1, because it printed too much"
         )
 
     def test_one_long_line_takes_no_time(self, sandbox: Sandbox) -> None:
@@ -220,7 +220,7 @@ class TestMessages:
         prologue = "import time\nkernel = get_ipython().kernel\n"
         execution = run_cells(sandbox, f"{prologue}{code}\ntime.sleep(20)", "2")
         (note,) = execution.notes
-        assert note.english.startswith("Cell 1 sent something that is not a Jupyter message")
+        assert note.english.startswith("Code cell 1 sent something that is not a Jupyter message")
 
     def test_a_flood_of_foreign_messages_does_not_stop_the_clock(self, sandbox: Sandbox) -> None:
         code = """
@@ -230,7 +230,7 @@ while True:
 """
         limits = Limits(cell_seconds=1, output_mb=2000)
         (note,) = run_cells(sandbox, code, limits=limits).notes
-        assert note.english.startswith("Cell 1 ran longer than 1 seconds")
+        assert note.english.startswith("Code cell 1 ran longer than 1 seconds")
 
     def test_a_lying_reply_is_no_success(self, sandbox: Sandbox) -> None:
         code = """

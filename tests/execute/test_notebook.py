@@ -148,7 +148,7 @@ class TestProblems:
     def test_a_question_is_answered_with_an_empty_line(self, execution: Execution) -> None:
         assert printed(execution, "asks") == "name?\n"
         assert tuple(note.english for note in execution.notes) == (
-            f"The notebook asked for input (cell {NUMBERS['asks']}). Nobody can answer during"
+            f"The notebook asked for input (code cell {NUMBERS['asks']}). Nobody can answer during"
             " grading, so it got an empty line.",
         )
 
@@ -204,7 +204,7 @@ class TestPreamble:
 
 def test_progress_counts_the_cells(execution: Execution, recorder: Recorder) -> None:
     count = len(CELLS)
-    assert recorder.steps[0] == (0, count, f"cell 1 of {count}")
+    assert recorder.steps[0] == (0, count, f"code cell 1 of {count}")
     assert recorder.steps[-1] == (count, count, "")
     assert [done for done, _, _ in recorder.steps] == list(range(count + 1))
 

@@ -37,7 +37,7 @@ def test_it_says_where_what_and_what_to_do_next(stop: Stop) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "left_out"),
-    [(3, "Cells 4 to 6 were not run."), (5, "Cell 6 was not run."), (6, "")],
+    [(3, "Code cells 4 to 6 were not run."), (5, "Code cell 6 was not run."), (6, "")],
 )
 def test_it_names_the_cells_that_were_not_run(cell: int, left_out: str) -> None:
     note = describe_stop(Stop("output"), cell, 6, Limits())
@@ -53,10 +53,10 @@ def test_processor_time_is_told_from_a_kill() -> None:
 @pytest.mark.parametrize(
     ("cause", "sentence"),
     [
-        ("memory", "Cell 2 used more than 100 MB of memory"),
-        ("processes", "Cell 2 started more than 7 processes"),
-        ("files", "Cell 2 created more than 50 files"),
-        ("disk", "Cell 2 wrote more than 30 MB of files"),
+        ("memory", "Code cell 2 used more than 100 MB of memory"),
+        ("processes", "Code cell 2 started more than 7 processes"),
+        ("files", "Code cell 2 created more than 50 files"),
+        ("disk", "Code cell 2 wrote more than 30 MB of files"),
     ],
 )
 def test_a_bound_that_was_passed_is_named_with_its_size(cause: Cause, sentence: str) -> None:

@@ -226,7 +226,7 @@ def test_every_step_has_its_line() -> None:
         "Part a: 30 of 50.",
         "Part b: 20 of 50.",
         "Part a: +2.5 gives 32.5; adjustment 1 by eve, 2026-12-09 00:00:00+00:00: so",
-        "Submitted 1 d 2 h late: 20 % is deducted, 10.5 points.",
+        "Submitted 1 d 2 h late: 20% is deducted, 10.5 points.",
         "Grade: 42 of 100.",
     ] == english(found)
 

@@ -32,7 +32,7 @@ def test_the_last_failure_counts():
         failure("raised", error_name="TypeError", message="bad", line=7),
     )
     problem = explain_absence(part(), failures)
-    assert "create (cell 5) raised TypeError at line 7: bad" == problem.reason.english
+    assert "create (code cell 5) raised TypeError at line 7: bad" == problem.reason.english
 
 
 def test_an_unsolved_stub_is_called_so():
@@ -65,11 +65,13 @@ def test_what_lacks_a_name_of_a_lost_cell_is_told_of_that():
         advice=say("replace-stub-with-your-solution"),
     )
     second = LostCell(4, "create = load()", "failed", "NameError", message)
-    told = "needs `load`: cell 1, which defines it, ended in ModuleNotFoundError: No module named"
+    told = (
+        "needs `load`: code cell 1, which defines it, ended in ModuleNotFoundError: No module named"
+    )
     lacking = failure("raised", error_name="NameError", message=message)
     for failures, lost, where in (
-        ((), (first, second), "create (cell 4)"),
-        ((lacking,), (first,), "create (cell 5)"),
+        ((), (first, second), "create (code cell 4)"),
+        ((lacking,), (first,), "create (code cell 5)"),
     ):
         problem = explain_absence(part(), failures, lost)
         assert problem.reason.english.startswith(f"{where} {told}")
@@ -84,7 +86,7 @@ def test_a_cell_that_failed_is_advised_on_as_it_was():
 
 def test_what_a_written_file_was_to_define_is_not_said_to_be_missing():
     lost = LostCell(2, "%run m.py", "failed", "ValueError", "no", called="def create(): ...")
-    told = "create is missing: cell 2, which defines it, ended in ValueError: no"
+    told = "create is missing: code cell 2, which defines it, ended in ValueError: no"
     assert told == explain_absence(part(), (), (lost,)).reason.english
 
 
@@ -102,9 +104,9 @@ LOST = {
 @pytest.mark.parametrize(
     ("fate", "reason"),
     [
-        ("failed", "create is missing: cell 3, which defines it, ended in NameError: no"),
-        ("stopped", "create_it is missing: cell 3, which defines it, was stopped."),
-        ("not_run", "create is missing: cell 3, which defines it, was not run."),
+        ("failed", "create is missing: code cell 3, which defines it, ended in NameError: no"),
+        ("stopped", "create_it is missing: code cell 3, which defines it, was stopped."),
+        ("not_run", "create is missing: code cell 3, which defines it, was not run."),
     ],
 )
 def test_what_stands_in_a_lost_cell_is_not_said_to_be_missing(fate, reason):
@@ -121,7 +123,7 @@ def test_what_a_lost_cell_only_uses_is_missing():
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        ("Exception", "Cell 3 ended in an error: if it was to define create, fix it first."),
+        ("Exception", "Code cell 3 ended in an error: if it was to define create, fix it first."),
         ("AssertionError", ""),
         ("NameError", ""),
     ],
@@ -177,7 +179,7 @@ def test_a_schedule_of_an_older_module_is_told_of_the_cell_that_failed():
     used = LostCell(24, "sch = Schedule(mod)", "failed", "ValueError", "no conv2d", 1)
     problem = explain_stale(Origin("sch", 24), (made, used))
     assert problem is not None
-    told = "sch (cell 24) needs `mod`: cell 23, which defines it, ended in InternalError: no such"
+    told = "sch (code cell 24) needs `mod`: code cell 23, which defines it, ended in InternalError"
     assert problem.reason.english.startswith(told)
     assert "unfinished_cell" == problem.code
     assert explain_stale(Origin("sch", 24), (made,)) is None

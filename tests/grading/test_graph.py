@@ -137,6 +137,15 @@ class TestDataflow:
         assert ("failed", True) == (outcome.verdict, "dataflow" in outcome.reason.english)
         assert "passed" == judge(TIR, dataflow=True).verdict
 
+    def test_the_check_of_its_own_says_what_it_found(self):
+        """It named the calls, as the one of the graph does."""
+        outcome = dataflow(case(TIR), NoOptions())
+        assert "Every call of `main` is in a dataflow block." == outcome.reason.english
+
+    def test_constants_are_told_by_their_shapes(self):
+        outcome = constants(case(MIXED), ConstantOptions(shapes=(W0,)))
+        assert "constants of the required shapes: (128, 784)." in outcome.reason.english
+
 
 class TestSingleDemands:
     def test_dataflow_alone_asks_for_the_block_and_for_some_call(self):

@@ -156,7 +156,7 @@ def test_of_what_is_given_only_what_bears_the_name_is_told() -> None:
     assert given_problem([], PART) is None
     problem = given_problem([Refused(Capture("conv", "MyConv", 3, True, b"{}"))], PART)
     assert problem is not None
-    assert "`MyConv` (cell 3) comes from the assignment" in problem.reason.english
+    assert "`MyConv` (code cell 3) comes from the assignment" in problem.reason.english
     assert given_problem([given], SCHEDULE) is not None
 
 

@@ -82,7 +82,7 @@ class TestTodaysNotebooks:
         came = execution(CellProblem(2, "ValueError", "", 1))
         came = msgspec.structs.replace(came, raised=(Raised(2, 1, 2),))
         told = spelling.own_words(came).problems[0].hint.english
-        assert "Look at cell 1, line 4: the error was raised there." == told
+        assert "Look at code cell 1, line 4: the error was raised there." == told
 
 
 class TestOldNotebooks:

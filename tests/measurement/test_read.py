@@ -118,7 +118,7 @@ class TestTiming:
 class TestUnsteady:
     def test_a_function_that_does_not_take_as_long_as_its_copy(self) -> None:
         found = problem(steady(30e-6, 10e-6, 5e-6, control=30.9e-6))
-        assert "beside a copy of itself, differed by 2.9 %" in found.reason.english
+        assert "beside a copy of itself, differed by 2.9%" in found.reason.english
         assert "less busy" in found.hint.english
         assert (True, "busy") == (found.again, found.code)
 

@@ -251,7 +251,7 @@ class TestAdvice:
 
     def test_what_costs_most_is_to_be_looked_at_first(self) -> None:
         told = advice.look_at(self.STEPS).english
-        assert "parallel in cell 7, line 8, first" in told
+        assert "parallel in code cell 7, line 8, first" in told
         assert "0.87" in told
 
     def test_nothing_is_said_where_nothing_costs(self) -> None:

@@ -78,6 +78,12 @@ class TestMarkdown:
 
 
 class TestNotebook:
+    def test_blank_cells_are_not_counted(self) -> None:
+        """Reports do not count them: code cell 1 is the same one in both."""
+        cells = [{"cell_type": "code", "source": source} for source in (" ", OLD)]
+        document = migrate_document(json.dumps({"cells": cells}).encode(), ".ipynb")
+        assert (OLD,) == document.before
+
     @staticmethod
     def notebook(source: object) -> dict[str, object]:
         output = {"output_type": "stream", "name": "stdout", "text": [OLD]}

@@ -143,6 +143,13 @@ class TestAnswers:
         assert read.declared_assignment is None
         assert "an assignment with more than 100 characters" in read.notes[0].english
 
+    def test_blank_cells_are_not_counted(self, tmp_path: Path, reader: SubmissionReader) -> None:
+        """They are not run: code cell 2 is the same one in every sentence of a report."""
+        both = "<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> fix"
+        read = reader.read(write(tmp_path / "hw.ipynb", "x = 1", " ", both))
+        assert ("x = 1", both) == read.sources
+        assert read.notes[0].english.startswith("Code cell 2 of the notebook has an unresolved Git")
+
     def test_many_threads_may_ask(self, tmp_path: Path, reader: SubmissionReader) -> None:
         paths = [write(tmp_path / f"{number}.ipynb", f"x = {number}") for number in range(8)]
         found: dict[Path, tuple[str, ...]] = {}

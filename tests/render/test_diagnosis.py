@@ -94,6 +94,11 @@ class TestSteps:
         line = next(each for each in rows(page(with_diagnosis(diagnosis))) if "✗ lv2" in each)
         assert line == f"✗ lv2 = max_pool2d (4, 32, 25, 25) {beside}".strip()
 
+    def test_pytorchs_shape_is_told_where_it_is_another(self) -> None:
+        diagnosis = msgspec.structs.replace(DIAGNOSIS, wanted=(4, 32, 25, 25))
+        line = next(each for each in rows(page(with_diagnosis(diagnosis))) if "✗ lv2" in each)
+        assert "✗ lv2 = max_pool2d (4, 32, 25, 25) PyTorch: max_pool2d" == line
+
     @pytest.mark.parametrize("width", [40, 80, 120])
     def test_no_line_is_wider_than_the_page_and_nothing_is_lost(self, width: int) -> None:
         text = page(with_diagnosis(), width)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from grader.evidence.case import Replay
 from grader.language import NOTHING, Clause, Text, foreign, join, say
 from grader.render.findings import (
     as_listed,
@@ -457,6 +458,25 @@ class TestListed:
         problems[1] = replace(problems[1], hint=other)
         report = replace(of(lost), problems=tuple(problems))
         assert [NOTHING, other] == [each.hint for each in failed_cells(report)]
+
+    def test_of_a_cells_hint_only_the_sentences_are_told_that_no_check_has_said(self) -> None:
+        """Why TVM refuses a step was told in the list, in the part, and under the cell."""
+        why, mend, other = foreign("It sums."), foreign("Mend it."), foreign("Look there.")
+        lost = part_with(
+            graded("unfinished_cell", 0, 5, join(foreign("It fails."), why), hint=mend)
+        )
+        problem = CellProblem(1, "E", "no", 1, join(why, mend, other))
+        report = replace(of(lost), problems=(problem,))
+        assert [other] == [each.hint for each in failed_cells(report)]
+
+    @pytest.mark.parametrize("steps", [1, 6])
+    def test_how_a_schedule_was_judged_is_left_to_the_part(self, steps: int) -> None:
+        stop, proven = foreign("It stops."), Replay(proven=True, steps=steps).provenance
+        (cause,) = first_causes(of(part_with(graded("unmet", 0, 5, join(stop, proven)))))
+        report = of(part_with(graded("unmet", 0, 5, join(stop, proven))))
+        assert "It stops." == told_cause(cause, report)
+        told = as_listed(report, [cause]).parts[0].checks[0].reason
+        assert join(say("see-at-top", number=1), proven) == told
 
     def test_what_there_is_no_room_for_is_left_to_the_part_in_whole_sentences(self) -> None:
         stop, more = foreign("It stops in line 5."), foreign(f"Done: {'a step, ' * 60}the last.")

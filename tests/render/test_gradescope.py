@@ -268,8 +268,8 @@ class TestLeaderboard:
         board = decoded(sample_reports.typical()).leaderboard
         assert [
             ("Speed-up", 3.113),
-            ("Speed-up, lower end (95 %)", 3.041),
-            ("Speed-up, upper end (95 %)", 3.187),
+            ("Speed-up, lower end (95%)", 3.041),
+            ("Speed-up, upper end (95%)", 3.187),
             ("Points", 77.5),
         ] == [(entry.name, entry.value) for entry in board]
         assert {"desc"} == {entry.order for entry in board}

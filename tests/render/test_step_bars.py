@@ -30,15 +30,15 @@ class TestView:
 
     def test_a_row_has_the_students_line(self) -> None:
         row = steps_view(sample_reports.STEPS).rows[1]
-        assert ("cell 7, line 8", "sch.parallel(n)") == (row.place, row.line)
-        assert steps_view(sample_reports.STEPS).rows[0].place == "cell 7, lines 5 to 6"
+        assert ("code cell 7, line 8", "sch.parallel(n)") == (row.place, row.line)
+        assert steps_view(sample_reports.STEPS).rows[0].place == "code cell 7, lines 5 to 6"
 
     def test_the_largest_change_has_the_longest_bar(self) -> None:
         assert [1.0, 0.531, 0.116] == [each.share for each in steps_view(sample_reports.STEPS).rows]
 
     def test_all_others_are_named(self) -> None:
         notes = " ".join(steps_view(sample_reports.STEPS).notes)
-        assert "contains 1: split, reorder (cell 7, line 3)" in notes
+        assert "contains 1: split, reorder (code cell 7, line 3)" in notes
         assert "do not change the code here: storage_align" in notes
         assert "After compute_at the values differ from PyTorch's" in notes
         assert "After cache_write the function cannot run" in notes
@@ -59,6 +59,12 @@ class TestTerminal:
         assert "━" in text
         assert "this slows it down" in line
 
+    def test_the_students_line_is_whole_below_its_place(self) -> None:
+        """Beside the place it was broken within names, at 80 columns."""
+        lines = [each.strip() for each in page(REPORT, 80).splitlines()]
+        at = next(at for at, each in enumerate(lines) if each.strip() == "code cell 7, line 8")
+        assert "sch.parallel(n)" == lines[at + 1]
+
     @pytest.mark.parametrize("width", [40, 60, 80, 120])
     def test_it_fits(self, width: int) -> None:
         assert max(map(len, page(REPORT, width).splitlines())) <= width
@@ -70,6 +76,6 @@ class TestTerminal:
 def test_markdown_has_an_item_for_each_change() -> None:
     text = render_markdown(REPORT).decode()
     assert (
-        "- `parallel`: 0.87× (0.85 to 0.90); this slows it down; cell 7, line 8: `sch.parallel(n)`"
-        in text
+        "- `parallel`: 0.87× (0.85 to 0.90); this slows it down; code cell 7, line 8: "
+        "`sch.parallel(n)`" in text
     )

@@ -118,7 +118,7 @@ class TestContent:
 
     def test_a_schedule_that_was_timed_has_a_section(self) -> None:
         text = page(sample_reports.typical())
-        assert text.index("ended in an error") < text.index("Speed of your schedule")
+        assert text.index("Failed cells") < text.index("Speed of your schedule")
         assert text.index("Speed of your schedule") < text.index("How it was graded")
 
     def test_it_closes_with_data_isolation_machine_versions_and_duration(self) -> None:
@@ -163,6 +163,8 @@ class TestContent:
         text = page(report)
         assert "a.ipynb" in text
         assert "No such file" in text
+        assert "Not graded" in text
+        assert "0 of 0" not in text and "━" not in text, "it is no grade"
         assert "Isolation" not in text
         assert "Data" not in text
 

@@ -45,7 +45,7 @@ class TestSentence:
 
     def test_several_batches_are_named(self) -> None:
         text = flat(section(with_timing(shapes=(shape(), shape(batch=1024)))))
-        assert "the unscheduled one, over batches of 4 and 1,024 (95 %" in text
+        assert "the unscheduled one, over batches of 4 and 1,024 (95%" in text
         assert "over batches" not in flat(section(sample_reports.typical()))
 
 
@@ -58,10 +58,10 @@ class TestRoofline:
             "PyTorch": "━" * 3 + "╌" * 21,
         }
         assert rows(section(sample_reports.typical())) == [
-            ["unscheduled", "1,283", "µs", "1.00", "1.2", bars["unscheduled"], "8", "%"],
-            ["yours", "412.2", "µs", "3.11", "3.8", bars["yours"], "25", "%"],
-            ["reference", "198.7", "µs", "6.46", "7.8", bars["reference"], "52", "%"],
-            ["PyTorch", "640.0", "µs", "2.01", "2.4", bars["PyTorch"], "16", "%"],
+            ["unscheduled", "1,283", "µs", "1.00", "1.2", bars["unscheduled"], "8%"],
+            ["yours", "412.2", "µs", "3.11", "3.8", bars["yours"], "25%"],
+            ["reference", "198.7", "µs", "6.46", "7.8", bars["reference"], "52%"],
+            ["PyTorch", "640.0", "µs", "2.01", "2.4", bars["PyTorch"], "16%"],
         ]
 
     def test_what_was_not_measured_has_no_row(self) -> None:
@@ -75,7 +75,7 @@ class TestRoofline:
 
     def test_a_time_below_the_limit_does_not_burst_its_bar(self) -> None:
         row = rows(section(with_timing(shapes=(shape(floor_us=1000.0),))))[1]
-        assert ["━" * 24, "243", "%"] == row[-3:]
+        assert ["━" * 24, "243%"] == row[-2:]
 
     @pytest.mark.parametrize(
         ("width", "headings"),
@@ -109,7 +109,7 @@ class TestMeasured:
         assert (
             "Measured with 2 threads on processors 2, 3 for the target llvm -mcpu=skylake-avx512, "
             "in 28 rounds of short runs; the fastest runs count. The unscheduled function "
-            "and its copy differed by 0.04 %. The machine's limits are 15 GFLOP/s and 22 GB/s, "
+            "and its copy differed by 0.04%. The machine's limits are 15 GFLOP/s and 22 GB/s, "
             "measured at the same time; here, arithmetic is the limit." in text
         )
 

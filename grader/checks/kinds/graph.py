@@ -197,7 +197,9 @@ def dataflow(case: Case, _options: NoOptions) -> Outcome:
     """The calls of `main` are in a dataflow block."""
     if not case.candidate.facts.calls:
         return failed(say("main-makes-no-call"), say("write-layers-first-then-graph"))
-    return calls(case, CallOptions(dataflow=True))
+    found = calls(case, CallOptions(dataflow=True))
+    is_met = found.verdict == "passed"
+    return passed(say("every-call-main-in-dataflow-block")) if is_met else found
 
 
 class ConstantOptions(Table, frozen=True):
@@ -209,7 +211,11 @@ class ConstantOptions(Table, frozen=True):
 @check("constants", options=ConstantOptions)
 def constants(case: Case, options: ConstantOptions) -> Outcome:
     """The parameters are constants of the module."""
-    return calls(case, CallOptions(constants=options.shapes))
+    found = calls(case, CallOptions(constants=options.shapes))
+    if found.verdict != "passed":
+        return found
+    shapes = ", ".join(str(tuple(each)) for each in options.shapes)
+    return passed(say("calls-take-constants-these-shapes", shapes=shapes))
 
 
 def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:

@@ -19,7 +19,7 @@ def as_timed(function: Any, threads: int) -> Any:
 
     With one thread, parallel loops mean plain ones. TVM makes a task of each round all the same and
     calls it through its pool: the schedule of e2e-conv, whose `parallel` the handout asks for, lost
-    13 % by it on one processor and nothing on another.
+    13% by it on one processor and nothing on another.
     """
     function = function.with_attr(_APART, True)
     if threads > 1:

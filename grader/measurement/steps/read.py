@@ -23,7 +23,7 @@ from grader.timing.slices import FloatArray
 
 LEAST = 0.005
 """Smaller logarithms of a factor are no difference: two compilations of one function differ by up
-to 0.4 %, by where their code lies."""
+to 0.4%, by where their code lies."""
 
 LEAST_FACTOR = 0.0001
 """Factors in the report are rounded to so much, and are never zero: others are divided by them."""

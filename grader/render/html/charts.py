@@ -382,7 +382,7 @@ def _shape_view(shape: ShapeTiming) -> ShapeView:
             speedup=wording.factor(row.speedup),
             rate=f"{shape.flops / row.microseconds / 1000:,.1f}",
             share=share(shape.floor_us, row.microseconds),
-            percent=f"{100 * shape.floor_us / row.microseconds:.0f} %",
+            percent=f"{100 * shape.floor_us / row.microseconds:.0f}%",
         )
         for row in roofline_rows(shape)
     )

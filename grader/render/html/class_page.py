@@ -225,7 +225,7 @@ class _Page:
         return NamedStudents(
             len(ids),
             _told(len(ids)),
-            f"{percent:.0f} %",
+            f"{percent:.0f}%",
             percent,
             tuple(links),
             tell("and-count-more", count=rest) if rest else "",
@@ -251,7 +251,7 @@ class _Page:
             (
                 tell(MISTAKE_NAMES[each.mistake]),
                 each.mistake,
-                "; ".join(titles.get(part, "") for part in each.parts[:8]),
+                tell("semicolon").join(titles.get(part, "") for part in each.parts[:8]),
                 self._names(each.students),
                 _short(each.example),
             )
@@ -357,7 +357,7 @@ def _line(anchor: str, name: str, each: StudentRow) -> _Line:
         section=wording.one_line(person.section)[:_NAME],
         points=wording.points_of(each.points or 0.0, each.possible) if has_points else "–",
         share=share(each.points or 0.0, each.possible),
-        mistakes="; ".join(named),
+        mistakes=tell("semicolon").join(named),
         speedup="" if each.speedup is None else f"{wording.factor(each.speedup)}×",
         attempts=str(each.attempts),
     )
@@ -367,9 +367,9 @@ def _figures(found: Insights) -> tuple[tuple[str, str], ...]:
     numbers = found.numbers
     return (
         (tell("low"), _points(numbers.lowest)),
-        ("25 %", _points(numbers.quarter)),
+        ("25%", _points(numbers.quarter)),
         (tell("median"), _points(numbers.median)),
-        ("75 %", _points(numbers.three_quarters)),
+        ("75%", _points(numbers.three_quarters)),
         (tell("high"), _points(numbers.highest)),
         (tell("mean"), _points(numbers.mean)),
     )

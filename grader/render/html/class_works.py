@@ -173,7 +173,7 @@ def _pairs(found: Similarities, writings: Mapping[str, Writing], named: _Names) 
         names = named[each.one], named[each.other]
         percent = 100 * each.likeness
         evidence = tuple(_evidence(one, each, writings, found.works) for one in each.evidence)
-        told = f"{percent:.0f} %"
+        told = f"{percent:.0f}%"
         yield _Pair(f"pair-{number}", names, told, round(percent, 1), _shared(each), evidence)
 
 

@@ -294,10 +294,10 @@ def _render(
 def _cells_of(notebook: NotebookNode) -> list[Cell]:
     number, found = 0, []
     for each in notebook.cells:
-        is_code = each.cell_type == "code"
-        number += is_code
-        kind, count = ("code", number) if is_code else ("markdown", None)
-        found.append(Cell(kind=kind, source=each.source, number=count))  # type: ignore[arg-type]
+        counts = each.cell_type == "code" and bool(each.source.strip())
+        number += counts
+        count = number if counts else None
+        found.append(Cell(kind=each.cell_type, source=each.source, number=count))
     return found
 
 

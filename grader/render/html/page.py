@@ -23,6 +23,7 @@ from grader.render.findings import (
     circumstances,
     failed_cells,
     first_causes,
+    is_graded,
     missing_parts,
     place_of,
 )
@@ -43,7 +44,6 @@ from grader.render.html.sections import (
 from grader.render.speech import speaking, spoken, tell
 from grader.report import Cell, Part, Report, Timing
 
-_POINT, _POINTS = say("point"), say("score-maximum-points")
 _BEFORE = say("score-maximum-before-adjustments-and-lateness")
 
 
@@ -102,7 +102,7 @@ def _score(reached: float, most: float, open: float) -> Score:
     return Score(
         number=number,
         maximum=maximum,
-        sentence=tell(_POINT if most == 1 else _POINTS, score=number, maximum=maximum),
+        sentence=wording.reached(reached, most),
         share=share(reached, most),
         verdict=standing(reached, most),
         open=wording.not_marked(open),
@@ -126,16 +126,16 @@ def overview_row(part: Part, anchor: str) -> OverviewRow:
     )
 
 
-def problem_rows(report: Report) -> Iterator[ProblemRow]:
-    """Yield a row for each cell that ended in an error."""
+def problem_rows(report: Report, hints: Iterable[str]) -> Iterator[ProblemRow]:
+    """Yield a row for each cell that ended in an error, with what is left of its hint."""
     anchors = CellAnchors(report)
-    for problem in failed_cells(report):
+    for problem, hint in zip(report.problems, hints, strict=False):
         yield ProblemRow(
             place=place_of(problem, report),
             anchor=anchors.of(problem.cell),
             error=problem.error,
             message=problem.message,
-            hint=tell(problem.hint),
+            hint=hint,
         )
 
 
@@ -275,6 +275,7 @@ class _Page:
         self, report: Report, whose: str, final: FinalGrade | None, ask: AskAddress | None
     ) -> None:
         self._questions = Questions(report, final, ask)
+        self._is_graded = is_graded(report) or final is not None
         self._score = score(report, final)
         self._decided: dict[str, DecidedPart] = {}
         if final is not None:
@@ -287,6 +288,7 @@ class _Page:
         self._budget = PageBudget(SIZE - _FRAME - _LEFT_OUT)
         # Of texts as they were said: a clean one is words alone.
         causes = [each for each in first_causes(report) if each.part < PARTS]
+        self._hints = [wording.plain(each.hint) for each in failed_cells(report)]
         self._report = cleaned(as_listed(report, causes))
         self._notebook = Notebook(self._report)
         self._first = tuple(first_view(each, report) for each in causes)
@@ -301,6 +303,7 @@ class _Page:
             report=report,
             title=tell(report.assignment.title),
             whose=self._whose,
+            is_graded=self._is_graded,
             score=self._score,
             cells_run=cells_run(report.submission),
             overview=_some(overview(report)),
@@ -310,7 +313,7 @@ class _Page:
             first=self._first,
             own_cells=_some(self._notebook.own_cells(report.cells[: self._shown]), _LINKS, _LINK),
             notes=_some((tell(note),) for note in report.notes),
-            problems=_some(problem_rows(report)),
+            problems=_some(problem_rows(report, self._hints)),
             parts=tuple(self._parts()),
             speed=Markup() if report.timing is None else self._speed(report.timing),
             cells=cells,

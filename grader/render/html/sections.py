@@ -374,7 +374,7 @@ def step_views(diagnosis: Diagnosis) -> Iterator[StepView]:
 def _step(step: Step, diagnosis: Diagnosis) -> StepView:
     layer = wording.one_line(step.layer)
     if step.status == "wrong":
-        layer = wording.layer_there(diagnosis)
+        layer = wording.layer_there(diagnosis, step)
     name = " = ".join(filter(None, map(wording.one_line, (step.variable, step.callee))))
     word = tell(STATUSES[step.status])
     return StepView(step.status, MARKS[step.status], word, name, wording.shape(step.shape), layer)

@@ -235,6 +235,6 @@ def test_each_kind_is_told_in_every_language(kind: Any) -> None:
 def test_the_line_is_the_students_own() -> None:
     change = StepChange("axis", 5, "threadIdx.y", "threadIdx.x", ())
     assert tell_step(FoundStep(LINE, change)).english.startswith(
-        'In cell 3, line 7, `sch.bind(thread, "threadIdx.y")`, bind the loop to `threadIdx.x`'
+        'In code cell 3, line 7, `sch.bind(thread, "threadIdx.y")`, bind the loop to `threadIdx.x`'
     )
     assert "instruction 6" in tell_step(FoundStep(StepLine(), change)).english

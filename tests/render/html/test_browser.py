@@ -18,6 +18,7 @@ from tests.browser import PHONE, WIDE, Browser, Scheme, processes_of_playwright,
 from tests.render.html.filled import Filler
 from tests.render.html.samples import everything
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS
+from tests.render.html.test_page import wrong_and_missing
 
 REPORTS = {
     "everything": everything(),
@@ -129,6 +130,24 @@ def test_no_word_is_broken_on_a_phone(browser: Browser, tmp_path: Path, name: st
     opened = visit(browser, write(REPORTS[name], tmp_path), ViewportSize(width=390, height=700))
     opened.unfold()
     assert [] == opened.page.evaluate(BROKEN_WORDS)
+
+
+OUTSIDE = """() => [...document.querySelectorAll('details.missing')].filter(each => {
+  const [box, points] = [each, each.querySelector('.points')].map(it => it.getBoundingClientRect())
+  const why = [...each.querySelector('.why').getClientRects()]
+  const touches = why.some(it => it.right > points.left - 5 && it.bottom > points.top + 5)
+  return points.bottom > box.bottom || touches
+}).length"""
+
+
+def test_points_of_a_folded_part_stay_apart_and_within_it(browser: Browser, tmp_path: Path) -> None:
+    """They touched what is said beside the title, or hung below the box."""
+    opened = visit(browser, write(wrong_and_missing(), tmp_path))
+    found = []
+    for width in range(320, 480, 4):
+        opened.page.set_viewport_size(ViewportSize(width=width, height=700))
+        found += [width] * opened.page.evaluate(OUTSIDE)
+    assert [] == found
 
 
 def test_a_broken_word_is_seen(browser: Browser, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from grader.render.html.class_page import render_insights
 from grader.render.html.page import SIZE
 from grader.render.wording import MISTAKE_NAMES
 from grader.report import MistakeKind
+from tests import sample_reports
 from tests.browser import PHONE, WIDE, Browser, Scheme, visit
 from tests.insights.classes import made
 from tests.render.html.filled import Filler
@@ -54,6 +55,17 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "class.html"
     path.write_bytes(page(CLASSES[request.param]))
     return path
+
+
+def test_nobody_is_to_be_reviewed_only_where_everybody_handed_in() -> None:
+    """It was said above the list of those who handed in nothing gradable."""
+    seen = [observe(sample_reports.full_marks(), Person("ada", "Ada"))]
+    everybody, missing = (
+        read(page(insights_of("x", "gradebook", seen, who)).decode()).text
+        for who in ((), (Person("zoe", "Zoe"),))
+    )
+    assert ("Nobody." in everybody, "Nobody." in missing) == (True, False)
+    assert "Nothing gradable submitted" in missing
 
 
 def test_every_mistake_has_a_name() -> None:

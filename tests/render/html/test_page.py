@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from grader.language import foreign
 from grader.render.final_grade import FinalGrade
+from grader.render.findings import first_causes
 from grader.render.html import render_html
 from grader.render.html.page import PageBudget
 from grader.report import AssignmentId, Report, ungraded_report
@@ -159,6 +160,16 @@ class TestContent:
         assert "(worth up to 15 points)" in said
         assert "Failed cells come first" in said
 
+    def test_one_cause_alone_has_no_order_to_explain(self) -> None:
+        report = wrong_and_missing()
+        cause, *_ = first_causes(report)
+        one = replace(report, parts=(report.parts[cause.part],))
+        assert "Fix this first" in page(one) and "Failed cells come first" not in page(one)
+
+    def test_a_file_that_could_not_be_graded_has_no_score(self) -> None:
+        text = page(REPORTS["ungraded"])
+        assert "a.ipynb Not graded" in text and "/ 0" not in text
+
     def test_what_is_on_top_is_not_said_again(self) -> None:
         text = page(wrong_and_missing())
         assert 1 == text.count("On 4,443 of 4,443 test images")
@@ -231,8 +242,8 @@ class TestContent:
     def test_the_speed_is_told_with_interval_and_limits(self) -> None:
         text = page(everything())
         assert "3.11 times as fast" in text
-        assert "95 % confidence interval 3.04 to 3.19" in text
-        assert "reference 198.7 µs 6.46 7.8 52 %" in text
+        assert "95% confidence interval 3.04 to 3.19" in text
+        assert "reference 198.7 µs 6.46 7.8 52%" in text
 
     def test_a_problem_leads_to_its_cell(self) -> None:
         found = read(render_html(everything()))
