@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -48,7 +50,7 @@ def test_a_students_tar_is_too_large() -> None:
 
 
 def test_of_a_classs_tar_it_is_told_where_it_ended() -> None:
-    end, *members = told(tar_of(FILES), shared=True)
+    end, *members = told(plain_tar(FILES), shared=True)
     assert ("all", FolderSkipped("ada/hw.ipynb", False, "unread")) == (end, members[-1])
 
 
@@ -100,8 +102,14 @@ def test_a_class_with_a_flood_is_read_once() -> None:
     assert len(content) + 2**16 > file.count
 
 
-def test_headers_of_a_flood_are_skipped_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three million of them took all the time that there was, and those behind lost their files."""
+@pytest.mark.parametrize("around", ["", "./"])
+def test_headers_of_a_flood_are_skipped_at_once(
+    monkeypatch: pytest.MonkeyPatch, around: str
+) -> None:
+    """Three million of them took all the time that there was, and those behind lost their files.
+
+    Where the folder was packed as ".", two million did.
+    """
     read = []
     true = unpacking._Entry.frombuf
 
@@ -113,16 +121,17 @@ def test_headers_of_a_flood_are_skipped_at_once(monkeypatch: pytest.MonkeyPatch)
     links = tarred(
         lambda archive: (
             [
-                tar_member(archive, f"mallory/{at}", type=tarfile.SYMTYPE, linkname="x")
+                tar_member(archive, f"{around}mallory/{at}", type=tarfile.SYMTYPE, linkname="x")
                 for at in range(5000)
             ]
             and None
         ),
         "w",
     )[: 5000 * 512]
-    ada, zoe = (plain_tar({f"{each}/hw.ipynb": b"{}"})[:1024] for each in ("ada", "zoe"))
+    files = [f"{around}{each}/hw.ipynb" for each in ("ada", "zoe")]
+    ada, zoe = (plain_tar({each: b"{}"})[:1024] for each in files)
     end, told = of_class(io.BytesIO(ada + links + zoe + bytes(1024)))
-    assert ("all", ["ada/hw.ipynb", "zoe/hw.ipynb"]) == (end, names(told))
+    assert ("all", files) == (end, names(told))
     assert 200 > len(read)
 
 
@@ -228,6 +237,17 @@ def test_long_headers_are_read_until_there_were_too_many(monkeypatch: pytest.Mon
     assert ("all", kept) == (end, names(told))
     skipped = [Skipped(f"mallory/{at}", "budget") for at in range(4, 8)]
     assert skipped == [each for each in told if isinstance(each, Skipped)]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("end", [b"", bytes(8)], ids=["streams", "padding"])
+def test_streams_of_nothing_end_with_the_time(pack: Callable[[bytes], bytes], end: bytes) -> None:
+    """64 MB of them were one read of half a minute: the process was killed, and begun again."""
+    nothing = (end or pack(b"")) * 50_000
+    file = CountingFile(pack(plain_tar(FILES)[:1024]) + nothing)
+    limits = UnpackLimits(file_size=99, size=99, files=99, index=9999, shared=False)
+    unpack_archive(file, limits, 0.0, [].append)
+    assert 2**16 > file.count
 
 
 @pytest.mark.parametrize("shared", [False, True])
