@@ -397,14 +397,11 @@ class _Stream:
         while True:
             if before and block.startswith(before, at):  # as most of three million are
                 size = 0
-            elif not block.startswith(begin, at):
-                break
             else:
-                header = block[at : at + _HEADER]
-                size = _plain_size(header)
+                size = _size_alike(block, at, begin)
                 if size < 0:
                     break
-                before = b"" if size else header
+                before = b"" if size else block[at : at + _HEADER]
             at += _HEADER + size
             count += 1
         end = self._begin + at
@@ -462,6 +459,30 @@ def _plain_size(header: bytes) -> int:
         return -1
     size = _octal(header[124:136]) if has_content else 0
     return -1 if size is None else -(-size // _HEADER) * _HEADER
+
+
+_LONG_NAME = b"././@LongLink\0"
+"""What GNU tar calls a member whose content is the next one's name."""
+
+
+def _size_alike(block: bytes, at: int, begin: bytes) -> int:
+    """Return how much comes behind a header until the next member, of one whose name begins so.
+
+    -1 where it is not a plain one, or not whole in the block. Names of more than 100 bytes have two
+    headers: a flood of those was read header by header, 25 times as slowly.
+    """
+    name = own = at
+    if block.startswith(_LONG_NAME, at):
+        header = block[at : at + _HEADER]
+        size = _octal(header[124:136]) if _is_sound(header) else None
+        if not size or header[156:157] != tarfile.GNUTYPE_LONGNAME:
+            return -1
+        name = at + _HEADER
+        own = name - -size // _HEADER * _HEADER
+    if not block.startswith(begin, name):
+        return -1
+    size = _plain_size(block[own : own + _HEADER])
+    return -1 if size < 0 else own - at + size
 
 
 def _is_sound(header: bytes) -> bool:

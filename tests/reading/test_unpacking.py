@@ -25,7 +25,7 @@ from grader.reading.messages import (
 )
 from grader.reading.unpacking import unpack_archive
 from tests.lms.archives import tar_member, zipped
-from tests.lms.hostile import tar_of, tarred
+from tests.lms.hostile import tar_of
 
 FILES = {"ada/hw.ipynb": b"ada", "bob/hw.ipynb": b"bob"}
 
@@ -102,13 +102,21 @@ def test_a_class_with_a_flood_is_read_once() -> None:
     assert len(content) + 2**16 > file.count
 
 
+def link(name: str) -> bytes:
+    """Return a member as GNU tar packs a link."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = tarfile.SYMTYPE, "x"
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
 @pytest.mark.parametrize("around", ["", "./"])
+@pytest.mark.parametrize("long", ["", "n" * 100])
 def test_headers_of_a_flood_are_skipped_at_once(
-    monkeypatch: pytest.MonkeyPatch, around: str
+    monkeypatch: pytest.MonkeyPatch, around: str, long: str
 ) -> None:
     """Three million of them took all the time that there was, and those behind lost their files.
 
-    Where the folder was packed as ".", two million did.
+    Where the folder was packed as ".", two million did, and a million of long names.
     """
     read = []
     true = unpacking._Entry.frombuf
@@ -118,21 +126,12 @@ def test_headers_of_a_flood_are_skipped_at_once(
         return true(*given)
 
     monkeypatch.setattr(unpacking._Entry, "frombuf", frombuf)
-    links = tarred(
-        lambda archive: (
-            [
-                tar_member(archive, f"{around}mallory/{at}", type=tarfile.SYMTYPE, linkname="x")
-                for at in range(5000)
-            ]
-            and None
-        ),
-        "w",
-    )[: 5000 * 512]
+    links = b"".join(link(f"{around}mallory/{long}{at}") for at in range(5000))
     files = [f"{around}{each}/hw.ipynb" for each in ("ada", "zoe")]
     ada, zoe = (plain_tar({each: b"{}"})[:1024] for each in files)
     end, told = of_class(io.BytesIO(ada + links + zoe + bytes(1024)))
     assert ("all", files) == (end, names(told))
-    assert 200 > len(read)
+    assert 600 > len(read)
 
 
 def test_a_student_whose_name_begins_like_a_flood_is_none_of_it() -> None:
@@ -144,6 +143,28 @@ def test_a_student_whose_name_begins_like_a_flood_is_none_of_it() -> None:
         end,
         found - {"mallory"},
     )
+
+
+@pytest.mark.parametrize("damage", ["", "sum", "kind", "empty", "cut off"])
+def test_what_is_skipped_at_once_is_what_is_skipped_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    odd = bytearray(link("mallory/" + "n" * 150))
+    if damage == "sum":
+        odd[0] ^= 2
+    if damage == "kind":
+        odd[512 * 2 + 156] = ord("g")
+    if damage == "empty":
+        odd[124:136] = b"%011o\0" % 0
+    if damage == "cut off":
+        del odd[512:]
+    ada, zoe = (plain_tar({f"{each}/hw.ipynb": b"{}"})[:1024] for each in ("ada", "zoe"))
+    flood = b"".join(link(f"mallory/{'n' * 100}{at}") for at in range(200))
+    content = ada + flood + odd + flood + zoe + bytes(1024)
+    at_once = of_class(io.BytesIO(content))
+    monkeypatch.setattr(unpacking, "_size_alike", lambda *_: -1)
+    assert of_class(io.BytesIO(content)) == at_once
+    assert ("damaged" if damage else "all") == at_once[0]
 
 
 def test_the_same_header_many_times_ends_where_another_comes() -> None:
