@@ -36,6 +36,10 @@ alike. Two units are half of those of a core with four: a neighbour that always 
 
 ALIKE = 0.9
 
+QUICKEST = 5e-11
+"""No addition that waits for another one is quicker than this, in seconds: four times the clock
+rate of any core. A clock with steps of a millisecond says so, and that all looks are alike."""
+
 
 class Core(Protocol):
     """The loops of additions, in the thread that times."""
@@ -62,5 +66,6 @@ def free_rounds(looks: Sequence[FloatArray]) -> list[Mask]:
     highest = float(np.concatenate(rounds).max())
     nearest = max(round(highest), FEWEST_UNITS)
     is_alike = float(np.mean(np.concatenate(units) >= FREE * highest)) >= ALIKE
-    is_known = is_alike or abs(highest / nearest - 1) <= NEAR
+    is_timed = min(each[CHAIN].min() for each in looks) >= QUICKEST
+    is_known = is_timed and (is_alike or abs(highest / nearest - 1) <= NEAR)
     return [(each >= FREE * highest) & is_known for each in rounds]

@@ -116,6 +116,39 @@ def test_a_zip_at_the_end_of_a_tar_does_not_stand_for_the_class(tmp_path: Path) 
     assert {"ada": {"ada"}, "mallory": {"mallory"}} == found
 
 
+def with_sum(block: bytes) -> bytes:
+    """Return a block of which a part says the sum of the others, as a header of a tar does."""
+    blank = block[:148] + b" " * 8 + block[156:]
+    return blank[:148] + b"%06o\0 " % sum(blank) + blank[156:]
+
+
+def test_a_zip_whose_first_file_makes_it_a_header_of_a_tar_is_a_zip(tmp_path: Path) -> None:
+    """The whole class was told to be damaged."""
+    names = ["Mallory_12_assignsubmission_file_/hw.bin", "Bob_99_assignsubmission_file_/hw.ipynb"]
+    begin = 30 + len(names[0])
+    field = b"0" * (156 - begin) + b"0" * 400
+    content = bytearray(packed((names[0], field), (names[1], b"bob"), method=zipfile.ZIP_STORED))
+    content[124:136] = b"%011o\0" % 0
+    content[:512] = with_sum(bytes(content[:512]))
+    # Of its own checksum it is known beforehand when that is handed in; here it may be wrong.
+    tarfile.TarInfo.frombuf(bytes(content[:512]), "utf-8", "surrogateescape")
+    (tmp_path / "class.zip").write_bytes(content)
+    outcome = collect(tmp_path / "class.zip", tmp_path / "class")
+    found = {e.folder: contents(tmp_path / "class", e) for e in outcome.collected.students}
+    assert {"Bob-99": {"bob"}, "Mallory-12": set()} == found
+
+
+def test_a_tar_whose_first_name_begins_as_a_zip_is_a_tar(tmp_path: Path) -> None:
+    path = tmp_path / "class.tar"
+    with tarfile.open(path, "w") as archive:
+        tar_member(archive, "PK\3\4\x14.ipynb", b"mallory")
+        tar_member(archive, "ada/hw.ipynb", b"ada")
+        tar_member(archive, "mallory/hw.zip", zipped({"ada/hw.ipynb": b"mallory"}))
+    outcome = collect(path, tmp_path / "class")
+    found = {each.folder: contents(tmp_path / "class", each) for each in outcome.collected.students}
+    assert ({"ada"}, {"mallory"}) == (found["ada"], found["mallory"])
+
+
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 @pytest.mark.parametrize("around", ["", "class/submitted/", "submitted/", "./"])
 def test_in_a_tar_a_flood_costs_the_student_who_made_it_alone(

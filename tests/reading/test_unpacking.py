@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from grader.reading.messages import (
 )
 from grader.reading.unpacking import unpack_archive
 from tests.lms.archives import tar_member, zipped
-from tests.lms.hostile import tar_of, tarred
+from tests.lms.hostile import tar_of
 
 FILES = {"ada/hw.ipynb": b"ada", "bob/hw.ipynb": b"bob"}
 
@@ -48,7 +50,7 @@ def test_a_students_tar_is_too_large() -> None:
 
 
 def test_of_a_classs_tar_it_is_told_where_it_ended() -> None:
-    end, *members = told(tar_of(FILES), shared=True)
+    end, *members = told(plain_tar(FILES), shared=True)
     assert ("all", FolderSkipped("ada/hw.ipynb", False, "unread")) == (end, members[-1])
 
 
@@ -100,8 +102,22 @@ def test_a_class_with_a_flood_is_read_once() -> None:
     assert len(content) + 2**16 > file.count
 
 
-def test_headers_of_a_flood_are_skipped_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three million of them took all the time that there was, and those behind lost their files."""
+def link(name: str) -> bytes:
+    """Return a member as GNU tar packs a link."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = tarfile.SYMTYPE, "x"
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize("around", ["", "./"])
+@pytest.mark.parametrize("long", ["", "n" * 100])
+def test_headers_of_a_flood_are_skipped_at_once(
+    monkeypatch: pytest.MonkeyPatch, around: str, long: str
+) -> None:
+    """Three million of them took all the time that there was, and those behind lost their files.
+
+    Where the folder was packed as ".", two million did, and a million of long names.
+    """
     read = []
     true = unpacking._Entry.frombuf
 
@@ -110,20 +126,12 @@ def test_headers_of_a_flood_are_skipped_at_once(monkeypatch: pytest.MonkeyPatch)
         return true(*given)
 
     monkeypatch.setattr(unpacking._Entry, "frombuf", frombuf)
-    links = tarred(
-        lambda archive: (
-            [
-                tar_member(archive, f"mallory/{at}", type=tarfile.SYMTYPE, linkname="x")
-                for at in range(5000)
-            ]
-            and None
-        ),
-        "w",
-    )[: 5000 * 512]
-    ada, zoe = (plain_tar({f"{each}/hw.ipynb": b"{}"})[:1024] for each in ("ada", "zoe"))
+    links = b"".join(link(f"{around}mallory/{long}{at}") for at in range(5000))
+    files = [f"{around}{each}/hw.ipynb" for each in ("ada", "zoe")]
+    ada, zoe = (plain_tar({each: b"{}"})[:1024] for each in files)
     end, told = of_class(io.BytesIO(ada + links + zoe + bytes(1024)))
-    assert ("all", ["ada/hw.ipynb", "zoe/hw.ipynb"]) == (end, names(told))
-    assert 200 > len(read)
+    assert ("all", files) == (end, names(told))
+    assert 600 > len(read)
 
 
 def test_a_student_whose_name_begins_like_a_flood_is_none_of_it() -> None:
@@ -135,6 +143,28 @@ def test_a_student_whose_name_begins_like_a_flood_is_none_of_it() -> None:
         end,
         found - {"mallory"},
     )
+
+
+@pytest.mark.parametrize("damage", ["", "sum", "kind", "empty", "cut off"])
+def test_what_is_skipped_at_once_is_what_is_skipped_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    odd = bytearray(link("mallory/" + "n" * 150))
+    if damage == "sum":
+        odd[0] ^= 2
+    if damage == "kind":
+        odd[512 * 2 + 156] = ord("g")
+    if damage == "empty":
+        odd[124:136] = b"%011o\0" % 0
+    if damage == "cut off":
+        del odd[512:]
+    ada, zoe = (plain_tar({f"{each}/hw.ipynb": b"{}"})[:1024] for each in ("ada", "zoe"))
+    flood = b"".join(link(f"mallory/{'n' * 100}{at}") for at in range(200))
+    content = ada + flood + odd + flood + zoe + bytes(1024)
+    at_once = of_class(io.BytesIO(content))
+    monkeypatch.setattr(unpacking, "_size_alike", lambda *_: -1)
+    assert of_class(io.BytesIO(content)) == at_once
+    assert ("damaged" if damage else "all") == at_once[0]
 
 
 def test_the_same_header_many_times_ends_where_another_comes() -> None:
@@ -228,6 +258,17 @@ def test_long_headers_are_read_until_there_were_too_many(monkeypatch: pytest.Mon
     assert ("all", kept) == (end, names(told))
     skipped = [Skipped(f"mallory/{at}", "budget") for at in range(4, 8)]
     assert skipped == [each for each in told if isinstance(each, Skipped)]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("end", [b"", bytes(8)], ids=["streams", "padding"])
+def test_streams_of_nothing_end_with_the_time(pack: Callable[[bytes], bytes], end: bytes) -> None:
+    """64 MB of them were one read of half a minute: the process was killed, and begun again."""
+    nothing = (end or pack(b"")) * 50_000
+    file = CountingFile(pack(plain_tar(FILES)[:1024]) + nothing)
+    limits = UnpackLimits(file_size=99, size=99, files=99, index=9999, shared=False)
+    unpack_archive(file, limits, 0.0, [].append)
+    assert 2**16 > file.count
 
 
 @pytest.mark.parametrize("shared", [False, True])

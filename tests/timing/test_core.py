@@ -61,6 +61,12 @@ def test_a_chain_that_was_interrupted_says_nothing() -> None:
     assert [[True, True]] == told(seen)
 
 
+def test_a_clock_that_does_not_go_on_in_a_look_says_nothing() -> None:
+    """Loops that took no time were alike, so each core was free by a clock of milliseconds."""
+    seen = np.full((2, 20), 1e-9) / np.array([[64 * 256], [260 * 128]])
+    assert not any(told(seen)[0])
+
+
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_a_clock_rate_that_rises_in_a_look_spoils_no_other(place: int) -> None:
     """Four units seemed to be 4.2, so the core was shared in all slices of a measurement."""

@@ -28,6 +28,7 @@ from grader.lms.sync.platform import (
     LmsFile,
     LmsHandIn,
     LmsPerson,
+    Points,
     PushedGrade,
     Standing,
     page_name,
@@ -36,6 +37,10 @@ from grader.lms.sync.session import LmsSession, Told, decoded, unreadable
 
 _POINTS = frozenset({"points", "percent", "letter_grade", "gpa_scale"})
 """Kinds of grades for which Canvas takes points. `pass_fail` is none of them."""
+
+
+_MOST = 100_000
+"""People and submissions of a course."""
 
 
 class _Row:
@@ -48,12 +53,12 @@ class _Row:
 
 class _Rating(msgspec.Struct, frozen=True):
     id: str
-    points: float
+    points: Points
 
 
 class _Criterion(msgspec.Struct, frozen=True):
     id: str
-    points: float
+    points: Points
     description: str = ""
     ratings: tuple[_Rating, ...] = ()
 
@@ -65,7 +70,7 @@ class _Override(msgspec.Struct, frozen=True):
 
 class _Assignment(msgspec.Struct, frozen=True):
     name: str
-    points_possible: float | None = None
+    points_possible: Points | None = None
     grading_type: str = "points"
     due_at: datetime | None = None
     rubric: tuple[_Criterion, ...] | None = None
@@ -95,7 +100,7 @@ class _Comment(msgspec.Struct, frozen=True):
 
 
 class _Assessed(msgspec.Struct, frozen=True):
-    points: float | None = None
+    points: Points | None = None
 
 
 class _Submission(msgspec.Struct, frozen=True):
@@ -105,9 +110,9 @@ class _Submission(msgspec.Struct, frozen=True):
     late: bool | None = None
     excused: bool | None = None
     late_policy_status: str | None = None
-    score: float | None = None
-    entered_score: float | None = None
-    points_deducted: float | None = None
+    score: Points | None = None
+    entered_score: Points | None = None
+    points_deducted: Points | None = None
     attachments: tuple[_File, ...] | None = None
     submission_comments: tuple[_Comment, ...] | None = None
     rubric_assessment: dict[str, _Assessed] | None = None
@@ -158,7 +163,7 @@ class CanvasPlatform:
         )
         return tuple(
             LmsPerson(str(e.id), e.name or "", e.login_id or "", e.sis_user_id or "", e.email or "")
-            for e in rows
+            for e in {each.id: each for each in rows}.values()
         )
 
     def handed_in(self) -> tuple[LmsHandIn, ...]:
@@ -229,7 +234,9 @@ class CanvasPlatform:
     def _all(self, kind: type[Told], path: str, **what: Any) -> Iterator[Told]:
         found = PaginatedList(_Row, self._requester, "GET", path, _kwargs=combine_kwargs(**what))
         try:
-            for row in found:
+            for number, row in enumerate(found):
+                if number == _MOST:
+                    raise unreadable()
                 yield decoded(row.fields, kind)
         except (AttributeError, TypeError, KeyError):  # of a page that is no list of objects
             raise unreadable() from None

@@ -21,7 +21,14 @@ from grader.course_settings import LtiSettings
 from grader.errors import LmsError, UsageError
 from grader.language import in_a_row, say
 from grader.lms.choices import Key, Platform
-from grader.lms.sync.platform import LmsAssignment, LmsPerson, PushedGrade, Standing, plain
+from grader.lms.sync.platform import (
+    MOST_POINTS,
+    LmsAssignment,
+    LmsPerson,
+    PushedGrade,
+    Standing,
+    plain,
+)
 from grader.lms.sync.push import scaled
 from grader.lms.sync.session import (
     Answer,
@@ -51,7 +58,7 @@ _STUDENT = re.compile(
 _TRIAL = "#TestUser"
 """Roles in the course alone: who teaches it may be a learner of the university."""
 
-_Number = Annotated[float, msgspec.Meta(ge=0)]
+_Number = Annotated[float, msgspec.Meta(ge=0, le=MOST_POINTS)]
 _Word = str | int
 """An id: a text by the specification; some systems write a number."""
 
@@ -297,7 +304,13 @@ def _standing(each: _Result, most: Decimal) -> Standing:
     if each.result_score is None:
         return Standing(comment=comment)
     theirs = Decimal(1) if each.result_maximum is None else _exact(each.result_maximum)
-    return Standing(scaled(_exact(each.result_score), theirs, most), comment=comment)
+    try:
+        points = scaled(_exact(each.result_score), theirs, most)
+    except ArithmeticError:  # of 10^9 out of 10^-300
+        raise unreadable() from None
+    if points > MOST_POINTS:
+        raise unreadable()
+    return Standing(points, comment=comment)
 
 
 def _is_student(each: _Member) -> bool:

@@ -16,11 +16,13 @@ from grader.language import ENGLISH, LANGUAGES, in_a_row, say
 from grader.lms.choices import Key, Platform
 from grader.lms.sync.platform import (
     COMMENT,
+    MOST_POINTS,
     PAGE,
     LmsAssignment,
     LmsFile,
     LmsHandIn,
     LmsPerson,
+    Points,
     PushedGrade,
     Standing,
     page_name,
@@ -68,7 +70,7 @@ class _Assignment(msgspec.Struct, frozen=True):
     course: int
     name: str
     duedate: int = 0
-    grade: float = 0
+    grade: Points = 0
     configs: tuple[_Config, ...] = ()
 
 
@@ -429,7 +431,11 @@ def _points(text: str) -> Decimal | None:
         value = Decimal(text)
     except ArithmeticError:
         return None
-    return value.normalize() if value.is_finite() and value >= 0 else None
+    if not value.is_finite() or value < 0:
+        return None
+    if value > MOST_POINTS:
+        raise unreadable()
+    return value.normalize()
 
 
 _OURS = frozenset({"", *(COMMENT.in_(each) for each in {ENGLISH, *LANGUAGES})})

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 
@@ -18,6 +18,11 @@ from grader.lms.choices import Key, Platform
 
 PAGE = re.compile(r"feedback-([0-9a-f]{16})(?:-\d+)?\.html")
 """The name of a page there. Canvas adds a number where a name is taken."""
+
+
+MOST_POINTS = 10**9
+Points = Annotated[float, msgspec.Meta(ge=-MOST_POINTS, le=MOST_POINTS)]
+"""Points as a system tells them. Decimals cannot be rounded to hundredths from 10^26 on."""
 
 
 def page_name(key: str) -> str:

@@ -26,6 +26,7 @@ from requests.utils import parse_header_links
 from grader.decoding import prepared
 from grader.errors import LmsError, UsageError
 from grader.language import Text, say
+from grader.lms.sync.slowness import BYTES, SlowServers
 from grader.lms.sync.tokens import Credential
 from grader.report.document import utc_now
 
@@ -39,8 +40,9 @@ _LONGEST_WAIT = 300.0
 _ANSWER = 32 * 2**20
 _PIECE = 2**16
 _TIMEOUT = (10.0, 60.0)
-_LINKS = 5_000
-"""Pages of a listing: a server that always names a next one is left."""
+_LINKS, _LISTED = 5_000, 2**28
+"""Pages of listings, and bytes of those that have a next one: a server that always names one is
+left, which had 160 GB of memory until then."""
 
 _LOW = 50.0
 """Of X-Rate-Limit-Remaining. Canvas fills 700 and refuses at 0; a request costs about 1."""
@@ -165,9 +167,10 @@ class LmsSession:
         self.token = token
         self._bearer = bearer
         self._sleep = sleep
-        self._links = 0
+        self._links = self._listed = 0
         self._requests = requests.Session()
         self._requests.auth = _keep_headers
+        self._slow = SlowServers(self._requests)
 
     def close(self) -> None:
         """Close its connections."""
@@ -206,7 +209,7 @@ class LmsSession:
 
         def ask() -> Answer:
             with self._opened(method, url, what, follows=follows) as response:
-                content = b"".join(_pieces(response, _ANSWER))
+                content = b"".join(self._pieces(response, _ANSWER))
                 return Answer(response.status_code, response.headers, content)
 
         answer = self._until_answered(ask, is_repeatable=is_repeatable)
@@ -223,10 +226,10 @@ class LmsSession:
         def ask() -> Answer:
             with self._opened(method, url, what, follows=True) as response:
                 if response.status_code >= _FAULT:
-                    content = b"".join(_pieces(response, _ANSWER))
+                    content = b"".join(self._pieces(response, _ANSWER))
                     return Answer(response.status_code, response.headers, content)
                 with target.open("wb") as file:
-                    for piece in _pieces(response, limit):
+                    for piece in self._pieces(response, limit):
                         file.write(piece)
                 return Answer(response.status_code, response.headers, b"")
 
@@ -286,7 +289,9 @@ class LmsSession:
         if next_page is None:
             return
         self._links += 1
-        if not self.is_own(next_page.get("url", "")) or self._links > _LINKS:
+        self._listed += len(answer.content)
+        is_endless = self._links > _LINKS or self._listed > _LISTED
+        if is_endless or not self.is_own(next_page.get("url", "")):
             raise unreadable()
 
     def is_own(self, url: str) -> bool:
@@ -300,8 +305,7 @@ class LmsSession:
         """Yield the answer at the end of all redirects, its body yet to be read."""
         for _ in range(_HOPS):
             self._refuse_plain(url)
-            response = self._ask(method, url, what)
-            with response:
+            with self._slow.refused(), self._ask(method, url, what) as response:
                 if not response.is_redirect:
                     yield response
                     return
@@ -311,6 +315,18 @@ class LmsSession:
                     )
                 url, method, what = _joined(url, response.headers["location"]), "GET", _WITH_TOKEN
         raise unreadable()
+
+    def _pieces(self, response: requests.Response, limit: int) -> Iterator[bytes]:
+        """Yield a body in pieces. Raises TooLargeError; unpacking is counted, so no bomb passes."""
+        size, enough = 0, BYTES
+        for piece in response.iter_content(_PIECE):
+            size += len(piece)
+            if size > limit:
+                raise TooLargeError(say("answer-lms-too-large"))
+            if size > enough:
+                enough = size + BYTES
+                self._slow.begin_again()
+            yield piece
 
     def _ask(self, method: Method, url: str, what: Mapping[str, Any]) -> requests.Response:
         given = dict(what.get("headers") or {})
@@ -373,16 +389,6 @@ def _origin(url: str) -> tuple[str, str, int] | None:
     return None if parts is None else (parts[0], parts[1], parts[2] or _PORTS[parts[0]])
 
 
-def _pieces(response: requests.Response, limit: int) -> Iterator[bytes]:
-    """Yield a body in pieces. Raises TooLargeError; unpacking is counted, so no bomb passes."""
-    size = 0
-    for piece in response.iter_content(_PIECE):
-        size += len(piece)
-        if size > limit:
-            raise TooLargeError(say("answer-lms-too-large"))
-        yield piece
-
-
 def _rewind(files: Any) -> None:
     """Put files at their beginning, where a request is sent once more."""
     for each in files.values() if isinstance(files, Mapping) else ():
@@ -407,7 +413,7 @@ def _told_wait(answer: Answer, tried: int) -> float:
         try:
             until = parsedate_to_datetime(told)
             seconds = (until - utc_now()).total_seconds()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # of a year with twenty digits
             pass
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else _backoff(tried)
 

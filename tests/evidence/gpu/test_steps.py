@@ -18,6 +18,7 @@ from grader.evidence.case import Outputs
 from grader.evidence.gpu.devices import DEVICES
 from grader.evidence.gpu.found import FoundKernels, FoundStep
 from grader.evidence.gpu.gather import mend_kernels
+from grader.evidence.gpu.inside import changes, steps
 from grader.evidence.gpu.inside.entry import perform
 from grader.evidence.gpu.messages import StepChange, StepsTried, TrySteps
 from grader.evidence.gpu.sentences import _STEPS, tell_step
@@ -111,6 +112,29 @@ def test_the_step_is_named(make: Callable[[], Any], kind: str, after: str) -> No
     assert found is not None
     assert kind == found.kind
     assert found.after.startswith(after)
+
+
+def test_trials_end_with_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replays count as no steps: of a long schedule there were 600, which took a minute."""
+    replayed = []
+    true = steps._replayed
+    monkeypatch.setattr(steps, "_replayed", lambda *given: replayed.append(given) or true(*given))
+    monkeypatch.setattr(changes, "MOST_SECONDS", 0.0)
+    assert mended(scheduled(scope="local")) is None
+    assert 1 == len(replayed)
+
+
+def test_loops_that_nothing_uses_are_not_exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that give 64 loops each, none of which is used, took two minutes of renaming."""
+    renamed = []
+    true = steps._renamed
+    monkeypatch.setattr(steps, "_renamed", lambda *given: renamed.append(given) or true(*given))
+    loops = [
+        ["GetLoops", ["b0"], [], [f"l{64 * at + each}" for each in range(64)]] for at in range(9)
+    ]
+    instructions = [["GetSBlock", [], ["B", "main"], ["b0"]], *loops]
+    assert not [*steps._exchanged(steps._Trace(instructions, ()))]
+    assert not renamed
 
 
 def test_the_place_is_that_of_the_instruction() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import time
 import zipfile
 from contextlib import suppress
@@ -361,6 +362,28 @@ class TestHostileFiles:
         with pytest.raises(LmsError, match="does not match its API"):
             fetch(taught, tmp_path)
 
+    def test_pages_that_name_themselves_end_where_they_are_too_long(
+        self, taught: Canvas, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """5,000 pages of 32 MB were to be kept in memory."""
+        monkeypatch.setattr("grader.lms.sync.session._LISTED", 10**6)
+        body = json.dumps([{"id": 1, "name": "x" * 10**5}]).encode()
+
+        def endless(request: Request) -> Reply | None:
+            link = f'<{taught.url}{request.path}?page=2>; rel="next"'
+            return (200, {"Link": link}, body) if request.path.endswith("/users") else None
+
+        taught.faults.append(endless)
+        with pytest.raises(LmsError, match="does not match its API"):
+            fetch(taught, tmp_path)
+        assert 20 > len(taught.requests)
+
+    def test_who_is_listed_twice_is_one_student(self, taught: Canvas, tmp_path: Path) -> None:
+        taught.users.append(taught.users[0])
+        fetch(taught, tmp_path)
+        logins = [each.id for each in read_roster(tmp_path / "class" / "roster.csv").people]
+        assert sorted({each["login_id"] for each in taught.users}) == sorted(logins)
+
 
 class TestMoodle:
     """A course of Moodle."""
@@ -444,6 +467,24 @@ class TestFailures:
         site.faults.append(limit)
         ran = fetch(site, tmp_path)
         assert [17.0] * 6 == ran.waits
+        assert 20 == len(students(tmp_path))
+
+    @pytest.mark.parametrize(
+        ("said", "waited"),
+        [
+            ("1e9", 300.0),
+            ("nan", 1.0),
+            ("Mon, 01 Jan 9999 00:00:00 GMT", 300.0),
+            (f"Mon, 01 Jan {10**20} 00:00:00 GMT", 1.0),
+        ],
+    )
+    def test_no_wait_is_longer_than_some_minutes(
+        self, site: Site, tmp_path: Path, said: str, waited: float
+    ) -> None:
+        """A year with twenty digits was an internal error."""
+        full = iter([(429, {"Retry-After": said}, b"")])
+        site.faults.append(lambda _: next(full, None))
+        assert [waited] == fetch(site, tmp_path).waits
         assert 20 == len(students(tmp_path))
 
     def test_failures_are_tried_again_ever_later(self, site: Site, tmp_path: Path) -> None:

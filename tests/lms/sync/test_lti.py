@@ -389,6 +389,8 @@ class TestFailures:
             b'[{"userId": "u-101", "resultScore": NaN}]',
             b'[{"userId": "u-101", "resultScore": 1e999}]',
             b'[{"userId": "u-101", "resultScore": -4}]',
+            b'[{"userId": "u-101", "resultScore": 1e300}]',
+            b'[{"userId": "u-101", "resultScore": 9, "resultMaximum": 1e-300}]',
             b'[{"userId": ["u-101"], "resultScore": 4}]',
         ],
     )

@@ -224,6 +224,30 @@ class TestBoth:
         assert "eve – – not in the LMS's course" in push(site, small.folder).text
         assert None is standing(site)["eve"]
 
+    @pytest.mark.parametrize("points", [1e26, 1e300])
+    def test_points_that_no_gradebook_has_end_it(
+        self, site: Site, small: Class, points: float
+    ) -> None:
+        """They were an internal error."""
+        if isinstance(site, Canvas):
+            site.enter(101, points)
+        else:
+            assert isinstance(site, Moodle)
+            site.grades[101] = {"grade": str(points), "files": [], "text": ""}
+        with pytest.raises(LmsError, match="does not match its API"):
+            push(site, small.folder)
+        assert not site.writes
+
+    def test_a_maximum_that_no_gradebook_has_ends_it(self, site: Site, small: Class) -> None:
+        if isinstance(site, Canvas):
+            site.assignment["points_possible"] = 1e300
+        else:
+            assert isinstance(site, Moodle)
+            site.points = 1e300
+        with pytest.raises(LmsError, match="does not match its API"):
+            push(site, small.folder)
+        assert not site.writes
+
     def test_points_are_scaled_to_the_maximum_there(self, site: Site, small: Class) -> None:
         if isinstance(site, Canvas):
             site.assignment["points_possible"] = 15

@@ -8,6 +8,7 @@ barrier.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -38,6 +39,10 @@ MOST_CHANGES = 4000
 
 MOST_STEPS = 10**8
 """Longest execution of all changes together, in statements times threads."""
+
+MOST_SECONDS = 20.0
+"""Processor time of all trials. Replays and lowering take no steps: 600 of a schedule of twenty
+blocks took more than a minute, and the machine from a whole class."""
 
 MOST_BYTES = 16 * 2**20
 """Largest outputs of all changes together."""
@@ -100,11 +105,16 @@ class Trials:
         self._calls, self._outputs = calls, outputs
         self._most_steps = MOST_STEPS if most_steps is None else most_steps
         self._steps = self._bytes = 0
+        self._begin = time.process_time()
 
     @property
     def are_over(self) -> bool:
-        """Say whether enough was executed."""
-        return self._steps > self._most_steps or self._bytes > MOST_BYTES
+        """Say whether enough was executed, or took enough time."""
+        return (
+            self._steps > self._most_steps
+            or self._bytes > MOST_BYTES
+            or time.process_time() - self._begin > MOST_SECONDS
+        )
 
     def function_of(self, module: Any) -> Any:
         """Return the function of a module that is executed."""
