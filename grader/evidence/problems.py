@@ -109,10 +109,11 @@ class Ended(TaskFailure, frozen=True):
 
 
 def told_by(failure: TaskFailure) -> Text:
-    """Return the name of a failure's error and what it says."""
+    """Return the name of a failure's error and what it says, as a sentence: others may follow."""
     if isinstance(failure, Ended):
         return join(foreign(f"{failure.error_name}:"), failure.why)
-    return foreign(f"{failure.error_name}: {failure.message}".strip(": "))
+    told = f"{failure.error_name}: {failure.message}".strip(": ")
+    return foreign(told if told.endswith((".", "!", "?", "…")) else f"{told}.")
 
 
 def explain_violation(violation: Violation) -> Problem:
@@ -162,7 +163,8 @@ def _ending(failure: TaskFailure) -> Text:
 def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     """Return the reason and the next step for a function of NumPy arrays that gave no result."""
     name = capture.name
-    if failure.raised is not None and recognise(failure.error, "").kind == "not_implemented":
+    stub = None if failure.raised is None else recognise(failure.error, failure.raised).kind
+    if stub == "not_implemented":
         return Problem(
             say("cell-not-solved-yet", name=name, cell=capture.cell),
             REPLACE_STUB,

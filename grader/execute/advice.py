@@ -148,7 +148,8 @@ def advice_on_python(known: KnownError) -> Text:
 def _advice_on_product(shapes: tuple[int, ...]) -> Text:
     columns, other_rows, other_columns = shapes
     if columns == other_columns:
-        return say("transpose-second-matrix-first-has-columns", columns=columns)
+        # `linear(x, w)` has transposed it already: there it is mostly another layer's.
+        return say("transpose-second-matrix-or-another", columns=columns, rows=other_rows)
     return say("first-matrix-has-columns-and-second-rows", columns=columns, rows=other_rows)
 
 

@@ -149,7 +149,11 @@ _FORMS = (
     # `inside/common/executables.py`, where TVM's own words do not say it
     _form("no_compiler", r"^FileNotFoundError: TVM found no C compiler: "),
     # Python's own
-    _form("not_implemented", r"^NotImplementedError\b"),
+    _form(
+        "not_implemented",
+        r"^NotImplementedError: (?:$|(?i:.{0,80}\b(?:todo|your|implement\w*|complete|fill|write)"
+        r"\b))",
+    ),
     _form("interrupted", r"^KeyboardInterrupt\b"),
     _form("undefined_name", r"^NameError: .{0,100}?name '(\w{1,100})' is not defined"),
     _form(

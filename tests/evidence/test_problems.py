@@ -76,6 +76,9 @@ CAPTURE = Capture("low", "lnumpy_mlp", 4, True, b"", externs={PYTHON_FUNCTION: b
     ("error", "message", "told"),
     [
         ("NotImplementedError", "", "lnumpy_mlp (code cell 4) is not solved yet."),
+        ("NotImplementedError", "TODO: Part 1", "lnumpy_mlp (code cell 4) is not solved yet."),
+        # the student's own, of a case that was left out
+        ("NotImplementedError", "cannot import add", "raised NotImplementedError: cannot import"),
         ("IndexError", "index 5: out", "lnumpy_mlp raised IndexError: index 5: out"),
         (EXTERN_DIED, "the extern's process ended", "lnumpy_mlp ended the process"),
     ],

@@ -40,6 +40,14 @@ def test_an_unsolved_stub_is_called_so():
         assert "not solved yet" in explain_absence(part(), (stub,)).reason.english
 
 
+def test_an_error_that_says_what_is_not_done_is_no_stub():
+    """A loop over the nodes of a graph that ends with it was told as not solved yet."""
+    own = failure("raised", error_name="NotImplementedError", message="cannot import add")
+    reason = explain_absence(part(), (own,)).reason.english
+    assert "raised NotImplementedError" in reason
+    assert "not solved yet" not in reason
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
