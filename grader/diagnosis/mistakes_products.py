@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -28,7 +28,7 @@ def linear_mistakes(place: int, layer: Layer) -> Iterator[Change]:
         lambda x, w: x @ w.reshape(w.shape[1], w.shape[0]),
         is_reshaped=True,
     )
-    yield from _short(place, lambda x, w: x @ w.T, columns)
+    yield from _short(place, lambda x, w: x @ w.T, columns, (rows,))
     yield from fixed(place, layer)
 
 
@@ -52,7 +52,8 @@ def matmul_mistakes(place: int, layer: Layer) -> Iterator[Change]:
             operand="second",
             is_reshaped=True,
         )
-    yield from _short(place, torch.matmul, left.shape[-1])
+    others = left.shape[-2], right.shape[-1]
+    yield from _short(place, torch.matmul, left.shape[-1], others)
     for axis in range(left.ndim - 2):
         if left.ndim == right.ndim and left.shape[axis] > 1:
             yield change(
@@ -131,11 +132,11 @@ def _chosen_term(x: Tensor, w: Tensor, choose: Callable[[Tensor, Tensor], Tensor
     return total
 
 
-def _short(place: int, compute: Compute, extent: int) -> Iterator[Change]:
-    """Return a sum with a term missing, or of its last term alone."""
+def _short(place: int, compute: Compute, extent: int, others: Sequence[int]) -> Iterator[Change]:
+    """Return a sum with a term missing, of as many as `others`, or of its last term alone."""
     is_linear = compute is not torch.matmul
     axis = -1 if is_linear else -2
-    for name, kept in _kept(extent):
+    for name, kept in _kept(extent, others):
         yield change(
             "reduction_too_short",
             place,
@@ -163,13 +164,14 @@ def _some(term: Tensor) -> Tensor:
     return term
 
 
-def _kept(extent: int) -> Iterator[tuple[str, Tensor]]:
+def _kept(extent: int, others: Sequence[int]) -> Iterator[tuple[str, Tensor]]:
     """Return which terms of a sum are left where its loop, or one of two that it was split into,
-    is one round too short.
+    is one round too short, or where it goes along an axis of the output.
     """
     every = torch.arange(extent)
     yield "last", every[:-1]
     yield "first", every[1:]
+    yield from (("last", every[:each]) for each in dict.fromkeys(others) if 0 < each < extent - 1)
     for factor in _FACTORS:
         # Of a loop that was split by 4, the outer part one round short misses the last 4 terms, the
         # inner one every fourth.

@@ -193,6 +193,13 @@ CASES: list[tuple[str, str, Compute, dict[str, Any]]] = [
         lambda x: square(x * (np.arange(12) % 4 != 3)),
         {"end": "inner", "found": 9, "wanted": 12},
     ),
+    (
+        # a loop along the output's axis
+        "reduction_too_short",
+        "dense",
+        lambda x: x[:, :12] @ PARAMETERS["hidden"][:, :12].T + PARAMETERS["hidden_bias"],
+        {"end": "last", "found": 12, "wanted": 48},
+    ),
     ("initialised_in_every_round", "dense1", lambda x: x[:, -1:] @ PARAMETERS["square"].T[-1:], {}),
     ("low_precision", "dense1", lambda x: square(x).astype(np.float16), {"dtype": "float16"}),
     ("relu_extra", "dense2", lambda x: relu(out(x)), {}),
