@@ -234,7 +234,9 @@ class _Replacing(ast.NodeTransformer):
             if is_target:
                 made.ctx = ast.Store()
             return made
-        return self.generic_visit(node)
+        # -128 is a number of its own, and not 128 with a sign.
+        is_negative = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+        return node if is_negative else self.generic_visit(node)
 
 
 class _Written(ast.NodeTransformer):

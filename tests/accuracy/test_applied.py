@@ -44,6 +44,7 @@ def read(source: str) -> Any:
         ("A[vi, vk]", "A[vk, vi]", "wrong_index", "C", "A[vk, vi]", "A[vi, vk]"),
         ("V[vj]", "V[vi]", "wrong_index", "D", "V[vi]", "V[vj]"),
         ("T.int32(0)", "T.int32(1)", "sum_start", "C", "1", "0"),
+        ("127), -128", "128), -128", "wrong_operand", "D", "128", "127"),
         (
             "T.max(T.min(C[vi, vj] * V[vj], 127), -128)",
             "T.max(T.min(C[vi, vj] * V[vj], -128), 127)",
