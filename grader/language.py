@@ -324,6 +324,15 @@ def foreign(words: str, translations: Mapping[str, str] | None = None) -> Text:
     return Foreign(words, translations)
 
 
+_ENDS = (".", "!", "?", "…", "。", "！", "？")
+
+
+def ended(words: str) -> str:
+    """Return what somebody else says as a sentence, which others may follow; nothing of nothing."""
+    words = words.strip()
+    return f"{words}." if words and not words.endswith(_ENDS) else words
+
+
 def as_text(words: str | Text) -> Text:
     """Return a text as it is, and words as foreign ones: what a course says is in its language."""
     return Foreign(words) if isinstance(words, str) else words

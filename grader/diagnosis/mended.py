@@ -198,7 +198,8 @@ def _meant(
     layers: Sequence[Layer],
     tolerance: float,
 ) -> list[int]:
-    """Return the layers with which in a buffer the rest of its function is right; all, if none is.
+    """Return the layers with which in a buffer the rest of its function is right; if none is, the
+    only one that it may be.
 
     A sum that is divided later is no sum, whatever edit gives it a sum's numbers. What the function
     returns is an output. Where more is wrong, only what can be but one layer is meant: an edit that

@@ -133,14 +133,20 @@ def _with_other(operation: Operation, place: int, given: Any, *values: Any) -> A
 def parameter_taken(matching: Matching, wrong: int) -> LikelyMistake | None:
     """Return which right step the wrong one should take, where it does the next layer on a weight.
 
-    `softmax(conv_weight)` for `softmax(hidden)`: of what nobody takes, the last is meant.
+    `softmax(conv_weight)` for `softmax(hidden)`: of what nobody takes, the last is meant. Equal
+    numbers are of no parameter: a constant 0.1 is a softmax of a bias of zeros, too.
     """
-    program = matching.program
+    program, value = matching.program, matching.steps[wrong].value
     if matching.depends[wrong] or len(program.layers) > _MANY:
         return None
+    if value is None or known(value).is_trivial:
+        return None
+    places = set[int]()
     for wanted in reversed(range(wrong)):
-        if matching.matched[wanted] is None or matching.has_followers(wanted):
+        place = matching.matched[wanted]
+        if place is None or place in places or matching.has_followers(wanted):
             continue
+        places.add(place)
         for after in _takers(matching, wanted):
             whole = whole_of(after, program)
             for name, given in () if whole in matching.matched else _parameters(program):

@@ -81,6 +81,7 @@ _NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
 """Operations, and types, of which a result may have no room in the type of its operands."""
 
 _CUTS = frozenset({"max", "min", "cast"})
+"""What is written as a call: its arguments need no parentheses."""
 
 
 class Edit(NamedTuple):
@@ -487,14 +488,37 @@ def _widened(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[
     """Make the operands wide, where only their product or sum is: it has wrapped round by then."""
     for spot in _parts(store):
         cast, inner = spot.one, (spot.one.arguments or (spot.one,))[0]
-        if cast.name != "cast" or inner.name not in _WRAPPED or inner.dtype not in _NARROW:
+        if {cast.kind, inner.kind} != {"operation"} or cast.name != "cast":
+            continue
+        if inner.name not in _WRAPPED or inner.dtype not in _NARROW:
+            continue
+        if not all(map(_is_spelled_whole, inner.arguments)):
             continue
         wide = tuple(_as(each, cast.dtype) for each in inner.arguments)
-        parts = [f"{cast.dtype}({_spelled(each)})" for each in inner.arguments]
-        names = f"{cast.dtype}({_spelled(inner)})", _joined(inner, parts)
+        parts = [
+            _spelled(each) if each.kind == "constant" else f"{cast.dtype}({_spelled(each)})"
+            for each in inner.arguments
+        ]
+        joined = _joined(inner, parts)
+        around = "cast" if spot.outer is None else spot.outer.one.name
+        is_apart = around in _CUTS or (around == "add" and inner.name in ("add", "sub", "mul"))
+        names = f"{cast.dtype}({_spelled(inner)})", joined if is_apart else f"({joined})"
         if max(map(len, names)) <= _LONGEST:
             other = replace(inner, arguments=wide, dtype=cast.dtype)
             yield Made("wrong_operator", spot, other, names)
+
+
+def _is_spelled_whole(one: Expression) -> bool:
+    """Say whether no cast is lost where an operand is spelled without any: of `int16(a * b)` and
+    `int16(a) * int16(b)` both are `a * b`, which wraps round in int8. That of a narrow operand to a
+    wider type is lost for one that is wider still.
+    """
+    if one.kind == "operation" and one.name == "cast" and len(one.arguments) == 1:
+        (inner,) = one.arguments
+        if inner.dtype not in _NARROW or one.dtype not in _NARROW:
+            return False
+        return "8" in inner.dtype and "16" in one.dtype and not inner.uses("cast")
+    return not one.uses("cast")
 
 
 def _grouped(one: Expression) -> list[Expression]:

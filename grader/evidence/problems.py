@@ -11,7 +11,7 @@ from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.execute.advice import REPLACE_STUB, advice_on_python
 from grader.execute.known_errors import recognise
 from grader.ir.vocabulary import shown
-from grader.language import NOTHING, Text, foreign, join, say
+from grader.language import NOTHING, Text, ended, foreign, join, say
 from grader.messages.kernel import Capture
 from grader.messages.runner import (
     EXTERN_DIED,
@@ -112,8 +112,7 @@ def told_by(failure: TaskFailure) -> Text:
     """Return the name of a failure's error and what it says, as a sentence: others may follow."""
     if isinstance(failure, Ended):
         return join(foreign(f"{failure.error_name}:"), failure.why)
-    told = f"{failure.error_name}: {failure.message}".strip(": ")
-    return foreign(told if told.endswith((".", "!", "?", "…")) else f"{told}.")
+    return foreign(ended(f"{failure.error_name}: {failure.message}".strip(": ")))
 
 
 def explain_violation(violation: Violation) -> Problem:

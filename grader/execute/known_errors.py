@@ -129,6 +129,23 @@ def _step(kind: ErrorKind, words: str) -> _Form:
     return _form(kind, r"^ScheduleError: (?:.{0,200} )?" + words)
 
 
+_STUB = "|".join(
+    (
+        r"$",
+        r".{0,80}\bto[ -]?do\b",
+        r".{0,80}\byour (?:code|solution|implementation|answer|work)\b",
+        r"(?:please |you (?:need|have) to |you (?:must|should) )?implement\b",
+        r"(?:please )?(?:complete|fill|write) (?:in|this|the|your|me|it|here)\b",
+        r"(?:this (?:\w{1,20} )?(?:is )?)?not (?:yet )?implemented(?: yet)?\W{0,5}$",
+        r".{0,40}请.{0,40}(?:实现|完成|填写|补全|编写)",
+        r"待(?:实现|完成)|尚?未(?:实现|完成)\W{0,5}$",
+        r".{0,60}(?:구현|완성|작성)(?:하세요|하십시오|해 ?주세요)",
+    )
+)
+"""What a stub says that is to be replaced. PyTorch has `"softmax" not implemented for 'Int'`, and
+students say so of what their own code leaves out."""
+
+
 _FORMS = (
     # Limits. The words behind "[Errno N]" are strerror's of the C library, which libraries repeat.
     _form("memory", r"^(?:_Array)?MemoryError\b|Cannot allocate memory"),
@@ -149,11 +166,7 @@ _FORMS = (
     # `inside/common/executables.py`, where TVM's own words do not say it
     _form("no_compiler", r"^FileNotFoundError: TVM found no C compiler: "),
     # Python's own
-    _form(
-        "not_implemented",
-        r"^NotImplementedError: (?:$|(?i:.{0,80}\b(?:todo|your|implement\w*|complete|fill|write)"
-        r"\b))",
-    ),
+    _form("not_implemented", rf"^NotImplementedError: \s{{0,20}}(?i:{_STUB})"),
     _form("interrupted", r"^KeyboardInterrupt\b"),
     _form("undefined_name", r"^NameError: .{0,100}?name '(\w{1,100})' is not defined"),
     _form(

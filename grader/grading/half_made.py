@@ -17,7 +17,7 @@ from grader.execute.known_errors import recognise
 from grader.execute.result import LostCell
 from grader.ir.trace import PRIMITIVES
 from grader.ir.vocabulary import shown
-from grader.language import Text, foreign, join, say
+from grader.language import Text, ended, foreign, join, say
 from grader.messages.kernel import Capture
 from grader.report import Part
 
@@ -44,10 +44,9 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
         if _is_refused(cell):
             known = recognise(cell.error, cell.message)
             why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
-            error = f"{cell.message.rstrip('.')}."
-            return Stop(cell.cell, cell.line, _step(cell), error, why, remedy)
+            return Stop(cell.cell, cell.line, _step(cell), ended(cell.message), why, remedy)
         if _goes_on(capture, cell):
-            why = foreign(f"{cell.error}: {cell.message.rstrip('.')}.")
+            why = foreign(ended(f"{cell.error}: {cell.message}".strip(": ")))
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, cell.advice)
     return None
 

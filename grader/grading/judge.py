@@ -396,9 +396,15 @@ def stop_of(assignment: Assignment, part: PartTable, graded: Sequence[Graded]) -
 
 
 def _is_claimed(assignment: Assignment, part: PartTable, other: Graded) -> bool:
-    """Say whether another part asks for this very name, and this one does not."""
+    """Say whether another part asks for this name more closely: `sch_tensor*` than `sch*`."""
     name = "" if other.capture is None else other.capture.name
-    return name not in part.entry and any(name in each.entry for each in assignment.part)
+    return max(_closeness(each, name) for each in assignment.part) > _closeness(part, name)
+
+
+def _closeness(part: PartTable, name: str) -> tuple[bool, int]:
+    """Return how closely a part asks for a name: by the name itself, or by how long a pattern."""
+    fitting = [(each == name, len(each)) for each in part.entry if fnmatchcase(name, each)]
+    return max(fitting, default=(False, 0))
 
 
 def first_timing(timings: Sequence[Timing], assignment: Assignment) -> Timing | None:

@@ -445,6 +445,35 @@ def test_of_a_product_that_wraps_round_its_operands_are_to_be_wide() -> None:
     )
 
 
+def test_what_is_to_be_wide_is_told_as_it_may_be_put_in() -> None:
+    """`int32(A) - 100 * int32(B)` is another number."""
+    generator = np.random.default_rng(7)
+    given = tuple(generator.integers(-128, 128, each).astype(np.int8) for each in ((5, 6), (6, 5)))
+    source = BYTES.replace(
+        'T.Cast("int32", A[vi, vk] * B[vk, vj])',
+        'T.Cast("int32", A[vi, vk] - T.int8(100)) * T.Cast("int32", B[vk, vj])',
+    )
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, lambda a, b: (a - 100) @ b, None, dtype="int32")
+    assert mistake is not None
+    assert ("int32(A[vi, vk] - 100)", "(int32(A[vi, vk]) - 100)") == (
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+def test_no_operand_is_told_without_the_cast_that_it_needs() -> None:
+    """`int32(A * B) * 9` was advised, of which `A * B` wraps round in int8."""
+    generator = np.random.default_rng(7)
+    given = tuple(generator.integers(-128, 128, each).astype(np.int8) for each in ((5, 6), (6, 5)))
+    narrow = 'T.Cast("int16", A[vi, vk]) * T.Cast("int16", B[vk, vj]) * T.int16(9)'
+    module = from_source(
+        BYTES.replace("A[vi, vk] * B[vk, vj]", narrow), extra_vars={"I": I, "T": T}
+    )
+    mistake = told_of(module, given, lambda a, b: (a @ b) * 9, None, dtype="int32")
+    assert mistake is None or "int32(A[vi, vk] * B[vk, vj])" not in mistake.facts["wanted"]
+
+
 IN_TWO = """
 @I.ir_module
 class Module:

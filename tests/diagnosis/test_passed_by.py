@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from torch.nn.functional import linear
@@ -76,6 +77,29 @@ class TestParameters:
         assert mistake is not None
         assert steps[-2].variable == mistake.facts["wanted_step"]
         assert mistake.facts["parameter"].startswith("linear")
+
+    def test_a_constant_is_no_layer_of_a_parameter(self) -> None:
+        """A normalisation that was not trained adds zeros, and a softmax of zeros is uniform."""
+        x, weight, bias = noise(1, 12), noise(12, 12), np.linspace(-1, 1, 12, dtype=np.float32)
+
+        def compute() -> npt.NDArray[np.float64]:
+            normal = torch.nn.functional.layer_norm(
+                double(x), (12,), double(np.ones(12)), double(np.zeros(12))
+            )
+            found: npt.NDArray[np.float64] = torch.softmax(
+                linear(normal, double(weight), double(bias)), -1
+            ).numpy()
+            return found
+
+        normal = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+        steps = [
+            Observed("lv", "layer_norm", normal, (), takes_input=True),
+            Observed("lv1", "linear", normal @ weight.T + bias, (0,)),
+            Observed("lv2", "full", np.full((1, 12), 1 / 12, np.float32), ()),
+        ]
+        alignment = align(steps, record(compute, [x]))
+        assert 2 == alignment.wrong
+        assert alignment.mistake is None or "parameter" not in alignment.mistake.facts
 
     def test_of_noise_nothing_is_told(self) -> None:
         steps = run(network.RIGHT)

@@ -14,6 +14,7 @@ from grader.evidence.problems import (
     explain,
     explain_failure,
     explain_python_failure,
+    told_by,
     wrong_samples,
 )
 from grader.language import join
@@ -63,6 +64,12 @@ class TestViolation:
         reason = explain_failure(TaskFailure("run", "OutOfBounds", "", violation)).reason
         assert "\x1b" not in reason.english
         assert len(reason.english) < 300
+
+
+@pytest.mark.parametrize("message", ["no", "no.", "no!", "不行。", "no.\n"])
+def test_what_others_say_ends_once(message: str) -> None:
+    told = told_by(TaskFailure("run", "ValueError", message)).english
+    assert told.endswith((": no.", ": no!", ": 不行。"))
 
 
 # --- python_failure -------------------------------------------------------------------------------

@@ -437,3 +437,33 @@ def test_whoever_decomposes_too_early_is_told_to_do_it_at_the_end(
     known = recognise(error_name(caught.value), describe_error(caught.value))
     assert "move that call to the end of the schedule" in advice_on_step(known).english
     _scheduled(tvm.s_tir.Schedule(sum_and_double))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("TODO: Part 1", "to do", "YOUR CODE HERE", "Please implement this", "Fill in here"),
+        *("not implemented yet", "This function is not implemented.", "Write your code here"),
+        *("\n请在此处实现", "待完成", "여기를 구현하세요"),
+    ],
+)
+def test_what_is_to_be_done_is_a_stub(message: str) -> None:
+    assert "not_implemented" == recognise("NotImplementedError", message).kind
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("conv2d with groups is not implemented", "cannot complete the import of add"),
+        *("your graph has an unknown node", "numpy function absolute is not supported yet."),
+    ],
+)
+def test_what_is_left_out_is_no_stub(message: str) -> None:
+    """A loop over the nodes of a graph ends so, and was told as not solved yet."""
+    assert UNKNOWN == recognise("NotImplementedError", message)
+
+
+def test_what_pytorch_has_not_is_no_stub() -> None:
+    with pytest.raises(NotImplementedError) as raised:
+        torch.softmax(torch.ones(2, 2, dtype=torch.int32), 1)
+    assert UNKNOWN == recognise("NotImplementedError", str(raised.value))

@@ -58,6 +58,12 @@ class TestWhere:
         assert "TVM says: " in told.reason.english
         assert "has thread binding. Not seen" in told.reason.english
 
+    def test_of_an_error_that_says_nothing_nothing_is_quoted(self) -> None:
+        """A `raise ScheduleError` of one's own was told as "TVM says: ."."""
+        stop = find_stop(PART, capture(), [lost(message="")])
+        told = with_stop({"steps": LACKING}, [STEPS], stop)["steps"]
+        assert "TVM says" not in told.reason.english
+
     @pytest.mark.parametrize("line", [2, 3])
     def test_any_error_stops_it_where_steps_stand_behind(self, line: int) -> None:
         """A misspelt loop: its author was told to write the step of the next line."""

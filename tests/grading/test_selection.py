@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -121,6 +122,24 @@ def test_of_schedules_that_are_worth_the_same_another_parts_comes_last() -> None
     own = graded("sch", named=True, blocks=False, right=False)
     assert ["sch", "MyAdd"] == names(others, own, part=SCHEDULE)
     assert ["MyAdd", "sch"] == names(others, own, part=OTHER_SCHEDULE)
+
+
+def test_the_longer_pattern_claims_a_schedule() -> None:
+    """`sch_tensor` is the next part's, though no part asks for it by that very name."""
+    wide, narrow = (
+        msgspec.structs.replace(SCHEDULE, id=each, entry=entry)
+        for each, entry in (("wide", ("sch", "sch*")), ("narrow", ("sch_tensorized", "sch_t*")))
+    )
+    assignment = msgspec.structs.replace(ASSIGNMENT, part=(wide, narrow))
+    own, others = (
+        graded(each, named=True, blocks=False, right=False) for each in ("sch_2", "sch_tensor")
+    )
+
+    def first(part: PartTable, *each: Graded) -> str:
+        found = select(assignment, part, list(each), ())[0]
+        return found.capture.name if found.capture is not None else ""
+
+    assert ("sch_2", "sch_tensor") == (first(wide, others, own), first(narrow, own, others))
 
 
 class TestStop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -148,22 +149,30 @@ def _copied_by_all(kernel: KernelCounts, bottleneck: Bottleneck) -> Text:
 
     Its loops were computed at the right place, and bound to no thread.
     """
-    stores = [
-        each
-        for each in kernel.traffic
-        if (each.kind, each.scope) == ("store", "shared") and "threadIdx" not in each.access
-    ]
+    threads = math.prod(kernel.block)
+    stores = [each for each in kernel.traffic if _is_of_all(each, threads)]
     copy = max(stores, key=lambda each: each.bytes, default=None)
-    if copy is None or kernel.repeated_stores * _WORD * 2 < copy.bytes:
+    if copy is None or share_of_copy(kernel, copy, bottleneck) * WORTH < 1:
         return NOTHING
-    if share_of_copy(kernel, copy, bottleneck) * WORTH < 1:
-        return NOTHING
-    threads, buffer = math.prod(kernel.block), shown(copy.buffer)
+    buffer = shown(copy.buffer)
     return say("gpu-copied-by-all", threads=threads, buffer=buffer, statement=quoted(copy.text))
 
 
 _WORD = 4
 """Bytes of an element of most buffers."""
+
+_LOOP = re.compile(r"\[.*(?<![\w.])(?!blockIdx\b)[A-Za-z_]")
+"""An element that a loop chooses: of `S[0]` there is none to share out."""
+
+
+def _is_of_all(store: Traffic, threads: int) -> bool:
+    """Say whether in shared memory all threads of a block store the same, each in a loop."""
+    return (
+        (store.kind, store.scope) == ("store", "shared")
+        and "threadIdx" not in store.access
+        and _LOOP.search(store.access) is not None
+        and 0 < store.bytes * (threads - 1) <= store.repeated * _WORD * threads
+    )
 
 
 class _Change(NamedTuple):

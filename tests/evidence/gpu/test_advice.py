@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tvm.script import from_source
+from tvm.script import ir as I  # noqa: N812
+from tvm.script import tirx as T  # noqa: N812
 
 from grader.evidence.case import Case, Evidence, Outputs
 from grader.evidence.gpu.checks import CostOptions, gpu_cost
@@ -39,3 +42,36 @@ def test_a_copy_that_no_thread_shares_is_to_be_bound(*, is_bound: bool) -> None:
     """Its author was told to use larger vectors, as what waits longest would need."""
     said = hint(counted(product(cooperative=is_bound)))
     assert is_bound != said.startswith("Each of the 16 threads of a block stores all of `A_shared`")
+
+
+COPY = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((1024,), "float32"), C: T.Buffer((1024,), "float32")):
+        for bx in T.thread_binding(16, thread="blockIdx.x"):
+            with T.sblock("root"):
+                S = T.sblock_alloc_buffer((64,), "float32", scope="shared")
+                for tx in T.thread_binding(64, thread="threadIdx.x"):
+                    for i in range(64):
+                        with T.sblock("S"):
+                            T.where(tx < LANES)
+                            S[INDEX] = A[bx * 64 + INDEX]
+                for tx in T.thread_binding(64, thread="threadIdx.x"):
+                    for i in range(64):
+                        with T.sblock("C"):
+                            C[bx * 64 + i] = S[i]
+"""
+
+
+@pytest.mark.parametrize(
+    ("lanes", "index", "is_told"), [(64, "i", True), (1, "i", False), (64, "0", False)]
+)
+def test_only_what_all_threads_store_in_a_loop_is_to_be_shared_out(
+    lanes: int, index: str, *, is_told: bool
+) -> None:
+    """One thread filled it, and all stored the output: "each of the 64 threads" was told."""
+    source = COPY.replace("LANES", str(lanes)).replace("INDEX", index)
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((1024,),), lambda x: x)))
+    assert is_told == said.startswith("Each of the 64 threads of a block stores all of `S`")

@@ -284,4 +284,5 @@ def _traffic(kernel: Translated) -> Iterator[Traffic]:
                 site.buffer,
                 scope,
                 *site.moved,
+                repeated=site.repeated,
             )

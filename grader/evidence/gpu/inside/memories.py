@@ -91,7 +91,9 @@ class Memory:
             assert found is not None
             state.tell_race(found, self, site)
         else:
-            state.launch.repeated += shadow.share(keys, who, epoch)
+            again = shadow.share(keys, who, epoch)
+            state.launch.repeated += again
+            site.repeated += again
 
     def _places(self, state: State, site: Site, index: Values) -> tuple[Array, Any]:
         """Return which element each thread touches, 0 for those that touch none, and who does."""

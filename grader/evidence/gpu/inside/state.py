@@ -60,7 +60,8 @@ class Site:
 
     `text` is the element as it is written. `foreign` are the sites that store there by another name
     of the buffer. `kept` are loops, by slot and first value, in whose later
-    rounds a compiler has it in registers; `registers` are how many that takes.
+    rounds a compiler has it in registers; `registers` are how many that takes. `repeated` are
+    stores of what another thread stored by it.
     """
 
     number: int
@@ -73,6 +74,7 @@ class Site:
     kept: tuple[tuple[int, int], ...] = ()
     registers: int = 0
     moved: Moved = field(default=Moved(0, 0, 0, 0))
+    repeated: int = 0
 
     def is_kept(self, values: list[Any]) -> bool:
         """Say whether it is in registers already, and so moves nothing."""
