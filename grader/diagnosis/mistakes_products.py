@@ -171,7 +171,7 @@ def _kept(extent: int, others: Sequence[int]) -> Iterator[tuple[str, Tensor]]:
     every = torch.arange(extent)
     yield "last", every[:-1]
     yield "first", every[1:]
-    yield from (("last", every[:each]) for each in dict.fromkeys(others) if 0 < each < extent - 1)
+    yield from (("last", every[:each]) for each in dict.fromkeys(others) if 1 < each < extent - 1)
     for factor in _FACTORS:
         # Of a loop that was split by 4, the outer part one round short misses the last 4 terms, the
         # inner one every fourth.
