@@ -61,7 +61,7 @@ def test_nobody_is_to_be_reviewed_only_where_everybody_handed_in() -> None:
     """It was said above the list of those who handed in nothing gradable."""
     seen = [observe(sample_reports.full_marks(), Person("ada", "Ada"))]
     everybody, missing = (
-        read(page(insights_of("x", "gradebook", seen, who)).decode()).text
+        read(page(insights_of("x", "gradebook", seen, who))).text
         for who in ((), (Person("zoe", "Zoe"),))
     )
     assert ("Nobody." in everybody, "Nobody." in missing) == (True, False)
