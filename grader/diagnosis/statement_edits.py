@@ -81,7 +81,7 @@ _NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
 """Operations, and types, of which a result may have no room in the type of its operands."""
 
 _CUTS = frozenset({"max", "min", "cast"})
-"""What is written as a call: its arguments need no parentheses."""
+"""Operations that are written as calls; their arguments need no parentheses."""
 
 
 class Edit(NamedTuple):

@@ -290,8 +290,7 @@ def select(
     """
     if part.entry_kind == "schedule":
         # `sch*` fits another part's `sch_tensorized`: of what is worth the same, that comes last.
-        own = [each for each in graded if not _is_claimed(assignment, part, each)]
-        return _best_first([*own, *(each for each in graded if each not in own)])
+        return _best_first(sorted(graded, key=lambda each: _is_claimed(assignment, part, each)))
     named = [each for each in graded if each.capture is not None and each.capture.by_name]
     others = [each for each in graded if each not in named]
     kept = [each for each in others if not _is_beside_the_point(assignment, part, each)]

@@ -1,4 +1,4 @@
-"""What is advised to change first where a kernel takes many cycles."""
+"""The first advice for a kernel that takes many cycles."""
 
 from __future__ import annotations
 
