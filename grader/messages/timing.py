@@ -151,7 +151,7 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     For each shape the seconds of one call (float64), of shape (4, rounds): of the baseline, of the
     baseline compiled once more, of the submission and of the reference, in the order in which the
     rounds were taken. Within a round the order was drawn. `looks` are those at the core, before
-    each round and after the last: the seconds of one addition (float64) of shape (2, rounds + 1).
+    each round and after the last: the seconds of one addition (float64) of shape (3, rounds + 1).
     """
 
     place: Annotated[int, msgspec.Meta(ge=0, le=3)]

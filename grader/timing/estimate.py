@@ -56,7 +56,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 class TimedSlice(NamedTuple):
     """A slice's place of the stack, and seconds of a call for each shape, of shape (4, rounds); of
-    beginnings of a schedule (functions, rounds). `looks` are those at the core, (2, rounds + 1)."""
+    beginnings of a schedule (functions, rounds). `looks` are those at the core, (3, rounds + 1)."""
 
     place: int
     seconds: tuple[FloatArray, ...]

@@ -9,6 +9,7 @@ import numpy as np
 
 from grader.messages.frames import pack_array
 from grader.messages.timing import Slots, TimingRules
+from grader.timing.core import WIDE
 from grader.timing.estimate import TimedSlice
 from grader.timing.slices import FUNCTIONS
 from grader.timing.stack import PLACES
@@ -78,7 +79,7 @@ def rules(**changes: float) -> TimingRules:
 
 def looks(rounds: int, units: float = 3.97) -> np.ndarray:
     """Return looks at a core of which so many units were free all the time."""
-    return np.tile(np.array([[3e-10], [3e-10 / units]]), rounds + 1)
+    return np.tile(np.array([[3e-10], [3e-10 / units], [3e-10]]), rounds + 1)
 
 
 class Core:
@@ -142,7 +143,9 @@ class Noise:
 
     def _looks(self, rounds: int, is_shared: bool) -> np.ndarray:
         units = self._generator.uniform(2.1, 3.6, rounds + 1) if is_shared else 3.97
-        return looks(rounds) * np.stack([np.ones(rounds + 1), np.full(rounds + 1, 3.97 / units)])
+        seen = looks(rounds)
+        seen[WIDE] *= 3.97 / units
+        return seen
 
     def _logs(self, number: int, rounds: int, *, is_shared: bool) -> np.ndarray:
         shape = (FUNCTIONS, rounds)

@@ -264,6 +264,6 @@ class TestPlausible:
         chain, wide, call = told
         slices = steady(chain, wide, call)
         for each in slices:
-            each.looks[:] = [[chain], [wide]]
+            each.looks[:] = [[chain], [wide], [chain]]
         found = verdict(slices)
         assert all(math.isfinite(each.map(math.exp).high) for each in (found.submission,))

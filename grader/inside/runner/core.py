@@ -18,14 +18,14 @@ from grader.timing.slices import BLOCKS_OF_A_SLICE
 
 Nanoseconds = npt.NDArray[np.int64]
 
-LENGTHS = (64, 260)
-"""Additions of one turn of either loop. Counting turns takes one more, a hundredth at the most."""
+LENGTHS = (64, 260, 64)
+"""Additions of one turn of each loop. Counting turns takes one more, a hundredth at the most."""
 
-TURNS = (256, 128)
-"""4 and 2 microseconds: 30 ns are of the clock, and a round takes 300 microseconds."""
+TURNS = (128, 128, 128)
+"""2 or 3 microseconds each: 30 ns are of the clock, and a round takes 300 microseconds."""
 
 TICKS = 100
-"""Steps of the clock that either loop lasts at least. That of a Hyper-V guest may have steps of
+"""Steps of the clock that each loop lasts at least. That of a Hyper-V guest may have steps of
 100 ns, those of some ARM processors of 42: loops of 27 steps found no core free."""
 
 MOST_LONGER = 16
@@ -40,13 +40,13 @@ _STAMPS = 2 * (LOOPS + 1)
 
 
 class CoreLoops:
-    """Both loops, compiled for a target. Raises whatever TVM raises while compiling."""
+    """The loops, compiled for a target. Raises whatever TVM raises while compiling."""
 
     def __init__(self, target: Any) -> None:
         self._run = compile_loops(str(target))
         self._stamps = np.zeros((MOST_LOOKS, _STAMPS), np.int64)
         self._pointer = ctypes.c_void_p(self._stamps.ctypes.data)
-        short, usual = self._tried((1, 1)), self._tried(TURNS)
+        short, usual = self._tried((1,) * LOOPS), self._tried(TURNS)
         self._turns = [longer(short, usual) * turns for turns in TURNS]
 
     def _tried(self, turns: Sequence[int]) -> Nanoseconds:
@@ -55,13 +55,13 @@ class CoreLoops:
         return self._nanoseconds(MOST_LOOKS)
 
     def look(self, number: int) -> None:
-        """Run both once, as the look of that number of a slice, below `MOST_LOOKS`."""
+        """Run all once, as the look of that number of a slice, below `MOST_LOOKS`."""
         if not 0 <= number < MOST_LOOKS:  # the loop would write behind the array
             raise ValueError(f"There is no look {number} of {MOST_LOOKS}.")
         self._run(self._pointer, number, *self._turns)
 
     def seconds(self, looks: int) -> npt.NDArray[np.float64]:
-        """Return the seconds of an addition of either loop in the first looks, (2, looks)."""
+        """Return the seconds of an addition of each loop in the first looks, (3, looks)."""
         additions = np.multiply(LENGTHS, self._turns)[:, np.newaxis]
         return np.asarray(np.maximum(1, self._nanoseconds(looks)).T * 1e-9 / additions)
 
@@ -88,7 +88,7 @@ def compile_loops(target: str) -> Any:
     with IRBuilder() as builder, T.prim_func(s_tir=True):
         T.func_name("look")
         pointer = T.arg("stamps", T.handle("int64"))
-        number, *turns = (T.arg(name, T.int64()) for name in ("number", "chain", "wide"))
+        number, *turns = (T.arg(name, T.int64()) for name in ("number", "before", "wide", "after"))
         stamps = T.decl_buffer((MOST_LOOKS, _STAMPS), "int64", data=pointer)
         with T.attr(tvm.tirx.const(0, "int32"), "pragma_import_llvm", _program()):
             _look(stamps, number, [T.int64(1)] * LOOPS)  # fetches code, clock and line
@@ -111,7 +111,7 @@ def _read_clock(stamps: Any, number: Any, place: int) -> None:
 def _program() -> str:
     return "".join(
         _loop(f"grader_{place}", chains, length // chains)
-        for place, (chains, length) in enumerate(zip((1, CHAINS), LENGTHS, strict=True))
+        for place, (chains, length) in enumerate(zip((1, CHAINS, 1), LENGTHS, strict=True))
     )
 
 
