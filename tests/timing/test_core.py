@@ -80,8 +80,8 @@ def test_a_clock_rate_that_rises_in_a_look_spoils_no_other(place: int, loops: in
 
 
 def test_a_clock_rate_that_changes_all_the_time_is_that_of_each_look() -> None:
-    """An Intel core does 3.0, 2.8 or 2.4 GHz after vectors of 512 bits. Beside the quickest chain of
-    a slice few of its looks had all units, and where the rate rose in some, none had."""
+    """An Intel core does 3.0, 2.8 or 2.4 GHz after vectors of 512 bits. Compared with the quickest
+    chain of a slice few looks had all units, and where the rate rose in some, none had."""
     generator = np.random.default_rng(0)
     slices = [
         units(*[4.91] * 36) * generator.choice([1.0, 1.07, 1.25], 36, p=[0.1, 0.8, 0.1])
