@@ -1,7 +1,7 @@
 """Why a notebook was ended before its last cell, and what the student reads about it."""
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -55,12 +55,18 @@ def describe_notes(
     for kind, text in _NOTES.items():
         told = sorted({cell for each, cell in notes if each == kind and 0 < cell <= cells})
         if told:
-            named = [str(cell) for cell in told[:_CELLS_NAMED]]
-            row = in_a_row([*named, "…"] if len(told) > _CELLS_NAMED else named)
             all_mb = OUTPUT_CELLS * limits.output_mb
-            done = say(text, cells=row, output_mb=limits.output_mb, all_mb=all_mb)
+            done = say(text, where=_where(told), output_mb=limits.output_mb, all_mb=all_mb)
             sentences.append(join(done, advice_on_loop_variable(notes[kind, told[0]])))
     return tuple(sentences)
+
+
+def _where(cells: Sequence[int]) -> Text:
+    if len(cells) == 1:
+        return say("one-code-cell", cell=cells[0])
+    named = [str(cell) for cell in cells[:_CELLS_NAMED]]
+    row = in_a_row([*named, "…"] if len(cells) > _CELLS_NAMED else named)
+    return say("several-code-cells", cells=row)
 
 
 def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> Text:

@@ -112,7 +112,7 @@ def test_a_drawing_is_in_the_notebook(execution: Execution) -> None:
 def test_the_notes_say_what_was_done(execution: Execution) -> None:
     first, second, third = execution.notes
     assert (
-        f"asked for input (code cell {NUMBERS['asked']}, {NUMBERS['asked for ever']})"
+        f"asked for input (code cells {NUMBERS['asked']}, {NUMBERS['asked for ever']})"
         in first.english
     )
     assert f"asked to restart its kernel (code cell {NUMBERS['restarted']})" in second.english

@@ -163,7 +163,7 @@ class TestOutput:
         execution = run_cells(sandbox, *["print('x' * 450_000)"] * 6, limits=LITTLE_OUTPUT)
         (note,) = execution.notes
         assert note.english.startswith(
-            "Output was cut (code cell 5, 6): a cell keeps at most 0.5 MB, all cells together at "
+            "Output was cut (code cells 5, 6): a cell keeps at most 0.5 MB, all cells together at "
         )
         assert execution.executed == 6
         assert kept(execution) < 2 * 2**20
