@@ -123,7 +123,9 @@ class TestInterval:
         for each in times._places:
             chosen = each[picks.integers(len(each), size=(RESAMPLES, len(each)))]
             flat = np.sort(chosen.reshape(RESAMPLES, -1, 1, 4), axis=1)
-            plain.append(flat[:, : counted(flat.shape[1])].mean(axis=1))
+            free = np.isfinite(flat[:, :, 0, 0]).sum(axis=1)
+            lows = [each[:few].mean(axis=0) for each, few in zip(flat, counted(free), strict=True)]
+            plain.append(np.stack(lows))
         assert np.allclose(np.mean(plain, axis=0), drawn)
 
     @pytest.mark.parametrize("at_once", [1, 7 * 16 * 25, 2**30])
@@ -166,6 +168,19 @@ class TestFree:
         mixed = [free if free.place else each for free, each in zip(steady(), shared, strict=True)]
         assert not Times(mixed).is_free
         assert 16 == Times(mixed).slices
+
+    def test_a_few_free_rounds_of_many_slices_are_enough(self) -> None:
+        """Slices that were mostly shared were left out: a neighbour that rests for moments made
+        each speed-up 12% too high, where 1 of 50 rounds said what it was."""
+        slices = shared_core(3, 96)
+        for each, free in list(zip(slices, steady(count=96), strict=True))[:20]:
+            each.looks[:, 6:8] = free.looks[:, 6:8]
+            each.seconds[0][:, 6] = free.seconds[0][:, 6]
+        found = Times(slices)
+        assert found.is_free
+        assert 20 == found.rounds
+        assert math.log(2) == pytest.approx(estimate(found, generator()).submission.value)
+        assert not Times(slices[4:]).is_free  # four free rounds of a place
 
     def test_of_a_slice_only_free_rounds_count(self) -> None:
         slices = steady()
