@@ -317,8 +317,9 @@ def _gather_group(
 
 
 def _explained(candidate: Candidate, problem: Problem) -> Problem:
-    """Name the calls that do not fit their functions where a module could not be built for them, and
-    loops in Python where externs may be what took too long."""
+    """Name the calls that do not fit their functions, where a module could not be built for them;
+    and loops in Python, where externs may be what took too long.
+    """
     if problem.code == "time_limit" and candidate.facts.externs:
         return dataclasses.replace(problem, hint=join(problem.hint, _WHOLE_ARRAYS))
     reason, hint = (

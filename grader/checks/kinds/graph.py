@@ -253,9 +253,7 @@ def _too_many(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]
     yield _Unmet(kind, reason, _INSTEAD[kind])
 
 
-def _too_few(
-    found: list[Call], unused: list[Call], kind: Kind, amount: Amount
-) -> Iterator[_Unmet]:
+def _too_few(found: list[Call], unused: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
     """Compare the calls of one kind that are used with what is wanted at least.
 
     Of a layer that is called and whose result nobody takes, no second call is to be written.
