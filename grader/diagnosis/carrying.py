@@ -162,7 +162,15 @@ class _Calls:
         # The runner has run the submission's code, and may say of each run what it likes.
         if _outline(traced) != self._outline:
             return None
-        return walk(traced.steps, layers, lost, self._tolerance)
+        returned = self._returned(traced)
+        return walk(traced.steps, layers, lost, self._tolerance, returned)
+
+    def _returned(self, traced: Traced) -> int | None:
+        """Return the step that `main` returns; None for an argument, a constant, or several."""
+        result = self._runnable.candidate.facts.result
+        if result is None or result.source is None or result.source not in traced.bindings:
+            return None
+        return traced.bindings.index(result.source)
 
     def _begin(self, traced: Traced) -> None:
         """Note which steps there are, and how many runs' values fit into one message.

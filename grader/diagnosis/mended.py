@@ -150,7 +150,13 @@ def _folded(
 
 
 def _is_vague(mistake: LikelyMistake, layers: Sequence[Layer]) -> bool:
-    """Say whether a statement says more: also than that a quotient, as one call, is left out."""
+    """Say whether a statement says more: also than that a quotient, as one call, is left out.
+
+    It does not where the step is known that should be taken: a pooling that begins with 0 has the
+    numbers of one that takes the ReLU.
+    """
+    if "wanted_step" in mistake.facts:
+        return False
     if mistake.kind == "layer_left_out" and mistake.place is not None:
         return layers[mistake.place].operation.kind == "other"
     return mistake.kind in VAGUE

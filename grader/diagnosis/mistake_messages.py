@@ -41,6 +41,7 @@ DECIDES: Mapping[str, str] = {
     "relu_in_every_round": "of",
     "order_swapped": "part",
     "partly_right": "at",
+    "partly_written": "written_in",
     "pooling_kind": "found",
     "reduction_too_short": "end",
     "scaled": "of",
@@ -349,6 +350,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("reads-buffer-which-never-written"), say("write-every-number-before-read")
     ),
     "partly_written": MistakeMessage(
+        say("numbers-never-written"), say("write-every-number-output-in-every-call")
+    ),
+    "partly_written:tensorir": MistakeMessage(
         say("numbers-never-written"), say("loop-over-whole-output-inside-block-use")
     ),
     "partly_right": MistakeMessage(

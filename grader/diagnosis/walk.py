@@ -34,13 +34,20 @@ class LayerWalk(NamedTuple):
 
 
 def walk(
-    steps: Sequence[Observed], layers: Sequence[Layer], lost: Lost, tolerance: float = TOLERANCE
+    steps: Sequence[Observed],
+    layers: Sequence[Layer],
+    lost: Lost,
+    tolerance: float = TOLERANCE,
+    returned: int | None = None,
 ) -> LayerWalk:
     """Put the steps of one call beside PyTorch's layers, in the order of both.
 
     `steps` have their own values, `lost` has the layers whose values were written over them. What
     is lost is lost for all that comes after it, by whatever way a later step may have come to its
     values: two variables may name one memory.
+
+    `returned` is the step that the function returns, None where that is not known. Steps that it is
+    not computed from earn nothing: a ReLU that nobody takes, or a softmax that is not returned.
     """
     corrected = tuple(
         each._replace(value=layers[lost[number]].value) if number in lost else each
@@ -53,7 +60,10 @@ def walk(
     places = chain(layers)
     earned: set[int] = set()
     ahead = places
+    needed = _needed(own, returned)
     for number, step in enumerate(steps):
+        if number not in needed:
+            continue
         place = own.matched[number]
         # By a step's own numbers: copies of what was written over another step earn nothing. So do
         # constants of the right shapes (cheats carried_copies, carried_constants); zeros are
@@ -74,8 +84,15 @@ def walk(
         # Behind a correction nothing before it can be earned, by whatever name its values are
         # found: a view is written over with what it is a view of.
         ahead = _behind(ahead, lost[number]) if number in lost else ahead
-    last = own.matched[-1] if own.matched else None
+    last = own.matched[max(needed)] if needed else None
     return LayerWalk(frozenset(earned), is_over=not ahead and last not in places[-1:])
+
+
+def _needed(own: Matching, returned: int | None) -> frozenset[int]:
+    """Return the steps that what is returned is computed from, with itself; else all steps."""
+    if returned is None:
+        return frozenset(range(len(own.steps)))
+    return own.ancestors[returned] | {returned}
 
 
 def _choices(

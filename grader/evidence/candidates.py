@@ -248,6 +248,9 @@ _STALE = Problem(
 )
 
 
+_WHOLE_ARRAYS = say("in-external-function-compute-whole-arrays")
+
+
 def runner_kind(part: PartTable) -> Kind:
     """Return the kind of runner in which a part's candidates are run."""
     return "extern" if part.externs or part.entry_kind == "python" else "pure"
@@ -301,7 +304,7 @@ def _gather_group(
     if isinstance(answer, TaskFailure) and candidate.is_python:
         return explain_python_failure(answer, candidate.capture)
     if not isinstance(answer, RunResult):
-        return _explain_unfit(candidate, explain_failure(answer))
+        return _explained(candidate, explain_failure(answer))
     actual = _by_sample(answer.outputs, arrangement)
     if isinstance(actual, Problem):
         return actual
@@ -313,8 +316,12 @@ def _gather_group(
     return _STALE if answer.stale and not wrong_samples(outputs, comparison).any() else outputs
 
 
-def _explain_unfit(candidate: Candidate, problem: Problem) -> Problem:
-    """Name the calls that do not fit their functions where a module could not be built for them."""
+def _explained(candidate: Candidate, problem: Problem) -> Problem:
+    """Name the calls that do not fit their functions, where a module could not be built for them;
+    and loops in Python, where externs may be what took too long.
+    """
+    if problem.code == "time_limit" and candidate.facts.externs:
+        return dataclasses.replace(problem, hint=join(problem.hint, _WHOLE_ARRAYS))
     reason, hint = (
         explain_misfits(candidate.facts) if problem.code == "not_built" else (NOTHING,) * 2
     )

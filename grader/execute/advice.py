@@ -134,6 +134,8 @@ def advice_on_python(known: KnownError) -> Text:
     if known.kind == "index_beyond":
         axis, size = known.numbers
         return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
+    if known.kind == "resized_output":
+        return say("result-has-other-shape-than-out")
     if known.kind == "of_none":
         return _OF_NONE
     if known.kind == "old_name_hint":

@@ -42,6 +42,7 @@ ErrorKind = Literal[
     # of NumPy, PyTorch and TVMScript
     "index_beyond",
     "product_shapes",
+    "resized_output",
     "not_well_formed",
     "ellipsis",
     "init_inside",
@@ -185,6 +186,7 @@ _FORMS = (
         r"mat1 and mat2 shapes cannot be multiplied"
         r" \(\d{1,9}x(\d{1,9}) and (\d{1,9})x(\d{1,9})\)",
     ),
+    _form("resized_output", r"Trying to resize storage that is not resizable"),  # torch.f(out=)
     _form("not_well_formed", r"^DiagnosticError: (?:error: )?Program is not well-formed"),
     _form("ellipsis", r"^DiagnosticError: .{0,100}unexpected type <class 'ellipsis'>"),
     _form(
@@ -301,6 +303,6 @@ def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
         return KnownError(kind, numbers=(int(found[1]), int(found[2])))
     if kind in ("index_beyond", "product_shapes"):
         return KnownError(kind, numbers=tuple(map(int, found.groups())))
-    if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis"):
+    if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis", "resized_output"):
         return KnownError(kind)
     return KnownError(kind, names=found.groups())

@@ -26,14 +26,14 @@ def advice_on_refused(document: bytes) -> Text:
     found = find_misfits(facts)
     if found is None:
         return NOTHING
-    told = [join(*_told(each)) for each in found]
-    return join(*told) if told else say("all-calls-fit-their-functions")
+    told = [text for each in found for text in _told(each)]
+    return join(*dict.fromkeys(told)) if told else say("all-calls-fit-their-functions")
 
 
 def explain_misfits(facts: ModuleFacts) -> tuple[Text, Text]:
     """Return which calls do not fit their functions and what to do, nothing where all do."""
     told = [_told(each) for each in find_misfits(facts) or ()]
-    return join(*(reason for reason, _ in told)), join(*(hint for _, hint in told))
+    return join(*(reason for reason, _ in told)), join(*dict.fromkeys(hint for _, hint in told))
 
 
 def _told(misfit: Misfit) -> tuple[Text, Text]:
@@ -135,4 +135,9 @@ def _other_value(misfit: Misfit, values: Mapping[str, str]) -> Text:
     if misfit.other:
         pair = _pair(misfit)
         return say("pass-other-value-for-parameter", other=shown(misfit.other), **values, **pair)
+    assert misfit.parameter is not None and misfit.argument is not None
+    given, wanted = misfit.argument.tensor, misfit.parameter.tensor
+    if given is not None and given.shape == wanted.shape:
+        parameter = shown(misfit.parameter.name)
+        return say("cast-for-parameter", parameter=parameter, dtype=wanted.dtype, **values)
     return say("compare-arguments-with-parameters", **values)

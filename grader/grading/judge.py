@@ -263,12 +263,17 @@ class Graded:
     contested: bool = False
 
     @property
-    def rank(self) -> tuple[float, int, bool, bool]:
-        """Sort key: more points first, then what came nearer, a schedule, the name asked for."""
+    def rank(self) -> tuple[float, bool, int, bool, bool]:
+        """Sort key: more points first, then a schedule, what came nearer, the name asked for.
+
+        A schedule that was refused is still its author's answer, and an unscheduled module is none.
+        Another's that does not fit is an example.
+        """
         if self.capture is None:
-            return (self.part.score, 0, False, False)
-        named = self.capture.by_name
-        return (self.part.score, self.nearness, self.capture.trace is not None, named)
+            return (self.part.score, False, 0, False, False)
+        named, scheduled = self.capture.by_name, self.capture.trace is not None
+        is_answer = scheduled and (named or self.fits)
+        return (self.part.score, is_answer, self.nearness, scheduled, named)
 
     @property
     def nearness(self) -> int:

@@ -270,10 +270,15 @@ def _shape_type(graph: Graph, index: int) -> None:
 
 
 def _extents(graph: Graph, items: list[int], rank: int) -> None:
-    good = len(items) == rank
-    values = [constant(graph, item) for item in items] if good else []
-    if not good or any(v is not None and not 0 <= v <= EXTENT_LIMIT for v in values):
+    if len(items) != rank:
         raise _damaged(say("tensors-shape-does-not-fit-rank"))
+    values = [constant(graph, item) for item in items]
+    if any(value is not None and not 0 <= value <= EXTENT_LIMIT for value in values):
+        # topi.reshape(x, (4, -1)) makes a tensor of just that shape.
+        shape = ", ".join("?" if value is None else str(value) for value in values)
+        raise IRError(
+            say("tensor-in-module-has-shape", shape=f"({shape})"), say("extents-must-positive")
+        )
 
 
 def _constant(graph: Graph, index: int) -> None:

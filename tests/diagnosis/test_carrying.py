@@ -189,6 +189,20 @@ class TestMistakes:
         given = made(relu1=lambda b, x: doubled(b, RIGHT["relu1"](b, x)))
         assert "linear relu linear -relu linear softmax" == judged(given)
 
+    @pytest.mark.parametrize(
+        ("unused", "layers"),
+        [
+            ("relu", "linear -relu linear relu linear softmax"),
+            ("softmax", "linear relu linear relu linear -softmax"),
+        ],
+    )
+    def test_a_layer_whose_result_is_not_used_is_lost(self, unused: str, layers: str) -> None:
+        def passed_by(builder: Any, x: Any) -> Any:
+            RIGHT[unused](builder, x)
+            return x
+
+        assert layers == judged(made(**{unused: passed_by}))
+
     def test_layers_in_one_function_are_lost_together(self) -> None:
         given = made(linear=doubled_weight_and_relu, bias=None, relu=None)
         assert "-linear -relu linear relu linear softmax" == judged(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,21 @@ class Module:
 """
 
 
+LARGEST = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5,), "float32")):
+        for i, k in T.grid(5, 2):
+            with T.sblock("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(-1000)
+                C[vi] = T.max(C[vi], A[vi, vk])
+"""
+
+
 def windows(a: Any, b: Any, _v: Any) -> Any:
     return sum(b[k, :3, None] * a[k : k + 3] for k in range(3))
 
@@ -129,13 +144,14 @@ def told_of(
     kind: Any,
     unscheduled: Any = None,
     dtype: str = "float32",
+    known: Mapping[str, str] = {},
 ) -> LikelyMistake | None:
     """Return what is told of a module that computes something else of what it is given."""
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
     value = run(module, given, layers[-1].value.shape, dtype)
     steps = [Observed("C", "f", value, (), takes_input=True)]
-    seen = None if kind is None else LikelyMistake(kind, "matmul", {}, len(layers) - 1)
+    seen = None if kind is None else LikelyMistake(kind, "matmul", known, len(layers) - 1)
     alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
     assert align(steps, layers).wrong == 0
     traced = Traced(tuple(steps), given)
@@ -197,6 +213,26 @@ def test_an_edit_that_makes_a_statement_right_is_named(
         mistake.kind,
         *(mistake.facts[name] for name in ("block", "found", "wanted")),
     )
+
+
+@pytest.mark.parametrize(
+    ("known", "kind"),
+    [({}, "sum_start"), ({"taken_step": "lv1", "wanted_step": "lv2"}, "other_operand")],
+)
+def test_a_start_is_not_advised_where_the_step_is_known_that_should_be_taken(
+    known: dict[str, str], kind: str
+) -> None:
+    """A largest number that begins with 0 has the numbers of one that is taken of a ReLU."""
+    module = from_source(LARGEST, extra_vars={"I": I, "T": T})
+    mistake = told_of(
+        module,
+        (A, B, V),
+        lambda a, _b, _v: torch.relu(a)[:, :2].amax(1),
+        "other_operand",
+        known=known,
+    )
+    assert mistake is not None
+    assert kind == mistake.kind
 
 
 def test_a_window_that_is_not_read_is_named_with_its_index() -> None:

@@ -91,6 +91,11 @@ class TestSentences:
             "Give the pooling a stride of 2, in both directions.",
         )
 
+    def test_a_function_that_is_not_tensorir_is_told_nothing_of_blocks(self) -> None:
+        for facts, is_block in (({}, False), ({"written_in": "tensorir"}, True)):
+            _, advice = tell(DENSE, "partly_written", {"share": 0.5, **facts})
+            assert is_block == ("block" in advice.english)
+
     def test_where_shapes_agree_the_last_right_step_is_named(self) -> None:
         message, _ = tell(DENSE, "weight_not_transposed", {"is_reshaped": True})
         assert message.english == (

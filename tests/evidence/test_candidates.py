@@ -259,3 +259,14 @@ def test_of_a_module_that_cannot_be_built_the_call_that_does_not_fit_is_named():
         problem = gather_outputs(Candidate(capture(1), each), part(), oracle, runners, None)
         assert said == problem.reason.english.startswith("The call of `first` for `lv` passes `b0`")
         assert said == (problem.hint.english == "Swap `b0` and `w0` in the call of `first`.")
+
+
+@pytest.mark.parametrize("kind", ["extern", "tir"])
+def test_of_an_external_function_that_takes_too_long_python_loops_are_told(kind: str) -> None:
+    """A convolution in loops over pixels needs no shorter loops."""
+    facts = module(call(kind, "env.conv2d"))
+    arrangement = SimpleNamespace(function="", outputs=(), samples=1, packed=tuple)
+    oracle = SimpleNamespace(groups=[None], arrange=lambda *_: arrangement)
+    runners = SimpleNamespace(request=lambda *_: TaskFailure("run", "TimeLimit", "Too long."))
+    problem = gather_outputs(Candidate(capture(1), facts), part(), oracle, runners, None)
+    assert (kind == "extern") == ("on whole arrays" in problem.hint.english)

@@ -187,6 +187,10 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         lambda: torch.zeros(1, 4) @ torch.zeros(3, 4),
         KnownError("product_shapes", numbers=(4, 3, 4)),
     ),
+    (
+        lambda: torch.add(torch.zeros(9), 1, out=torch.from_dlpack(np.zeros(4, np.float32))),
+        KnownError("resized_output"),
+    ),
     (exchanged_arguments, KnownError("not_well_formed")),
     (lambda: variable(4).name_hint, KnownError("old_name_hint")),
     (lambda: tvm.tirx.Var("i", "int32").name_hint, KnownError("old_name_hint")),
@@ -373,13 +377,14 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
         "of_none",
         "index_beyond",
         "product_shapes",
+        "resized_output",
         "not_well_formed",
         "init_inside",
         "old_name_hint",
     )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 8 == len(known)
+    assert 9 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:

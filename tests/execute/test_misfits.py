@@ -73,6 +73,28 @@ def test_each_fault_is_said_with_what_to_do_about_it() -> None:
     assert "Swap `b1` and `w1`" in second
 
 
+def test_of_values_of_another_type_it_is_said_how_to_cast_them() -> None:
+    doubles = (
+        'x: R.Tensor((1, 4), "float32"), w0: R.Tensor((3, 4), "float64"),'
+        ' b0: R.Tensor((3,), "float64"), w1: R.Tensor((2, 3), "float32"),'
+        ' b1: R.Tensor((2,), "float32")'
+    )
+    said = advice_on_refused(unchecked(inputs=doubles)).english
+    for parameter in "WB":
+        assert f"Pass float32 values for `{parameter}` in the call of `first` for `lv`" in said
+    assert 'array.astype("float32")' in said
+
+
+def test_what_is_to_be_done_is_said_once() -> None:
+    odd = (
+        'x: R.Tensor((1, 4), "float32"), w0: R.Tensor((9, 9), "float32"),'
+        ' b0: R.Tensor((9,), "float32"), w1: R.Tensor((2, 3), "float32"),'
+        ' b1: R.Tensor((2,), "float32")'
+    )
+    said = advice_on_refused(unchecked(inputs=odd)).english
+    assert 1 == said.count("Compare the arguments of the call for `lv`")
+
+
 def test_where_all_calls_fit_no_call_is_blamed() -> None:
     said = advice_on_refused(unchecked()).english
     assert "Every call of a TensorIR function in `main` fits" in said

@@ -81,6 +81,16 @@ class TestNumbers:
         facts = msgspec.structs.replace(TIR, calls=(*TIR.calls, decoy))
         assert "failed" == judge(facts, tir=Amount(min=4)).verdict
 
+    def test_a_call_whose_result_nobody_takes_is_not_to_be_written_again(self):
+        given = argument("input", 1, 784)
+        idle = inside(call("tir", "linear0", given, argument("constant", *W0)))
+        relu = inside(call("extern", "env.relu", given))
+        facts = msgspec.structs.replace(module(idle, relu), result=made(1))
+        for wanted in (1, Amount(names=("linear0",)), Amount(given=(W0,))):
+            hint = judge(facts, tir=wanted).hint.english
+            assert hint.startswith("`lv_linear0 = linear0` is called, but nothing takes its result")
+        assert "Write the layer" in judge(facts, tir=Amount(names=("linear1",))).hint.english
+
     def test_calls_of_which_nothing_comes_are_still_too_many(self):
         decoy = inside(call("extern", "env.f", argument("input", 1, 784)))
         facts = msgspec.structs.replace(TIR, calls=(*TIR.calls, decoy))

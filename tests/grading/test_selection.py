@@ -124,6 +124,20 @@ def test_of_schedules_that_are_worth_the_same_another_parts_comes_last() -> None
     assert ["MyAdd", "sch"] == names(others, own, part=OTHER_SCHEDULE)
 
 
+def test_a_schedule_that_is_refused_is_told_before_a_module_that_is_none() -> None:
+    """Who schedules the module with the library's call has not handed in that of part 1."""
+    refused, example = (
+        replace(each, case=None, capture=msgspec.structs.replace(each.capture, trace=b"[]"))
+        for each in (
+            graded(name, named=name == "sch", blocks=False, right=False, fits=False)
+            for name in ("sch", "example")
+        )
+    )
+    module = graded("mod", named=False, blocks=False, right=False)
+    found = names(module, example, refused, part=SCHEDULE)
+    assert ["sch", "mod", "example"] == found
+
+
 def test_the_longer_pattern_claims_a_schedule() -> None:
     """`sch_tensor` is the next part's, though no part asks for it by that very name."""
     wide, narrow = (

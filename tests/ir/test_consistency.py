@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tvm import topi
 
+from grader.errors import IRError
+from grader.ir.read import read_module
+from tests.inside.runner import modules
 from tests.ir.documents import Document, refusal
 from tests.ir.modules import conv_model, high_level, product_module, save, scheduled_product
 from tests.ir.scripts import script_symbolic
@@ -184,6 +188,15 @@ class TestScalars:
             document.first("relax.TensorType")["ndim"] = rank
 
         refusal(save(script_symbolic()), edit)
+
+    def test_a_length_that_topi_does_not_work_out_is_no_damage(self) -> None:
+        def flattened(builder: Any, x: Any) -> Any:
+            return builder.emit_te(topi.reshape, x, (2, -1))
+
+        with pytest.raises(IRError) as caught:
+            read_module(save(modules.one_argument(flattened, (2, 3, 4))))
+        assert "A tensor in the module has the shape (2, -1)." == caught.value.message.english
+        assert "In place of -1, write the number" in caught.value.hint.english
 
     @pytest.mark.parametrize("position", [-1, 3, 2**40])
     def test_an_element_that_a_tuple_does_not_have_is_refused(self, position: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import partial as partial_of
 from typing import Annotated, Literal, NamedTuple, get_args
 
 import msgspec
@@ -223,7 +224,8 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
     for kind in _KINDS:
         yield from _too_many(_of(kind, facts.calls), kind, options.amount(kind))
     for kind in _KINDS:
-        yield from _too_few(_of(kind, used), kind, options.amount(kind))
+        unused = [call for call in _of(kind, facts.calls) if call not in used]
+        yield from _too_few(_of(kind, used), unused, kind, options.amount(kind))
     for shape in options.constants:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
@@ -251,19 +253,30 @@ def _too_many(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]
     yield _Unmet(kind, reason, _INSTEAD[kind])
 
 
-def _too_few(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
-    """Compare the calls of one kind that are used with what is wanted at least."""
-    hint = _CALLING[kind]
+def _too_few(found: list[Call], unused: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
+    """Compare the calls of one kind that are used with what is wanted at least.
+
+    Of a layer that is called and whose result nobody takes, no second call is to be written.
+    """
+
+    def hint(idle: list[Call]) -> Text:
+        if not idle:
+            return _CALLING[kind]
+        return say("nothing-takes-result", binding=idle[0].binding, callee=idle[0].callee)
+
     if len(found) < amount.min:
-        yield _Unmet(kind, say(_FEW[kind], count=len(found), wanted=amount.min), hint)
+        reason = say(_FEW[kind], count=len(found), wanted=amount.min)
+        yield _Unmet(kind, reason, hint(unused))
     called = Counter(call.callee for call in found)
     wanted = Counter(amount.names)
     for name in wanted - called:
         reason = say(_NAMED[kind], name=name, count=called[name], wanted=wanted[name])
-        yield _Unmet(kind, reason, hint)
+        yield _Unmet(kind, reason, hint([call for call in unused if call.callee == name]))
     for shape in amount.given:
-        if not any(_is_given(call, shape, ("input", "constant")) for call in found):
-            yield _Unmet(kind, say(_GIVEN[kind], shape=str(tuple(shape))), hint)
+        takes = partial_of(_is_given, shape=shape, kinds=("input", "constant"))
+        if not any(map(takes, found)):
+            reason = say(_GIVEN[kind], shape=str(tuple(shape)))
+            yield _Unmet(kind, reason, hint(list(filter(takes, unused))))
 
 
 def _of(kind: Kind, calls: tuple[Call, ...]) -> list[Call]:

@@ -145,8 +145,8 @@ def _is_apart(diagnosis: Diagnosis | None) -> bool:
 
 
 def _is_unused(name: str, layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> bool:
-    """Say whether a lost layer is that of a step which is right, beside one that takes another."""
-    if diagnosis is None or diagnosis.mistake != "other_operand":
+    """Say whether a lost layer is that of a right step, and another one is taken or returned."""
+    if diagnosis is None or diagnosis.mistake not in ("other_operand", "other_step_returned"):
         return False
     told = name_layer(name)
     right = sum(each.status == "right" and each.layer == told for each in diagnosis.steps)

@@ -128,7 +128,8 @@ def in_destination_style(function: Callable[..., Any]) -> Callable[..., None]:
             return
         result = function(*inputs)
         if not isinstance(result, np.ndarray) or result.shape != output.shape:
-            kind = getattr(result, "shape", type(result).__name__)
+            # A number of NumPy's has the shape (), and a tensor of PyTorch's the one that is due.
+            kind = result.shape if isinstance(result, np.ndarray) else type(result).__name__
             raise TypeError(f"it returned {kind} where an array of shape {output.shape} is due")
         output[...] = result
 

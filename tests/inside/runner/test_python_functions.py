@@ -64,6 +64,7 @@ def test_an_output_that_is_not_written_is_named(evaluator: Evaluator) -> None:
     [
         (lambda x, w: None, "it returned NoneType"),
         (lambda x, w: x, r"it returned \(1, 3\)"),
+        (lambda x, w: x.argmax(), "it returned int64"),
         (lambda x: x, "positional argument"),
     ],
 )
