@@ -278,6 +278,8 @@ def test_times_of_unpacked_files_are_no_times_of_submissions(tmp_path: Path) -> 
     assert "ada/hw" in told
     assert "the time at which `grader collect` wrote it" in told
     assert not (course / "reports").exists()
+    told = refused(course, *batch[:-1], "clas/collected.json", "class/submissions")
+    assert "There is no file clas/collected.json." in told
 
 
 def _regrade_after_a_changed_rubric(course: Path) -> None:
