@@ -367,12 +367,28 @@ def _check_version(content: bytes, path: Path) -> int:
         raise UsageError(
             say("not-report", path=str(path.name)), say("name-file-that-grader-run-json")
         ) from None
-    version = found.schema_version
     if found.rows is not None:
         raise UsageError(
             say("overview-batch-not-report", path=str(path.name)),
             say("name-one-reports-in-such-as-ada"),
         )
+    return _readable(found.schema_version, path.name)
+
+
+def _readable(version: int, name: str) -> int:
     if version not in READABLE:
-        raise UsageError(*_other_version(path.name, version))
+        raise UsageError(*_other_version(name, version))
     return version
+
+
+class _Graded(_Versioned, kw_only=True):
+    submission: msgspec.Raw
+
+
+def refuse_other_version(content: bytes, name: str) -> None:
+    """Refuse a report of a version that cannot be read. Raises UsageError, for nothing else."""
+    try:
+        found = msgspec.json.decode(content, type=prepared(_Graded))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    _readable(found.schema_version, name)

@@ -137,7 +137,7 @@ def rescue(content: bytes, suffix: str) -> Text:
             Path(place).unlink()
         print(content.decode(errors="replace"), file=sys.stderr, flush=True)
         return say("printed-above-instead-so-that-nothing-lost")
-    return say("kept-in-instead-free-some-space", place=place)
+    return say("kept-in-instead", place=place)
 
 
 @contextmanager

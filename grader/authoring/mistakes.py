@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from nbformat import NotebookNode
+
 from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
@@ -53,10 +55,9 @@ def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
     path = chosen.file(MUTANTS_FILE)
     try:
         declared = load_declared(chosen)
-        if declared and has_master(root, chosen.assignment.slug):
-            reference = Notebooks(root, chosen).reference
-            for each in declared:
-                apply_declared(each, reference)
+        reference = _solved(chosen, root) if declared else None
+        for each in declared if reference is not None else ():
+            apply_declared(each, reference)
     except CourseError as error:
         text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
         line = find_line(text, error.message.english)
@@ -66,6 +67,16 @@ def _in_lists(chosen: CourseAssignment, root: Path) -> Iterator[Mistake]:
     except CourseError as error:
         path = chosen.file("given.json")
         yield Mistake("given", path, None, error.message, error.hint)
+
+
+def _solved(chosen: CourseAssignment, root: Path) -> NotebookNode | None:
+    """Return the solved notebook; None without a master, and of one with faults of its own."""
+    if not has_master(root, chosen.assignment.slug):
+        return None
+    try:
+        return Notebooks(root, chosen).reference
+    except CourseError:  # `lint` names the line of the master
+        return None
 
 
 def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:

@@ -7,7 +7,8 @@ assignment is complete: it passes `grader verify`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -35,8 +36,8 @@ def make_assignment(
     """Write a new assignment into a course's folder, which may be empty; return the files.
 
     Its texts are in `languages`, English always among them. Raises UsageError for a name that
-    cannot be one, for a language that the texts are not in, and when a file is there already: then
-    nothing is written.
+    cannot be one, for a language that the texts are not in, when a file is there already, and when
+    one cannot be written: then nothing is left.
     """
     if not SLUG.match(slug):
         raise UsageError(
@@ -49,11 +50,24 @@ def make_assignment(
         raise UsageError(
             say("exists-already", path=str(taken[0])), say("choose-another-name-or-move-away-first")
         )
-    write_files(contents)
-    made = build_templates(root, load_course(root).get(slug))
-    templates = {root / "templates" / name: content for name, content in made.items()}
-    write_files(templates)
-    return [*contents, *templates]
+    with _none_left_over(written := [*contents]):
+        write_files(contents)
+        made = build_templates(root, load_course(root).get(slug))
+        templates = {root / "templates" / name: content for name, content in made.items()}
+        written += templates
+        write_files(templates)
+    return written
+
+
+@contextmanager
+def _none_left_over(written: list[Path]) -> Iterator[None]:
+    """Remove new files if not all could be written: the same command would find them taken."""
+    try:
+        yield
+    except BaseException:  # Ctrl-C as well
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _files(slug: str, languages: Sequence[str]) -> dict[str, str]:

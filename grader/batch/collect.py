@@ -369,7 +369,11 @@ def _obstacle(path: Path, trusted: Path) -> tuple[Text, Text]:
         ) from None
     except OSError as error:
         return problem_of_closed(error)
-    return (NOTHING, NOTHING) if stat.S_ISDIR(mode) else problem_of_file(mode)
+    if stat.S_ISDIR(mode):
+        return NOTHING, NOTHING
+    if stat.S_ISREG(mode) and path.name.lower().endswith(_ARCHIVES):
+        return say("archive-is-not-unpacked", file=path.name), say("collect-class-or-name-notebook")
+    return problem_of_file(mode)
 
 
 def _entries(found: Iterable[Found], common: Path) -> tuple[Entry, ...]:

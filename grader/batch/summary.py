@@ -17,6 +17,7 @@ from grader.files import indented_json
 from grader.language import (
     ENGLISH,
     NOTHING,
+    Sentence,
     Text,
     counted,
     foreign,
@@ -29,7 +30,7 @@ from grader.render.findings import is_lost
 from grader.render.pieces import plain_table
 from grader.render.terminal import WIDEST, Page
 from grader.render.wording import one_line, points
-from grader.report import Check, Report
+from grader.report import CellProblem, Check, Report
 from grader.report.texts import decode_old
 
 SCHEMA_VERSION: Literal[2] = 2
@@ -160,19 +161,36 @@ def notice(report: Report) -> Text:
         return say("not-graded-reason", reason=join(*report.notes))
     for check in _undecided(report):
         return say("graded-again-reason", reason=check.reason)
-    if report.problems:
-        first, others = report.problems[0], len(report.problems) - 1
+    other = [note for note in report.notes if isinstance(note, Sentence) and note.id in _OTHER_WORK]
+    if other:
+        return other[0]
+    problems = _own_problems(report) or report.problems * (report.score >= report.max_score)
+    if problems:
+        first, others = problems[0], len(problems) - 1
         if not others:
             return say("cell-raised", cell=first.cell, error=first.error)
         return say("cell-raised-and-more", cell=first.cell, error=first.error, count=others)
     if report.score >= report.max_score:
         return NOTHING
-    if report.submission.executed < report.submission.cells and report.notes:
+    if report.submission.executed + len(report.problems) < report.submission.cells and report.notes:
         return report.notes[-1]
     lost = [check for part in report.parts for check in part.checks if is_lost(check)]
     # what was not graded mostly waits for another check: that one is the reason
-    lost.sort(key=lambda check: check.verdict == "not_graded")
+    lost.sort(key=lambda check: (check.code == "waits", check.verdict == "not_graded"))
     return lost[0].reason if lost else NOTHING
+
+
+_OTHER_WORK = frozenset({"notebook-names-graded"})
+"""Notes on a file that may be of another assignment: nothing else in it counts then."""
+
+
+def _own_problems(report: Report) -> tuple[CellProblem, ...]:
+    """Return the errors of cells that the student wrote.
+
+    The handout's checks fail in what is not solved: in empty templates they hid that it is not.
+    """
+    given = {cell.number for cell in report.cells if cell.given}
+    return tuple(each for each in report.problems if each.cell not in given)
 
 
 def _undecided(report: Report) -> Iterator[Check]:

@@ -89,6 +89,8 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     of_attempt = partial(_folder_of_attempt, collected)
     entries = collect(options.submissions, Path.cwd(), options.output, of_attempt)
     _refuse_beside(entries, options.output)
+    if options.handed_in == "files":
+        _refuse_times_of_unpacking(entries, collected)
     groups = companions(entries, of_attempt)
     with (
         open_store(options.output) as folder,
@@ -126,6 +128,20 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             forget(options.output)
         refuse_unrecorded(store)
     return summary
+
+
+def _refuse_times_of_unpacking(entries: Sequence[Entry], collected: CollectedFolders) -> None:
+    """Refuse the times of files that `grader collect` wrote: all would be late by its run's time.
+
+    Raises UsageError.
+    """
+    for entry in entries:
+        found = collected.find(entry.path, entry.common)
+        if found is not None:
+            raise UsageError(
+                say("file-time-is-that-of-collect", name=entry.name),
+                say("give-times-of-collected-json-or-one"),
+            )
 
 
 def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:

@@ -190,4 +190,5 @@ def _attempt(attempt: Handed) -> ReportedAttempt:
     scores = tuple(float(each.score) for each in attempt.gradings)
     most = max((float(each.max_score) for each in attempt.gradings), default=0.0)
     rules = tuple(f"{each.basis} {each.rubric}" for each in attempt.gradings)
-    return ReportedAttempt(attempt.number, attempt.handed_in, scores, most, rules)
+    number, at = attempt.number, attempt.handed_in
+    return ReportedAttempt(number, at, scores, most, rules, attempt.together)

@@ -245,6 +245,8 @@ def _when(handed_in: str) -> HandedInWhen:
     if handed_in == "files":
         return "files"
     if Path(handed_in).name == MANIFEST:
+        if not Path(handed_in).is_file():  # nobody would be late
+            raise UsageError(say("there-no-file", path=handed_in), say("check-name-and-folder"))
         return collected_times(Path(handed_in).parent)
     return moment(handed_in)
 

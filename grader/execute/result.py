@@ -17,7 +17,8 @@ class LostCell(msgspec.Struct, frozen=True):
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
     stopped or was not run. `advice` is what to do, `code` what it has to do with. `called` is the
     text of files that the notebook writes and this cell runs or imports. Of a script, `line` is
-    that of the file, on whose line `first` the cell begins.
+    that of the file, on whose line `first` the cell begins. A cell `is_given` that stands in the
+    handout as it is.
     """
 
     cell: int
@@ -30,6 +31,7 @@ class LostCell(msgspec.Struct, frozen=True):
     code: CellCode = "error"
     called: str = ""
     first: int = 1
+    is_given: bool = False
 
     @property
     def row(self) -> int | None:

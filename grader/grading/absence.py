@@ -170,16 +170,19 @@ def explain_absence(
     return Problem(say(reason, entry=entry), told, code="absent")
 
 
+_MAY_DEFINE = say("if-failed-cell-defines-fix-first")
 _FOLLOWS = frozenset({"AssertionError", "NameError"})
 """Errors of cells that check or use what is not there."""
 
 
 def _may_be_in(lost: tuple[LostCell, ...], entry: str) -> Text:
-    """Return which cell may have been to define an entry point; empty where all have run."""
+    """Return which cell may have been to define an entry point; empty where all have run.
+
+    A cell of the handout that does not name it only uses it: it fails in what is not solved yet.
+    """
     failed = [each for each in lost if each.fate == "failed" and each.error not in _FOLLOWS]
-    if not failed:
-        return NOTHING
-    return say("if-failed-cell-defines-fix-first", cell=failed[0].cell, entry=entry)
+    own = next((each for each in failed if not each.is_given), None)
+    return NOTHING if own is None else say(_MAY_DEFINE, cell=own.cell, entry=entry)
 
 
 def explain_stale(

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from grader.assignment import Assignment, PartTable
 from grader.course import CourseAssignment
@@ -15,9 +16,10 @@ from grader.evidence.case import Problem
 from grader.evidence.runner_client import Runner, start_runner, start_timing_runner
 from grader.evidence.runners import Kind, RunnerPool
 from grader.execute.captures import Taken
+from grader.execute.result import Execution, LostCell
 from grader.grading.ahead import BuiltAhead
 from grader.grading.needs import timing_threads
-from grader.grading.preparation import Preparation, Settings
+from grader.grading.preparation import Preparation, Settings, as_given
 from grader.grading.referee import Referee
 from grader.measurement.library import Arrays, LibraryTime, measure_library
 from grader.measurement.measure import Machine, measuring_cpus
@@ -55,6 +57,15 @@ def make_referee(
         _machine(prepared.settings, prepared.course_assignment),
         progress,
     )
+
+
+def lost_cells(execution: Execution, prepared: Preparation) -> tuple[LostCell, ...]:
+    """Return the cells that did not run to their end, and say of each if it is the handout's."""
+    lost = execution.lost
+    if not lost:  # templates are read for what failed only
+        return ()
+    given = prepared.handout()
+    return tuple(replace(each, is_given=as_given(each.source) in given) for each in lost)
 
 
 @contextmanager

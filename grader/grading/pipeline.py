@@ -99,7 +99,7 @@ def run_parts(
     """
     settings, course_assignment = prepared.settings, prepared.course_assignment
     settings.sandbox.expect("kernel", "runner")  # they import while this process does
-    from grader.grading.assembly import building_ahead, make_referee, open_runners
+    from grader.grading.assembly import building_ahead, lost_cells, make_referee, open_runners
     from grader.grading.needs import expected_runners
     from grader.grading.referee import has_timing
 
@@ -115,7 +115,8 @@ def run_parts(
                 execution = _run(spelling, prepared, progress, taken)
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
-                compared = referee.compare(execution.captures, execution.lost)
+                lost = lost_cells(execution, prepared)
+                compared = referee.compare(execution.captures, lost)
                 is_timed = has_timing(compared)
                 if is_timed:
                     referee.compile_timed(compared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Literal
 
 from msgspec import field
@@ -53,7 +53,8 @@ class Person(Frozen, frozen=True):
 class ReportedAttempt(Frozen, frozen=True):
     """A file that was handed in, the first one being 1; `scores` are what its gradings gave.
 
-    `rules` says by which each was graded; where it is empty, by the same ones.
+    `rules` says by which each was graded; where it is empty, by the same ones. Files that were
+    handed in `together` have one word there.
     """
 
     number: int
@@ -61,6 +62,7 @@ class ReportedAttempt(Frozen, frozen=True):
     scores: tuple[float, ...]
     max_score: float = 0.0
     rules: tuple[str, ...] = ()
+    together: str = ""
 
     @property
     def alike(self) -> tuple[tuple[float, ...], ...]:
@@ -269,6 +271,16 @@ def _of_check(check: Check, most: float) -> Iterator[Concern]:
         yield Concern("interval", told)
 
 
+def _best_at_once(attempts: tuple[ReportedAttempt, ...]) -> Iterator[ReportedAttempt]:
+    """Yield what is graded: of files that were handed in together, of which one counts, the best.
+
+    Their order is that of their names, and says nothing about what came later.
+    """
+    graded = (each for each in attempts if each.scores)
+    for _, group in groupby(graded, key=lambda each: each.together or each.number):
+        yield max(group, key=lambda each: each.scores[-1])
+
+
 def _of_points(
     points: float, most: float, attempts: tuple[ReportedAttempt, ...], passing: float | None
 ) -> Iterator[Concern]:
@@ -285,8 +297,7 @@ def _of_points(
                     high=max(scores),
                 )
                 yield Concern("regraded", told)
-    graded = [each for each in attempts if each.scores]
-    for before, after in pairwise(graded):
+    for before, after in pairwise(_best_at_once(attempts)):
         if before.scores[-1] - after.scores[-1] >= _FELL * most > 0:
             told = say(
                 "attempt-got-points-one-before",

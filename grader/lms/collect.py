@@ -215,7 +215,7 @@ def read_manifest(folder: Path) -> Collected:
     """Read what was collected into a folder before; nothing where it holds nothing of ours."""
     path = folder / MANIFEST
     try:
-        return msgspec.json.decode(path.read_bytes(), type=prepared(Collected))
+        found = msgspec.json.decode(path.read_bytes(), type=prepared(Collected))
     except FileNotFoundError:
         return Collected()
     except (OSError, msgspec.MsgspecError):
@@ -223,6 +223,12 @@ def read_manifest(folder: Path) -> Collected:
             say("cannot-read-as-what-collected-before", path=str(path)),
             say("name-another-folder-or-move-file-away"),
         ) from None
+    if found.version > Collected().version:  # written anew, it would lose what it is later for
+        raise UsageError(
+            say("written-by-later-grader", path=str(path)),
+            say("use-grader-that-wrote-or-later-one"),
+        )
+    return found
 
 
 class CollectedFolders:

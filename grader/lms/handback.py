@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from grader.api import REPORT_LIMIT
+from grader.api import REPORT_LIMIT, refuse_other_version
 from grader.batch.collect import name_reports
 from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
@@ -165,6 +165,7 @@ def report_files(reports: Path) -> list[tuple[Path, str]]:
 
 def read_report(path: Path) -> Report:
     """Return the report of a file. Raises UsageError for anything else."""
+    content = b""
     try:
         with path.open("rb") as file:
             content = file.read(REPORT_LIMIT + 1)
@@ -172,8 +173,9 @@ def read_report(path: Path) -> Report:
             raise msgspec.ValidationError("it is too large")
         return decode_report(content)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        refuse_other_version(content, str(path))
         raise UsageError(
-            say("not-report", path=str(path)), say("remove-everything-that-grader-batch-has")
+            say("not-report", path=str(path)), say("remove-file-that-is-no-report")
         ) from None
 
 

@@ -22,7 +22,7 @@ from IPython.display import display
 
 from grader.course_folder import assignment_files, folder_of_notebook
 from grader.errors import GraderError, UsageError
-from grader.language import NOTHING, Text, say
+from grader.language import ENGLISH, LANGUAGES, NOTHING, Text, say
 from grader.messages.kernel import EntrySpec
 from grader.render.speech import speaking, tell
 from grader.selfcheck.connection import CheckerClient, CheckError
@@ -243,6 +243,11 @@ def _chosen(words: list[str], before: UsedAssignment) -> UsedAssignment:
                 say("grader-use-takes-name-one-assignment"), say("for-example-grader-use-e2e-conv")
             )
         said[name] = value
+    if said.get("language", ENGLISH) not in LANGUAGES:
+        raise UsageError(
+            say("answers-are-not-in-language", code=repr(said["language"])),
+            say("known", known=", ".join(LANGUAGES)),
+        )
     return msgspec.structs.replace(before, **said)
 
 

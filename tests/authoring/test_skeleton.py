@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.authoring import skeleton
 from grader.authoring.languages import remove_language, without_language
 from grader.authoring.lint import lint
 from grader.authoring.skeleton import make_assignment
@@ -14,6 +15,7 @@ from grader.authoring.subject import read_subject
 from grader.authoring.translation import scripts_in
 from grader.course import load_course
 from grader.errors import UsageError
+from grader.language import say
 
 
 def content(folder: Path) -> dict[Path, bytes]:
@@ -55,6 +57,23 @@ def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, slug: str) -> None
     with pytest.raises(UsageError, match="cannot be the name"):
         make_assignment(tmp_path, slug)
     assert {} == content(tmp_path)
+
+
+@pytest.mark.parametrize("error", [UsageError(say("known", known="")), KeyboardInterrupt()])
+def test_what_was_written_in_part_is_made_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """After a full disk, or Ctrl-C, the assignment "exists already"."""
+
+    def fail(*_: object) -> dict[str, bytes]:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(skeleton, "build_templates", fail)
+        with pytest.raises(type(error)):
+            make_assignment(tmp_path, "layer")
+    assert [] == [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert make_assignment(tmp_path, "layer")
 
 
 def test_its_master_has_nothing_to_mend(tmp_path: Path) -> None:

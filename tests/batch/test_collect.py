@@ -63,6 +63,14 @@ class TestCollect:
         write(tmp_path, "hw.json")
         assert ["hw.json"] == names(collect([tmp_path / "hw.json"]))
 
+    @pytest.mark.parametrize("name", ["class.zip", "HW.TAR.GZ", "hw.7z"])
+    def test_an_archive_that_is_named_is_not_graded(self, tmp_path: Path, name: str) -> None:
+        """A class's archive was one submission, with 0 points, and the batch a success."""
+        write(tmp_path, name)
+        (entry,) = collect([tmp_path / name])
+        assert f"{name} is an archive" in entry.problem.english
+        assert "grader collect" in entry.hint.english
+
     def test_relative_paths_are_taken_from_the_working_folder(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

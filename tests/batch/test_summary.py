@@ -28,6 +28,7 @@ from grader.batch.summary import (
     render_overview,
 )
 from grader.language import NOTHING, foreign, say
+from grader.report import Cell
 from tests.sample_reports import HOSTILE, full_marks, nothing_to_grade, typical
 
 SEEN: Any = {"cell": 7, "error": "NameError", "count": 1}
@@ -49,6 +50,18 @@ class TestNotice:
     def test_a_cell_that_failed_is_told_with_full_marks_too(self) -> None:
         report = changed(full_marks(), problems=typical().problems[:1])
         assert "code cell 7 raised NameError" == notice(report).english
+
+    def test_a_failed_check_of_the_handout_is_not_told_before_what_is_not_solved(self) -> None:
+        """An empty template was "code cell 12 raised NotImplementedError, and 5 more"."""
+        report = typical()
+        cells = tuple(Cell("code", "check()", each.cell, given=True) for each in report.problems)
+        assert notice(changed(report, problems=())) == notice(changed(report, cells=cells))
+        own = notice(changed(report, cells=cells[:1]))
+        assert say("cell-raised", cell=report.problems[1].cell, error="CellTimeoutError") == own
+
+    def test_a_notebook_of_another_assignment_is_told_first(self) -> None:
+        other = say("notebook-names-graded", declared="tensorir", demanded="e2e-mlp")
+        assert other == notice(changed(typical(), notes=(foreign("Recognised."), other)))
 
     def test_full_marks_need_no_word(self) -> None:
         assert NOTHING == notice(

@@ -266,6 +266,22 @@ def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) ->
     _regrade_after_a_changed_rubric(course)
 
 
+def test_times_of_unpacked_files_are_no_times_of_submissions(tmp_path: Path) -> None:
+    """`grader collect` writes every file anew: all of a class were late by the same time."""
+    course = tmp_path / "course"
+    shutil.copytree(ROOT / "tests" / "courses" / "small" / "assignments", course / "assignments")
+    write(course / "from/ada/hw.ipynb", *RIGHT)
+    said(course, "course", "init")
+    said(course, "collect", "from", "--output", "class")
+    batch = ("batch", "--assignment", "small", "--output", "reports", "--handed-in", "files")
+    told = refused(course, *batch, "class/submissions")
+    assert "ada/hw" in told
+    assert "the time at which `grader collect` wrote it" in told
+    assert not (course / "reports").exists()
+    told = refused(course, *batch[:-1], "clas/collected.json", "class/submissions")
+    assert "There is no file clas/collected.json." in told
+
+
 def _regrade_after_a_changed_rubric(course: Path) -> None:
     """Other points are counted anew; all that is run again has to be confirmed."""
     rubric = course / "assignments" / "small" / "assignment.toml"

@@ -144,6 +144,14 @@ def test_a_cell_that_may_have_been_to_define_it_is_named(error, told):
     assert "fix" not in explain_absence(part(), ()).hint.english
 
 
+def test_a_failed_cell_of_the_handout_was_not_to_define_it():
+    """Of an empty template, each missing module pointed at the handout's first failed check."""
+    given = LostCell(3, "check(run)", "failed", "NotImplementedError", is_given=True)
+    own = LostCell(4, "%run layers.py", "failed", "Exception", "no")
+    assert "cell" not in explain_absence(part(), (), (given,)).hint.english
+    assert "Code cell 4 ended" in explain_absence(part(), (), (given, own)).hint.english
+
+
 def test_an_entry_point_that_was_interrupted_did_not_return():
     problem = explain_absence(part(), (failure("raised", error_name="KeyboardInterrupt"),))
     assert "did not return" in problem.reason.english

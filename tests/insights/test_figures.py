@@ -123,6 +123,20 @@ def test_who_needs_a_look_by_points(points: float, attempts, kinds: list[str]) -
     assert kinds == [each.kind for each in seen.concerns]
 
 
+def test_files_that_were_handed_in_together_are_not_less_than_one_another() -> None:
+    """Two notebooks of one archive were attempts 1 and 2, by name: the second was "less"."""
+    from grader.insights import ReportedAttempt
+
+    for last, kinds in ((90.0, []), (80.0, ["fell"])):
+        given = (
+            ReportedAttempt(1, None, (95.0,), 100.0, together="a"),
+            ReportedAttempt(2, None, (15.0,), 100.0, together="a"),
+            ReportedAttempt(3, None, (last,), 100.0),
+        )
+        seen = observe(sample_reports.full_marks(), ADA, points=95.0, attempts=given)
+        assert kinds == [each.kind for each in seen.concerns]
+
+
 def test_other_points_by_another_rubric_are_no_reason_to_look() -> None:
     from grader.insights import ReportedAttempt
 

@@ -296,3 +296,14 @@ def test_a_time_before_all_others_is_not_known(tmp_path: Path) -> None:
     """A student's own program may have written it: it ended the recording of the whole class."""
     collected(tmp_path, {"1-2 - Kim - Jan 1, 0001 1200 AM/hw.ipynb": "x"})
     assert {} == collected_times(tmp_path / "class")
+
+
+def test_a_manifest_of_a_later_grader_is_left_as_it_is(tmp_path: Path) -> None:
+    """It was written anew, without what only the later one knows."""
+    collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
+    path = tmp_path / "class" / "collected.json"
+    path.write_text(path.read_text().replace('"version": 1', '"version": 2, "more": 1'))
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="written by a later grader"):
+        collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
+    assert before == path.read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -156,6 +157,16 @@ def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
     (tmp_path / "reports" / "other.json").write_text("{}")
     with pytest.raises(UsageError, match=r"other\.json is not a report"):
         read_works(tmp_path / "reports", Collected())
+
+
+def test_a_report_of_a_later_grader_is_not_to_be_removed(tmp_path: Path) -> None:
+    """It was "not a report", with the advice to remove what `grader batch` did not write."""
+    works(tmp_path, {"ada/hw": graded()})
+    path = tmp_path / "reports" / "ada" / "hw.json"
+    path.write_bytes(re.sub(rb'"schema_version": \d+', b'"schema_version": 99', path.read_bytes()))
+    with pytest.raises(UsageError, match=r"ada/hw\.json is a report of a later version") as caught:
+        read_works(tmp_path / "reports", Collected())
+    assert "Use the grader that wrote it" in caught.value.hint.english
 
 
 @pytest.mark.parametrize(

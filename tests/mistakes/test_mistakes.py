@@ -156,6 +156,22 @@ def test_a_mistake_is_named_with_its_line_and_remedy(
         assert first.line is None
 
 
+def test_a_fault_of_the_master_is_not_one_of_its_mutants(
+    tmp_path: Path, sound: dict[str, bytes]
+) -> None:
+    """mutants.toml was named for a mark that is misspelt in reference/layer.py."""
+    text = sound["reference/layer.py"].decode()
+    text = text.replace("### BEGIN SOLUTION", "### BEGIN SOLUTIONS")
+    made = Change("reference/layer.py", write=text)
+    write(tmp_path, sound, Made("", "mutant", "", "", (made,)))
+    assert [] == found_in(tmp_path)
+    said = io.StringIO()
+    assert not run_lint(LintOptions(None, tmp_path), Console(file=said), Console(file=said))
+    errors = [each for each in said.getvalue().splitlines() if ": error: " in each]
+    assert errors
+    assert all("layer.py:" in each for each in errors)
+
+
 @pytest.mark.parametrize("name", ONE_OF_EACH.values())
 def test_nothing_is_verified_before_it_is_mended(
     tmp_path: Path, sound: dict[str, bytes], name: str

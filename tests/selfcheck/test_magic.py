@@ -66,6 +66,7 @@ CELLS = (
     "%grader use trio",
     "%grader use nosuch",
     "%grader use trio --course nowhere",
+    "%grader use --lang xx",
     "%grader parts # still",
     RAISES,
     "%grader check create_model",
@@ -207,6 +208,12 @@ class TestTheLine:
         text = shown(notebook, "%grader use nosuch")
         assert "no assignment called 'nosuch'" in text
         assert "small, tight, trio" in text
+
+    def test_a_language_that_there_is_not_is_said_at_once(self, notebook: NotebookNode) -> None:
+        """It was taken, and the answers were in English."""
+        text = shown(notebook, "%grader use --lang xx")
+        assert "There are no answers in 'xx'." in text
+        assert "Known: en, zh, ko." in text
 
     def test_what_was_chosen_before_it_stays(self, notebook: NotebookNode) -> None:
         assert "(trio)" in shown(notebook, "%grader parts # still")
