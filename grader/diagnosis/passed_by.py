@@ -103,7 +103,11 @@ def _may_stand_for(matching: Matching, wanted: int, taken: int) -> bool:
 
 
 def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | None:
-    """Return the layer whose numbers a step has if all layers take one value for another."""
+    """Return the layer whose numbers a step has if all layers take one value for another.
+
+    A layer that takes the other value anyway is none: of `silu(gate) * up`, done on `up` alone, the
+    step is right that multiplies by `up`.
+    """
     program, other, place = matching.program, matching.matched[taken], matching.matched[wanted]
     value = matching.steps[wrong].value
     if value is None or other is None or place is None:
@@ -119,7 +123,7 @@ def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | N
     flat = numbers(value)
     for after, found in program.changed(one, flat.size):
         is_open = program.layers[after].name and after not in matching.matched
-        if is_open and is_equal(flat, known(found), matching.tolerance):
+        if is_open and other not in program.takes[after] and is_equal(flat, known(found), matching.tolerance):
             return after
     return None
 
