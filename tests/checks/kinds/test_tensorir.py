@@ -185,6 +185,30 @@ def of_tensor_expressions():
     return te.create_prim_func([a, b, te.compute((4,), lambda i: te.sum(a[i, k] * b[k], axis=k))])
 
 
+def table_of_halves(kind):
+    """Return a function of a matrix that first fills a vector, along an axis of this kind."""
+    axis = getattr(T.axis, {"S": "spatial", "R": "reduce"}[kind])
+
+    @T.prim_func(s_tir=True)
+    def halves(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((4,))):
+        half = T.sblock_alloc_buffer((8,))
+        scaled = T.sblock_alloc_buffer((4, 8))
+        for j in range(8):
+            with T.sblock("half"):
+                vj = axis(8, j)
+                half[vj] = B[vj] / T.float32(2)
+        for i, j in T.grid(4, 8):
+            with T.sblock("scaled"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                scaled[vi, vj] = A[vi, vj] + half[vj]
+        for i, j in T.grid(4, 8):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi] = scaled[vi, vj]
+
+    return halves
+
+
 class TestRight:
     @pytest.mark.parametrize(
         "function", [right, nested, start_apart, changed_in_place, of_tensor_expressions()]
@@ -196,6 +220,11 @@ class TestRight:
         lenient = TensorIROptions(axes=("SSR", "SR"))
         assert ["passed"] * 2 == [judge(each, lenient).verdict for each in (right, one_axis_more)]
         assert "failed" == judge(one_axis_more).verdict
+
+    def test_a_vector_of_the_functions_own_needs_no_more_axes_than_it_has(self):
+        both = TensorIROptions(axes=("SS",))
+        assert "passed" == judge(table_of_halves("S"), both).verdict
+        assert "failed" == judge(table_of_halves("R"), both).verdict
 
     def test_other_functions_of_the_module_are_not_looked_at(self):
         @T.prim_func(s_tir=True)
