@@ -131,8 +131,12 @@ class TestWhere:
     @pytest.mark.parametrize(
         ("trace", "told"),
         [
-            (b'[[["DecomposeReduction", [], [], []]], []]', "move that call to the end"),
+            (
+                b'[[["DecomposeReduction", [], [], []]], []]',
+                "Move the call of decompose_reduction to the end",
+            ),
             (b"[[], []]", "set it under `with T.init():`"),
+            (b"[[], []]", "let it read from another buffer than"),
         ],
     )
     def test_of_a_sum_that_nothing_begins_no_decomposition_is_blamed(

@@ -234,6 +234,8 @@ def _places(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Diffe
     if len(one) != len(other):
         reason = say("blocks-beside-sum-in-target", found=len(other), wanted=len(one))
         hint = say("cache-and-inline-what-cached-and-inlined")
+        if len(other) < len(one):
+            hint = say("write-what-follows-sum-in-block-own")
         yield Difference(reason, hint)
 
 

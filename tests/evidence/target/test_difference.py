@@ -24,6 +24,7 @@ from tests.evidence.products import (
     facts_after,
     facts_of,
     other_order,
+    relu_in_every_round,
     transform,
     transformed,
 )
@@ -170,6 +171,22 @@ class TestWords:
             transform(sch)
 
         assert [2, 1] == [*compare(cache)[1].reason.values.values()]
+
+    def test_a_block_that_was_never_written_is_not_looked_for_in_caches(self):
+        def one_block(sch: Any) -> None:
+            sum_and_relu = sch.get_sblock("Y", "bmm_relu")
+            n, _, j, k = sch.get_loops(sum_and_relu)
+            sch.parallel(n)
+            j_0, j_1 = sch.split(j, [None, 8])
+            k_0, k_1 = sch.split(k, [None, 4])
+            sch.reorder(j_0, k_0, k_1, j_1)
+            sch.unroll(k_1)
+            sch.vectorize(j_1)
+            sch.decompose_reduction(sum_and_relu, k_0)
+
+        likeness = compare_functions(transformed(), facts_after(one_block, relu_in_every_round()))
+        assert likeness.first is not None
+        assert "in a block of its own" in likeness.first.hint.english
 
 
 def test_blocks_of_one_name_for_their_loops_have_none_in_common():
