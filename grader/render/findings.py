@@ -551,9 +551,9 @@ def _is_cause(check: Check) -> bool:
 def _key(part: Part, check: Check) -> object:
     """Return what is the same for checks that one thing mends.
 
-    That is the cell that failed, the mistake that a diagnosis names with the advice on it (a model
-    that computes the mean is scheduled, too), the function in which the run ended, what a pass
-    does not do, or the words.
+    That is the cell that failed, the mistake that a diagnosis names with the advice on it and the
+    function that makes it (a model that computes the mean is scheduled, too), the function in which
+    the run ended, what a pass does not do, or the words.
     """
     cell = _cell(check)
     if cell is not None:
@@ -561,7 +561,8 @@ def _key(part: Part, check: Check) -> object:
     diagnosis = part.diagnosis
     if diagnosis is not None and diagnosis.mistake:
         if check.tells_diagnosis:
-            return diagnosis.mistake, check.hint
+            # An addition and a ReLU that each leave numbers out are two things to mend.
+            return diagnosis.mistake, check.hint, _callee(diagnosis)
         if _is_rewritten_wrong(part, check):
             return diagnosis.mistake, diagnosis.advice
     place = _raised_at(check)
@@ -574,6 +575,11 @@ def _key(part: Part, check: Check) -> object:
     if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
         return check.reason.id, check.hint
     return check.reason, check.hint
+
+
+def _callee(diagnosis: Diagnosis) -> str:
+    """Return what the step calls that is the first to differ; empty where no step is known."""
+    return "".join(each.callee for each in diagnosis.steps[diagnosis.wrong : diagnosis.wrong + 1])
 
 
 def _raised_at(check: Check) -> object:

@@ -242,11 +242,14 @@ def rewritten(kind: str, count: int) -> Part:
     return replace(part, checks=(unmet, waiting))
 
 
+def calling(callee: str) -> Step:
+    return Step("lv", callee, (), "wrong", NOTHING)
+
+
 def raising(callee: str, why: str, points: float) -> Part:
     """Return a part whose module was run until an external function raised."""
     check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
-    step = Step("lv", callee, (), "wrong", NOTHING)
-    diagnosis = Diagnosis((step,), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING)
+    diagnosis = Diagnosis((calling(callee),), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING)
     return replace(part_with(check), diagnosis=diagnosis)
 
 
@@ -343,6 +346,15 @@ class TestCauses:
         parts = [mistaken("pooling_kind", "Take the maximum."), part_with(graded("shape", 0, 9))]
         parts.append(mistaken("pooling_kind", "Take the maximum.", 5))
         assert (0, "values", 15) == first(*parts)
+
+    def test_one_mistake_in_two_functions_is_two_causes(self) -> None:
+        """An addition leaves a column out, and a ReLU the negative numbers."""
+        parts = [mistaken("partly_written", "Loop over all.", points=each) for each in (10, 5)]
+        parts = [
+            replace(part, diagnosis=replace(part.diagnosis, steps=(step,)))
+            for part, step in zip(parts, map(calling, ("add", "relu")), strict=True)
+        ]
+        assert [10, 5] == [each.points for each in first_causes(of(*parts))]
 
     def test_a_pass_that_changes_numbers_is_told_of_them_and_not_of_what_is_not_there(self) -> None:
         """A gelu in place of a silu: there is no silu, in any of the models."""
