@@ -16,7 +16,8 @@ from tvm.script import tirx as T  # noqa: N812
 
 from grader.diagnosis import mended
 from grader.diagnosis.align import Alignment, Observed, align
-from grader.diagnosis.mended import with_mended_statement
+from grader.diagnosis.layers import known
+from grader.diagnosis.mended import Other, with_mended_statement
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import edits
 from grader.diagnosis.tracing import Traced
@@ -129,6 +130,7 @@ def told_of(
     kind: Any,
     unscheduled: Any = None,
     dtype: str = "float32",
+    others: Any = (),
 ) -> LikelyMistake | None:
     """Return what is told of a module that computes something else of what it is given."""
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
@@ -141,7 +143,8 @@ def told_of(
     traced = Traced(tuple(steps), given)
     facts = read_module(save(module))
     base = None if unscheduled is None else read_module(save(unscheduled))
-    return with_mended_statement(alignment, facts, traced, layers, unscheduled=base).mistake
+    found = with_mended_statement(alignment, facts, traced, layers, unscheduled=base, others=others)
+    return found.mistake
 
 
 def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str = "float32") -> Any:
@@ -417,6 +420,52 @@ def test_what_is_exchanged_in_a_requantisation_is_named(old: str, new: str, kind
     mistake = told_of(module, (SUMS, FACTORS, SHIFTS), requantized, None, dtype="int8")
     assert mistake is not None
     assert kind == mistake.kind
+
+
+ROUNDED = """T.truncdiv(
+                    sums[vi, vj] * multiplier[vj] + (1 << shift[vj] - 1)
+                    , 1 << shift[vj])"""
+NEGATED = """(
+                    sums[vi, vj] * multiplier[vj] + T.if_then_else(
+                        sums[vi, vj] >= 0, 1 << shift[vj] - 1, -(1 << shift[vj] - 1))
+                    ) >> shift[vj]"""
+HALF_LAST = """(sums[vi, vj] * multiplier[vj] >> shift[vj]) + (1 << shift[vj] - 1)"""
+
+
+@pytest.mark.parametrize(
+    ("written", "found", "wanted"),
+    [
+        (ROUNDED, "truncdiv(..., 1 << shift[vj])", "... // (1 << shift[vj])"),
+        (NEGATED, "-(1 << shift[vj] - 1)", "1 << shift[vj] - 1"),
+        (
+            HALF_LAST,
+            "(... >> shift[vj]) + (1 << shift[vj] - 1)",
+            "(... + (1 << shift[vj] - 1)) >> shift[vj]",
+        ),
+    ],
+)
+def test_what_rounds_otherwise_is_named_with_what_rounds_right(
+    written: str, found: str, wanted: str
+) -> None:
+    right = REQUANTIZE[REQUANTIZE.index("(\n") : REQUANTIZE.index(", 127)")]
+    module = from_source(REQUANTIZE.replace(right, written), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (SUMS, FACTORS, SHIFTS), requantized, None, dtype="int8")
+    assert mistake is not None
+    assert ("wrong_operator", found, wanted) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_an_edit_is_named_that_is_right_of_other_samples_too(is_right: bool) -> None:
+    """Where no number of a sample lies half way, a half less one rounds as the half does."""
+    other = tuple(np.random.default_rng(7).permutation(each) for each in (A, B, V))
+    wanted = pytorch(*other) if is_right else other[0] @ other[1]
+    module = from_source(MATMUL.replace("V[vj]", "V[vi]"), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A, B, V), pytorch, None, others=[Other(other, known(wanted))])
+    assert is_right == (mistake is not None)
 
 
 BYTES = """

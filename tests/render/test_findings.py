@@ -249,7 +249,9 @@ def calling(callee: str) -> Step:
 def raising(callee: str, why: str, points: float) -> Part:
     """Return a part whose module was run until an external function raised."""
     check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
-    diagnosis = Diagnosis((calling(callee),), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING)
+    diagnosis = Diagnosis(
+        (calling(callee),), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING
+    )
     return replace(part_with(check), diagnosis=diagnosis)
 
 
