@@ -41,6 +41,7 @@ DECIDES: Mapping[str, str] = {
     "relu_in_every_round": "of",
     "order_swapped": "part",
     "partly_right": "at",
+    "partly_written": "of",
     "pooling_kind": "found",
     "reduction_too_short": "end",
     "scaled": "of",
@@ -350,6 +351,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "partly_written": MistakeMessage(
         say("numbers-never-written"), say("loop-over-whole-output-inside-block-use")
+    ),
+    "partly_written:condition": MistakeMessage(
+        say("numbers-never-written"), say("store-also-where-condition-does-not-hold")
     ),
     "partly_right": MistakeMessage(
         say("numbers-right"), say("find-what-others-have-in-common-such")

@@ -21,6 +21,7 @@ from grader.diagnosis.layers import tolerance_of
 from grader.diagnosis.mended import Other, with_mended_statement
 from grader.diagnosis.multiplied import with_multiplied_sum
 from grader.diagnosis.own_buffers import (
+    with_conditional_store,
     with_lesser_sum,
     with_misplaced_init,
     with_unset_sum,
@@ -122,6 +123,7 @@ def _look(
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
         alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
         alignment = with_unwritten_buffer(alignment, candidate.facts, step.callee)
+        alignment = with_conditional_store(alignment, candidate.facts, step.callee)
         alignment = with_mended_statement(
             *(alignment, candidate.facts, traced, layers, tolerance, candidate.base),
             others=_others(diagnosed, traced.rows),

@@ -34,7 +34,9 @@ from grader.ir.graph import Graph
 from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
-_RUNS = say("in-function-contents-buffer-decide-which-statements")
+RUNS = say("in-function-contents-buffer-decide-which-statements")
+"""What is told of a statement that runs under a condition, such as an `if`."""
+
 _LOOPS = say("in-function-contents-buffer-decide-how-often")
 _ACCESS = say("in-function-contents-buffer-decide-which-element")
 _CHOICE = say("in-function-contents-buffer-decide-which-two")
@@ -47,20 +49,20 @@ _DECIDING: dict[str, tuple[tuple[str, ...], Text]] = {
     "prim.Or": (("a", "b"), _CHOICE),
     "prim.Select": (("condition",), _CHOICE),
     "prim.Shuffle": (("indices",), _CHOICE),
-    "s_tir.SBlockRealize": (("predicate", "iter_values"), _RUNS),
-    "tirx.AssertStmt": (("condition",), _RUNS),
-    "tirx.AttrStmt": (("node", "value"), _RUNS),
+    "s_tir.SBlockRealize": (("predicate", "iter_values"), RUNS),
+    "tirx.AssertStmt": (("condition",), RUNS),
+    "tirx.AttrStmt": (("node", "value"), RUNS),
     "tirx.BufferStore": (("indices",), _ACCESS),
     "tirx.BufferType": (("shape", "strides", "elem_offset", "layout"), _ACCESS),
     "tirx.For": (("min", "extent", "step"), _LOOPS),
-    "tirx.IfThenElse": (("condition",), _RUNS),
+    "tirx.IfThenElse": (("condition",), RUNS),
     "tirx.While": (("condition",), _LOOPS),
 }
 """By type of node: the fields that decide, and what they decide."""
 
 _DECIDING_CALLS = {
     "prim.if_then_else": (0, _CHOICE),
-    "tirx.assume": (0, _RUNS),
+    "tirx.assume": (0, RUNS),
     "tirx.ldexp": (1, _CHOICE),
     "tirx.pow": (1, _CHOICE),  # pow(x, 0) is 1, whatever x is
     "tirx.reinterpret": (0, _CHOICE),

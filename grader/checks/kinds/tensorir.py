@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grader.assignment import Computation, Table, TensorTable
-from grader.evidence.case import Case
+from grader.evidence.case import Case, Problem
 from grader.evidence.registry import NoOptions, Outcome, check, failed, passed
 from grader.evidence.subject import find_function
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store
@@ -46,6 +46,10 @@ def tensorir(case: Case, options: TensorIROptions) -> Outcome:
         )
     functions = _functions(case)
     if not functions:
+        outputs = case.evidence.outputs
+        if isinstance(outputs, Problem) and outputs.code == "signature":
+            # That says which parameters, and what one thing mends is told once.
+            return failed(outputs.reason, outputs.hint)
         return failed(
             say("no-tensorir-function-module-has-parameters"),
             say("compare-shapes-dtypes-and-order-parameters"),

@@ -17,8 +17,10 @@ from tvm.script import tirx as T
 from grader.assignment import CheckTable, Computation
 from grader.checks.kinds.tensorir import TensorIROptions, tensorir
 from grader.errors import CourseError
+from grader.evidence.case import Problem
 from grader.evidence.registry import find_check
 from grader.ir.read import read_module
+from grader.language import foreign
 from tests.evidence.factory import case
 from tests.ir.modules import save
 
@@ -267,6 +269,18 @@ class TestWrong:
             C[0] = T.float32(0)
 
         assert "No TensorIR function" in judge(of_doubles).reason.english
+
+    def test_other_parameters_are_told_once_where_outputs_cannot_be_compared(self):
+        """A convolution with padding was told of as two things to mend."""
+
+        @T.prim_func(s_tir=True)
+        def longer(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((6,))):
+            C[0] = T.float32(0)
+
+        told = Problem(foreign("It has 6."), foreign("It must have 4."), code="signature")
+        facts = read_module(save(tvm.IRModule({"rows": longer})))
+        outcome = tensorir(replace(case(facts, outputs=told), comparison=ROWS), SR)
+        assert (told.reason, told.hint) == (outcome.reason, outcome.hint)
 
 
 class TestWithoutAxes:
