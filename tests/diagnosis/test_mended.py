@@ -188,6 +188,7 @@ def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str 
             "A[vi, vk] * B[vk, vj] * V[vj]",
         ),
         ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
+        ("T.float32(0)", "A[vi, 0] * V[vj]", "sum_start", "A[vi, 0] * V[vj]", "0.0"),
         ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
     ],
 )
