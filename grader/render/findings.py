@@ -426,14 +426,34 @@ def _sentences(text: Text) -> frozenset[Text]:
 
 
 def failed_cells(report: Report) -> Iterator[CellProblem]:
-    """Yield the cells that ended in an error, without sentences that a check has said already."""
-    lost = (check for part in report.parts for check in part.checks if is_lost(check))
+    """Yield the cells that ended in an error, without sentences that a check has said already.
+
+    Of a step that TVM refuses, the check that lacks it knows more, as of the steps before it.
+    """
+    lost = [check for part in report.parts for check in part.checks if is_lost(check)]
+    stopped = {_cell(check) for check in lost if _is_of_a_step(check)}
     said = [wording.plain(each) for check in lost for each in (check.reason, check.hint) if each]
     for problem in report.problems:
         hint = problem.hint
         sentences = hint.parts if isinstance(hint, Sentences) else (hint,)
         fresh = (each for each in sentences if not any(wording.plain(each) in one for one in said))
-        yield replace(problem, hint=join(*fresh))
+        is_said = problem.cell in stopped
+        yield replace(problem, hint=NOTHING if is_said else join(*fresh))
+
+
+def _is_of_a_step(check: Check) -> bool:
+    reason = check.reason
+    sentences = reason.parts if isinstance(reason, Sentences) else (reason,)
+    return any(isinstance(each, Sentence) and each.id in _STOPS for each in sentences)
+
+
+_STOPS = frozenset(
+    {
+        "schedule-stops-in-cell-where-step-raised",
+        "schedule-stops-in-cell-line-where-step",
+        "schedule-stops-in-cell-line-raised",
+    }
+)
 
 
 def _said(check: Check, part: Part) -> Text:

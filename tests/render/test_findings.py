@@ -483,6 +483,16 @@ class TestListed:
         report = replace(of(lost), problems=(problem,))
         assert [other] == [each.hint for each in failed_cells(report)]
 
+    def test_of_a_step_that_a_part_stops_at_the_cell_says_no_other_cause(self) -> None:
+        """A ReLU in place was no sum, said the part; the cell spoke of decompose_reduction."""
+        stop = say("schedule-stops-in-cell-line-where-step", cell=1, line=3)
+        lost = part_with(graded("unfinished_cell", 0, 5, join(stop, foreign("In place."))))
+        problems = tuple(
+            CellProblem(cell, "E", "no", 1, foreign("Move decompose_reduction.")) for cell in (1, 2)
+        )
+        found = failed_cells(replace(of(lost), problems=problems))
+        assert [False, True] == [bool(each.hint) for each in found]
+
     @pytest.mark.parametrize("steps", [1, 6])
     def test_how_a_schedule_was_judged_is_left_to_the_part(self, steps: int) -> None:
         stop, proven = foreign("It stops."), Replay(proven=True, steps=steps).provenance
