@@ -252,6 +252,9 @@ def _place(wanted: Nest, found: Nest, nests: tuple[Nest, ...]) -> Iterator[Diffe
         found=found.shared,
         wanted=wanted.shared,
     )
+    if not found.shared:
+        names = {"name": _name(found), "total": _name(total)}
+        reason = say("outside-all-loops-in-target-inside-first", **names, wanted=wanted.shared)
     is_after = nests.index(found) > nests.index(total)
     hint = say("leave-where")
     if wanted.shared:

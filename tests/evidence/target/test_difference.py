@@ -126,8 +126,7 @@ class TestWords:
             ),
             (
                 {"without": "reverse_compute_at"},
-                "`C` is inside the first 0 loops of `Y_update`; in the target it is inside the"
-                " first 3.",
+                "`C` is outside all loops of `Y_update`; in the target it is inside the first 3.",
                 "Call `reverse_compute_at` for it with loop 3 around `Y_update`.",
             ),
             (
