@@ -233,6 +233,7 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 """Names of what the error names, why TVM refuses, what to do."""
 
 
+_ANEW = say("get-block-anew-by-name-and-decompose")
 _THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
 
 
@@ -250,7 +251,8 @@ def explain_step(known: KnownError, *, is_decomposed: bool | None = None) -> tup
     elif known.kind == "step_on_half_a_sum" and is_decomposed:
         remedy = say("move-decompose-reduction-to-end")
     if known.kind == "step_on_gone":
-        return say(why, what=_THINGS[known.names[0]]), remedy
+        what = known.names[0]
+        return say(why, what=_THINGS[what]), _ANEW if what == "block" else remedy
     values = {name: shown(value) for name, value in zip(names, known.names, strict=True)}
     return say(why, **values), remedy
 

@@ -124,6 +124,13 @@ def test_of_schedules_that_are_worth_the_same_another_parts_comes_last() -> None
     assert ["MyAdd", "sch"] == names(others, own, part=OTHER_SCHEDULE)
 
 
+def test_of_schedules_that_earn_nothing_the_one_with_the_name_is_told() -> None:
+    """Its pipeline could not be built; a schedule drawn from the notebook's space could."""
+    drawn = graded("each", named=False, blocks=False, right=False, cell=9)
+    own = graded("sch", named=True, blocks=False, right=False, fits=False)
+    assert ["sch", "each"] == names(drawn, own, part=SCHEDULE)
+
+
 def test_the_longer_pattern_claims_a_schedule() -> None:
     """`sch_tensor` is the next part's, though no part asks for it by that very name."""
     wide, narrow = (
