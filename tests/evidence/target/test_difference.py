@@ -150,6 +150,15 @@ class TestWords:
         assert found is not None
         assert (reason, hint) == (found.reason.english, found.hint.english)
 
+    def test_loops_that_were_fused_are_not_to_be_split(self):
+        def fused(sch: Any) -> None:
+            n, i, _, _ = sch.get_loops(sch.get_sblock("Y", "bmm_relu"))
+            sch.fuse(n, i)
+
+        found = compare(fused)[1]
+        assert "along the axes 0, 1" in found.reason.english
+        assert "`fuse`" in found.hint.english
+
     def test_a_sum_whose_axis_is_declared_as_spatial_is_to_be_declared(self):
         """Its author was told not to split a loop which the target splits."""
         likeness = compare_functions(transformed(), facts_after(transform, Spatial))
