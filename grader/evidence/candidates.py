@@ -26,6 +26,7 @@ from grader.execute.misfits import explain_misfits
 from grader.ir.facts import ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.rewriting import without_idle_attributes
+from grader.ir.vocabulary import PIPELINE_ORDER, PIPELINE_STAGES
 from grader.language import NOTHING, join, say
 from grader.messages.frames import Array, FrameError, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION, Capture
@@ -72,6 +73,7 @@ RACE_HINT = say("make-loop-spatial-axis-parallel-instead-split")
 
 
 _NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
+_WHOLE_PIPELINE = say("annotate-loop-with-stage-and-order")
 _STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
 
 
@@ -109,6 +111,8 @@ def inspect(
             return Problem(first.message, _NO_PYTHON, code="refused")
         if first.code == "out_of_bounds":
             return Problem(first.message, _STAY_INSIDE, code="refused")
+        if first.code == "attribute" and first.subject in (PIPELINE_STAGES, PIPELINE_ORDER):
+            return Problem(first.message, _WHOLE_PIPELINE, code="refused")
         return Problem(first.message, say("use-tensorir-relax-and-arithmetic-only"), code="refused")
     if _is_idle(facts):
         where = say("name-in-code-cell", name=capture.name, cell=capture.cell)
