@@ -82,8 +82,8 @@ def with_conditional_store(alignment: Alignment, facts: ModuleFacts, callee: str
     mistake, function = alignment.mistake, facts.functions.get(callee)
     if mistake is None or mistake.kind != "partly_written" or function is None:
         return alignment
-    told = (each.message for each in function.decisions)
-    if not any(isinstance(each, Sentence) and each.id == RUNS.id for each in told):
+    told = {each.message.id for each in function.decisions if isinstance(each.message, Sentence)}
+    if not isinstance(RUNS, Sentence) or RUNS.id not in told:
         return alignment
     return alignment._replace(mistake=mistake._replace(facts={**mistake.facts, "of": "condition"}))
 
