@@ -51,6 +51,13 @@ _MOST_GIVEN = 8
 _MOST_LAYERS = 4
 
 
+class Other(NamedTuple):
+    """Another sample: what the module is given of it, and what it should return."""
+
+    arguments: tuple[Values, ...]
+    wanted: KnownValue
+
+
 def with_mended_statement(
     alignment: Alignment,
     facts: ModuleFacts,
@@ -58,11 +65,13 @@ def with_mended_statement(
     layers: Sequence[Layer],
     tolerance: float = TOLERANCE,
     unscheduled: ModuleFacts | None = None,
+    others: Sequence[Other] = (),
 ) -> Alignment:
     """Return an alignment that names the edit which makes the wrong step right, if one is found.
 
     `unscheduled` is what a schedule was made of: where its statement gives the same wrong numbers,
-    it is named as it was written, and not as the schedule left it.
+    it is named as it was written, and not as the schedule left it. Where the step is what a
+    function returns, an edit must be right of all `others`, too.
     """
     mistake, wrong = alignment.mistake, alignment.wrong
     if wrong is None or (mistake is not None and not _is_vague(mistake, layers)):
@@ -70,7 +79,7 @@ def with_mended_statement(
     for each in (unscheduled, facts):
         if each is not None:
             is_own = each is facts
-            found = _named(alignment, each, traced, layers, tolerance, is_own=is_own)
+            found = _named(alignment, each, traced, layers, tolerance, others, is_own=is_own)
             kind = found.mistake.kind if found is not None and found.mistake is not None else ""
             # The loops of what was scheduled are the schedule's, and a copy's are nobody's.
             if found is not None and not (is_own and unscheduled is not None and kind in _AXES):
@@ -84,6 +93,7 @@ def _named(
     traced: Traced,
     layers: Sequence[Layer],
     tolerance: float,
+    others: Sequence[Other],
     *,
     is_own: bool,
 ) -> Alignment | None:
@@ -111,6 +121,7 @@ def _named(
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
             found = _mended(
                 *(function, buffer, given, step.value, wanted, tolerance),
+                others=() if facts.has_main else others,
                 is_own=is_own,
                 has_main=facts.has_main,
                 below=None if best is None else best[1].stage,
@@ -233,6 +244,7 @@ def _mended(
     wanted: KnownValue,
     tolerance: float,
     *,
+    others: Sequence[Other],
     is_own: bool,
     has_main: bool,
     below: int | None,
@@ -264,7 +276,8 @@ def _mended(
             continue
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
-        if all(trial.gives(edit.function, each, wanted.numbers) for each in places):
+        is_right = all(trial.gives(edit.function, each, wanted.numbers) for each in places)
+        if is_right and _holds(edit.function, buffer, others, tolerance):
             if is_computed:
                 return edit
             if right is None:
@@ -275,6 +288,33 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _holds(function: FunctionFacts, buffer: str, others: Sequence[Other], tolerance: float) -> bool:
+    """Say whether an edit is right of other samples, too, as far as that can be computed.
+
+    Where integers are rounded, a sample may have no half: `half - 1` is as good there as `half`.
+    """
+    *read, last = function.parameters
+    if last.name != buffer:
+        return True
+    computed = 0
+    for arguments, wanted in others:
+        shapes = [each.tensor.shape or () for each in read]
+        if [each.shape for each in arguments] != shapes or computed > _WORK_OF_ALL:
+            break
+        names = (each.name for each in read)
+        given = dict(zip(names, arguments, strict=True))
+        trial = _Trial(buffer, given, wanted.shape, wanted.scale, tolerance)
+        few = np.unique(np.linspace(0, wanted.numbers.size - 1, _PLACES).astype(int))
+        if not trial.gives(function, few, wanted.numbers):
+            return False
+        terms = 1 + trial.computed // len(few)
+        places = _all_places(wanted.numbers.size, terms)
+        if not all(trial.gives(function, each, wanted.numbers) for each in places):
+            return False
+        computed += trial.computed
+    return True
 
 
 def _edits(

@@ -355,6 +355,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "partly_written:tensorir": MistakeMessage(
         say("numbers-never-written"), say("loop-over-whole-output-inside-block-use")
     ),
+    "partly_written:condition": MistakeMessage(
+        say("numbers-never-written"), say("store-also-where-condition-does-not-hold")
+    ),
     "partly_right": MistakeMessage(
         say("numbers-right"), say("find-what-others-have-in-common-such")
     ),

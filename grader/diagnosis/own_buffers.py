@@ -17,7 +17,9 @@ from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.mistakes_numbers import HALF
 from grader.evidence.operations import Layer
+from grader.ir.content import RUNS
 from grader.ir.facts import BufferFacts, FunctionFacts, ModuleFacts
+from grader.language import Sentence
 
 _LESSER = ("float16", "bfloat16")
 
@@ -70,6 +72,21 @@ def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str)
             told = {"written_in": "own", "buffer": each.name}
             return alignment._replace(mistake=LikelyMistake("not_written", "", told))
     return alignment
+
+
+def with_conditional_store(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
+    """Return an alignment that says so where numbers are never written as an `if` has no `else`.
+
+    The step calls the TIR function `callee`.
+    """
+    mistake, function = alignment.mistake, facts.functions.get(callee)
+    if mistake is None or mistake.kind != "partly_written" or function is None:
+        return alignment
+    told = {each.message.id for each in function.decisions if isinstance(each.message, Sentence)}
+    if not isinstance(RUNS, Sentence) or RUNS.id not in told:
+        return alignment
+    told = {**mistake.facts, "written_in": "condition"}
+    return alignment._replace(mistake=mistake._replace(facts=told))
 
 
 def unset_sums(function: FunctionFacts) -> frozenset[str]:

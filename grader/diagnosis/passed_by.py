@@ -123,7 +123,11 @@ def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | N
     flat = numbers(value)
     for after, found in program.changed(one, flat.size):
         is_open = program.layers[after].name and after not in matching.matched
-        if is_open and other not in program.takes[after] and is_equal(flat, known(found), matching.tolerance):
+        if (
+            is_open
+            and other not in program.takes[after]
+            and is_equal(flat, known(found), matching.tolerance)
+        ):
             return after
     return None
 

@@ -18,16 +18,23 @@ from grader.diagnosis.extents import with_other_extent
 from grader.diagnosis.fixed import standing_indices
 from grader.diagnosis.layers import known as as_known
 from grader.diagnosis.layers import tolerance_of
-from grader.diagnosis.mended import with_mended_statement
+from grader.diagnosis.mended import Other, with_mended_statement
 from grader.diagnosis.multiplied import with_multiplied_sum
 from grader.diagnosis.own_buffers import (
+    with_conditional_store,
     with_lesser_sum,
     with_misplaced_init,
     with_unset_sum,
     with_unwritten_buffer,
 )
 from grader.diagnosis.returned import with_returned_argument
-from grader.diagnosis.tracing import Traced, gather_trace, of_memory, tried_on_zeros
+from grader.diagnosis.tracing import (
+    Traced,
+    arguments_of,
+    gather_trace,
+    of_memory,
+    tried_on_zeros,
+)
 from grader.diagnosis.words import Departure, name_layer, tell, with_parameters
 from grader.evidence.case import Candidate, Outputs, Problem
 from grader.evidence.operations import Layer
@@ -116,12 +123,28 @@ def _look(
         alignment = with_unset_sum(alignment, candidate.facts, step.callee)
         alignment = with_lesser_sum(alignment, candidate.facts, step, layers, tolerance)
         alignment = with_unwritten_buffer(alignment, candidate.facts, step.callee)
+        alignment = with_conditional_store(alignment, candidate.facts, step.callee)
         alignment = with_mended_statement(
-            alignment, candidate.facts, traced, layers, tolerance, candidate.base
+            *(alignment, candidate.facts, traced, layers, tolerance, candidate.base),
+            others=_others(diagnosed, traced.rows),
         )
         alignment = with_misplaced_init(alignment, candidate.facts, step.callee)
         alignment = with_other_extent(alignment, traced.steps, layers)
     return Look(traced, layers, alignment)
+
+
+def _others(diagnosed: Diagnosed, rows: Sequence[int]) -> tuple[Other, ...]:
+    """Return samples beside those at `rows`, of a part whose calls have one each."""
+    candidate, oracle = diagnosed.candidate, diagnosed.oracle
+    arrangement = oracle.arrange(diagnosed.part, candidate.signature)
+    if isinstance(arrangement, Problem) or arrangement.is_batched:
+        return ()
+    others = [each for each in range(arrangement.samples) if each not in rows]
+    calls = (arrangement.chosen((each,))[0] for each in others)
+    return tuple(
+        Other(arguments_of(call, oracle), as_known(oracle.desired[row]))
+        for row, call in zip(others, calls, strict=True)
+    )
 
 
 def _kind(found: Look) -> MistakeKind | Literal[""]:

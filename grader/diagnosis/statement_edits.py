@@ -5,6 +5,7 @@ Every edit is a whole function with one expression replaced, and what is told of
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
@@ -62,12 +63,16 @@ _ORDERED = frozenset(
     {"sub", "div", "floordiv", "floormod", "lshift", "rshift", "shift_left", "shift_right"}
 )
 _SUMS = frozenset({"add", "sub"})
+_GROUPED = _ORDERED - {"floormod"} | {"add", "mul"}
+"""Operations of which one may be done before another, or after it."""
+
 _BINDING: Mapping[str, int] = {"+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, "<<": 3, ">>": 3}
 """How tightly a sign binds in Python; comparisons bind least."""
 
 _LONGEST = 60
 _LONGEST_PART = 24
 _LEVELS = 2
+_PARENTHESES = re.compile(r"(?<!\w)\(\.\.\.\)")
 _BYTES = (-128, 127, 255)
 """Ends of the types of eight bits."""
 
@@ -477,11 +482,43 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
         one = spot.one
         if one.kind != "operation" or len(one.arguments) != 2:
             continue
+        if _is_negation(one):
+            yield Made("wrong_operator", spot, one.arguments[0])
+            continue
         others = [replace(one, name=name) for name in _OTHERS.get(one.name, ())]
+        if _is_truncated(one):
+            others.append(replace(one, name="floordiv"))
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
         others += _grouped(one)
         yield from (Made("wrong_operator", spot, other) for other in others)
+
+
+def _is_negation(one: Expression) -> bool:
+    """Say whether an expression is `-x`, of which TVM makes `x * -1`."""
+    return one.name == "mul" and len(one.arguments) == 2 and _number(one.arguments[1]) == -1
+
+
+def _is_truncated(one: Expression) -> bool:
+    """Say whether an expression is a quotient of integers that is rounded towards 0."""
+    return one.name == "div" and _is_whole(one)
+
+
+def _regrouped(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
+    """Do one of two operations before the other: `(x >> s) + half` is `(x + half) >> s`."""
+    for spot in _parts(store):
+        one = spot.one
+        if one.name not in _GROUPED or len(one.arguments) != 2:
+            continue
+        for place, inner in enumerate(one.arguments):
+            if inner.name not in _GROUPED | {"max", "min"} or inner.name == one.name:
+                continue
+            for at, each in enumerate(inner.arguments):
+                pair = list(one.arguments)
+                pair[place] = each
+                parts = list(inner.arguments)
+                parts[at] = replace(one, arguments=tuple(pair))
+                yield Made("wrong_operator", spot, replace(inner, arguments=tuple(parts)))
 
 
 def _widened(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
@@ -535,11 +572,11 @@ def _grouped(one: Expression) -> list[Expression]:
 
 
 def _starts(_function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:
-    """Begin a sum with 0."""
+    """Begin a sum with 0: also one that begins with its first term, which is added once more."""
     value = store.value
     assert value is not None
-    if value.kind == "constant" and value.value and store in block.initial:
-        zero = replace(value, value=0.0 if isinstance(value.value, float) else 0)
+    if store in block.initial and (value.kind != "constant" or value.value):
+        zero = Expression("constant", "", value=_like(0, value), dtype=value.dtype)
         yield Made("sum_start", Spot(value), zero)
 
 
@@ -714,6 +751,7 @@ _MAKERS = (
         _cuts,
         _less,
         _factors,
+        _regrouped,
     ),
     _outer,
 )
@@ -794,7 +832,7 @@ def _cut_alike(one: Expression, other: Expression) -> tuple[str, str] | None:
     longest = max(map(_spelled, _shared(one, theirs)), key=len, default="")
     if len(longest) < _LONGEST_PART:
         return None
-    found, wanted = (each.replace(longest, "...") for each in texts)
+    found, wanted = (_PARENTHESES.sub("...", each.replace(longest, "...")) for each in texts)
     return (found, wanted) if len(found) <= _LONGEST >= len(wanted) else None
 
 
@@ -838,18 +876,32 @@ def _spelled(one: Expression) -> str:
 
 
 def _inner(text: str, part: Expression, whole: Expression, place: int) -> str:
-    """Return an operand as it is written in an operation, in parentheses where it needs them."""
+    """Return an operand as it is written in an operation, in parentheses where it needs them.
+
+    Few know that `a + b >> s` needs none: what is shifted has them.
+    """
     part = _uncast(part)
-    sign, around = SIGNS.get(part.name), SIGNS.get(whole.name)
+    sign, around = _sign(part), _sign(whole)
     if part.kind != "operation" or sign is None or around is None or text == "...":
         return text
     inner, outer = _BINDING.get(sign, 0), _BINDING.get(around, 0)
+    if around in ("<<", ">>") and place == 0:
+        return f"({text})"
     return text if inner > outer or (inner == outer and place == 0) else f"({text})"
 
 
 def _joined(one: Expression, parts: Sequence[str]) -> str:
     if one.kind == "load":
         return f"{one.name}[{', '.join(parts)}]"
-    if one.name in SIGNS and len(parts) == 2:
-        return f"{parts[0]} {SIGNS[one.name]} {parts[1]}"
-    return f"{one.name}({', '.join(parts)})"
+    if _is_negation(one):
+        return f"-{parts[0]}"
+    sign = _sign(one)
+    if sign is not None and len(parts) == 2:
+        return f"{parts[0]} {sign} {parts[1]}"
+    name = "truncdiv" if _is_truncated(one) else one.name
+    return f"{name}({', '.join(parts)})"
+
+
+def _sign(one: Expression) -> str | None:
+    """Return the sign of an operation that has one; TVM has none for what `truncdiv` does."""
+    return None if _is_truncated(one) else SIGNS.get(one.name)

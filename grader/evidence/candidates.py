@@ -23,10 +23,11 @@ from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
 from grader.execute.advice import REPLACE_STUB
 from grader.execute.misfits import explain_misfits
-from grader.ir.facts import ModuleFacts
+from grader.ir.facts import Finding, ModuleFacts
 from grader.ir.read import read_module
 from grader.ir.rewriting import without_idle_attributes
-from grader.language import NOTHING, join, say
+from grader.ir.vocabulary import PIPELINE_ORDER, PIPELINE_STAGES
+from grader.language import NOTHING, Text, join, say
 from grader.messages.frames import Array, FrameError, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION, Capture
 from grader.messages.runner import RunModule, RunResult, TaskFailure
@@ -72,7 +73,22 @@ RACE_HINT = say("make-loop-spatial-axis-parallel-instead-split")
 
 
 _NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
+_WHOLE_PIPELINE = say("annotate-loop-with-stage-and-order")
 _STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
+
+
+_REMEDIES = {
+    "race": RACE_HINT,
+    "python_module": _NO_PYTHON,
+    "out_of_bounds": _STAY_INSIDE,
+}
+"""What to do about findings, by their code."""
+
+
+def _remedy(found: Finding) -> Text:
+    if found.code == "attribute" and found.subject in (PIPELINE_STAGES, PIPELINE_ORDER):
+        return _WHOLE_PIPELINE
+    return _REMEDIES.get(found.code) or say("use-tensorir-relax-and-arithmetic-only")
 
 
 def inspect(
@@ -103,13 +119,7 @@ def inspect(
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:
             return _not_registered(first.subject)
-        if first.code == "race":
-            return Problem(first.message, RACE_HINT, code="refused")
-        if first.code == "python_module":
-            return Problem(first.message, _NO_PYTHON, code="refused")
-        if first.code == "out_of_bounds":
-            return Problem(first.message, _STAY_INSIDE, code="refused")
-        return Problem(first.message, say("use-tensorir-relax-and-arithmetic-only"), code="refused")
+        return Problem(first.message, _remedy(first), code="refused")
     if _is_idle(facts):
         where = say("name-in-code-cell", name=capture.name, cell=capture.cell)
         return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")

@@ -226,6 +226,9 @@ def _sums_as_written(update: Update, weight: tuple[int, ...]) -> int:
     """
     if weight:
         return sum(extent != 1 for extent in weight[1:])
+    # In the block of a sum, another store may take what it has come to: a ReLU in every round.
+    if update.buffer not in update.store.loads and () not in update.store.axes:
+        return 0
     # Else an untouched product whose sum has one place would count as fused.
     pairs = zip(update.store.loops, update.store.axes, strict=False)
     single = sum(loop.extent == 1 and not axes for loop, axes in pairs)

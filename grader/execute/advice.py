@@ -216,6 +216,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("loops-do-not-stand-inside-one-another"),
         say("reorder-only-loops-one-block-get-them"),
     ),
+    "step_tensorizes_other_loops": (
+        (),
+        say("loops-do-not-compute-what-intrinsic-describes"),
+        say("compare-block-with-what-intrinsic-describes"),
+    ),
     "step_on_gone": (
         ("what",),
         say("this-variable-refers-that-earlier-step-has"),
@@ -230,22 +235,26 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 """Names of what the error names, why TVM refuses, what to do."""
 
 
+_ANEW = say("get-block-anew-by-name-and-decompose")
 _THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
 
 
-def explain_step(known: KnownError, *, is_decomposed: bool = True) -> tuple[Text, Text]:
+def explain_step(known: KnownError, *, is_decomposed: bool | None = None) -> tuple[Text, Text]:
     """Return why TVM refuses a step of a schedule and what to do; nothing for other errors.
 
-    `is_decomposed` is false of a schedule that is known to have no decompose_reduction.
+    `is_decomposed` says whether the schedule has a decompose_reduction, where that is known.
     """
     if known.kind not in _EXPLANATIONS:
         return NOTHING, NOTHING
-    if known.kind == "step_on_half_a_sum" and not is_decomposed:
-        why = say("block-neither-complete-nor-reduction", block=shown(known.names[0]))
-        return why, say("if-block-adds-up-begin-sum-in-init")
     names, why, remedy = _EXPLANATIONS[known.kind]
+    if known.kind == "step_on_half_a_sum" and is_decomposed is False:
+        why = say("block-neither-complete-nor-reduction")
+        remedy = say("if-block-adds-up-begin-sum-in-init")
+    elif known.kind == "step_on_half_a_sum" and is_decomposed:
+        remedy = say("move-decompose-reduction-to-end")
     if known.kind == "step_on_gone":
-        return say(why, what=_THINGS[known.names[0]]), remedy
+        what = known.names[0]
+        return say(why, what=_THINGS[what]), _ANEW if what == "block" else remedy
     values = {name: shown(value) for name, value in zip(names, known.names, strict=True)}
     return say(why, **values), remedy
 

@@ -76,6 +76,7 @@ ErrorKind = Literal[
     "step_moves_output",
     "step_decomposes_inside",
     "step_loops_not_nested",
+    "step_tensorizes_other_loops",
     "step_blocks_outside",
     "step_on_gone",
 ]
@@ -277,6 +278,7 @@ _FORMS = (
         rf" block {_NAME}",
     ),
     _step("step_loops_not_nested", r"The loops are not in a chain"),
+    _step("step_tensorizes_other_loops", r"The stmt .{1,60} doesn't match the tensor intrin"),
     _step(
         "step_blocks_outside",
         rf"present under the target loop\..{{1,120}}List of the \w{{1,20}}\(s\): ?{_NAME}",

@@ -13,6 +13,7 @@ from grader.execute.advice import (
     advice_on_import,
     advice_on_loop_variable,
     advice_on_python,
+    advice_on_step,
 )
 from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
@@ -257,7 +258,7 @@ def _advice(cell: LostCell, name: str, preamble: str, layers: Layers) -> Text:
 def _cause(known: KnownError, preamble: str, layers: Layers) -> Text:
     """Return what mostly lies behind an error and what to do about it, or nothing."""
     cause = advice_on_import(known, preamble) or usual_cause(known, layers)
-    return cause or advice_on_python(known)
+    return cause or advice_on_step(known) or advice_on_python(known)
 
 
 def _explain_failure(

@@ -295,7 +295,12 @@ def select(
     """
     if part.entry_kind == "schedule":
         # `sch*` fits another part's `sch_tensorized`: of what is worth the same, that comes last.
-        return _best_first(sorted(graded, key=lambda each: _is_claimed(assignment, part, each)))
+        ordered = _best_first(sorted(graded, key=lambda each: _is_claimed(assignment, part, each)))
+        if any("timing" in find_check(table).needs for table in part.check):
+            return ordered
+        # What has the part's name is told, and not what earns no more and came nearer: of a space
+        # that the notebook draws from, all schedules run.
+        return sorted(ordered, key=lambda each: _comes_behind(assignment, part, each))
     named = [each for each in graded if each.capture is not None and each.capture.by_name]
     others = [each for each in graded if each not in named]
     kept = [each for each in others if not _is_beside_the_point(assignment, part, each)]
@@ -403,6 +408,11 @@ def _is_claimed(assignment: Assignment, part: PartTable, other: Graded) -> bool:
     """Say whether another part asks for this name more closely: `sch_tensor*` than `sch*`."""
     name = "" if other.capture is None else other.capture.name
     return max(_closeness(each, name) for each in assignment.part) > _closeness(part, name)
+
+
+def _comes_behind(assignment: Assignment, part: PartTable, each: Graded) -> tuple[float, bool]:
+    is_own = each.capture is not None and each.capture.by_name
+    return -each.part.score, not is_own or _is_claimed(assignment, part, each)
 
 
 def _closeness(part: PartTable, name: str) -> tuple[bool, int]:

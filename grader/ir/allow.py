@@ -219,6 +219,11 @@ class _FunctionReader:
         """Judge the key of an annotation: those that bring code in begin with `pragma_`."""
         if key in vocabulary.ANNOTATIONS:
             return
+        if key in _PIPELINE:
+            # What is left of a pipeline that has one of both, or other numbers than TVM survives.
+            text = self.told(say("function-has-incomplete-pipeline"), key)
+            yield self.finding("attribute", key, text)
+            return
         pragma = key.startswith("pragma_")
         text = self.told(say("function-uses-annotation-which-not-allowed"), key)
         yield self.finding("pragma" if pragma else "attribute", key, text)

@@ -20,8 +20,9 @@ loaded must stay one, and whatever takes part in those rules is found as well.
 Of integers, such rules begin with numbers that are one of two: `x & 1`, `x >> 31`, a minimum of a
 maximum. LLVM makes a choice of what such a number is multiplied with. So integers that are loaded
 may be made longer as they are, added and subtracted where they have 32 bits or more; multiplied if
-they are the function's inputs, or copies; and one maximum or minimum may be taken. A sum of
-products needs no more. Everything else that is done with them is found.
+they are the function's inputs, or copies; and one maximum or minimum may be taken. A product that
+has room in fewer bits, as that of two int8 in int16, may be made longer, too. A sum of products
+needs no more. Everything else that is done with them is found.
 """
 
 import math
@@ -33,10 +34,13 @@ from grader.ir.graph import Graph
 from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
-_RUNS = say("in-function-contents-buffer-decide-which-statements")
+RUNS = say("in-function-contents-buffer-decide-which-statements")
+"""What is told of a statement that runs under a condition, such as an `if`."""
+
 _LOOPS = say("in-function-contents-buffer-decide-how-often")
 _ACCESS = say("in-function-contents-buffer-decide-which-element")
 _CHOICE = say("in-function-contents-buffer-decide-which-two")
+_MIXED = say("in-function-integers-buffer-may-decide")
 
 _DECIDING: dict[str, tuple[tuple[str, ...], Text]] = {
     "ir.Range": (("min", "extent"), _ACCESS),
@@ -45,20 +49,20 @@ _DECIDING: dict[str, tuple[tuple[str, ...], Text]] = {
     "prim.Or": (("a", "b"), _CHOICE),
     "prim.Select": (("condition",), _CHOICE),
     "prim.Shuffle": (("indices",), _CHOICE),
-    "s_tir.SBlockRealize": (("predicate", "iter_values"), _RUNS),
-    "tirx.AssertStmt": (("condition",), _RUNS),
-    "tirx.AttrStmt": (("node", "value"), _RUNS),
+    "s_tir.SBlockRealize": (("predicate", "iter_values"), RUNS),
+    "tirx.AssertStmt": (("condition",), RUNS),
+    "tirx.AttrStmt": (("node", "value"), RUNS),
     "tirx.BufferStore": (("indices",), _ACCESS),
     "tirx.BufferType": (("shape", "strides", "elem_offset", "layout"), _ACCESS),
     "tirx.For": (("min", "extent", "step"), _LOOPS),
-    "tirx.IfThenElse": (("condition",), _RUNS),
+    "tirx.IfThenElse": (("condition",), RUNS),
     "tirx.While": (("condition",), _LOOPS),
 }
 """By type of node: the fields that decide, and what they decide."""
 
 _DECIDING_CALLS = {
     "prim.if_then_else": (0, _CHOICE),
-    "tirx.assume": (0, _RUNS),
+    "tirx.assume": (0, RUNS),
     "tirx.ldexp": (1, _CHOICE),
     "tirx.pow": (1, _CHOICE),  # pow(x, 0) is 1, whatever x is
     "tirx.reinterpret": (0, _CHOICE),
@@ -170,20 +174,32 @@ class _Function:
             value = graph.field(index, "value")
             floats = {type_of(graph, each).kind for each in (index, value)} <= _FLOATS
             if not floats and not self.is_widening(index, value):
-                yield value, _CHOICE
+                yield value, _CHOICE if type_of(graph, value).kind not in _INTEGERS else _MIXED
         elif kind in ARITHMETIC and type_of(graph, index).kind in _INTEGERS:
-            yield from ((each, _CHOICE) for each in self.risky_operands(index, kind))
+            yield from ((each, _MIXED) for each in self.risky_operands(index, kind))
         elif kind in _DECIDING and not (kind == "prim.Select" and self.is_rectifier(index)):
             fields, what = _DECIDING[kind]
             for name in fields:
                 yield graph.field(index, name), what
 
     def is_widening(self, index: int, value: int) -> bool:
-        """Say whether a cast makes a loaded integer a longer one of all of its numbers."""
+        """Say whether a cast makes a loaded integer, or a product of two, a longer one."""
         before, after = type_of(self.graph, value), type_of(self.graph, index)
-        if self.graph.type_of(value) != "ir.TensorLoad" or before.bits < _SHORTEST:
+        is_loaded = self.graph.type_of(value) == "ir.TensorLoad" and before.bits >= _SHORTEST
+        if not (is_loaded or self.is_whole_product(value)):
             return False
         return {before.kind, after.kind} <= _INTEGERS and before.bits < after.bits
+
+    def is_whole_product(self, value: int) -> bool:
+        """Say whether a value is a product of two inputs that has room for all of its bits."""
+        graph = self.graph
+        if graph.type_of(value) != "prim.Mul":
+            return False
+        factors = [graph.field(value, name) for name in "ab"]
+        if any(graph.type_of(each) != "prim.Cast" or not self.is_plain(each) for each in factors):
+            return False
+        bits = [type_of(graph, graph.field(each, "value")).bits for each in factors]
+        return sum(bits) <= type_of(graph, value).bits
 
     def risky_operands(self, index: int, kind: str) -> list[int]:
         """Return the operands of integer arithmetic that may become a choice."""
@@ -192,7 +208,7 @@ class _Function:
         if kind in _BOUNDS:
             return [each for each in operands if self.holds_bound(each)]
         if kind not in _EXACT or type_of(graph, index).bits < _LONG:
-            return operands
+            return [] if self.is_whole_product(index) else operands
         if kind != "prim.Mul":
             return []
         return [each for each in operands if each in self.content and not self.is_plain(each)]

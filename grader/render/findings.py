@@ -426,14 +426,34 @@ def _sentences(text: Text) -> frozenset[Text]:
 
 
 def failed_cells(report: Report) -> Iterator[CellProblem]:
-    """Yield the cells that ended in an error, without sentences that a check has said already."""
-    lost = (check for part in report.parts for check in part.checks if is_lost(check))
+    """Yield the cells that ended in an error, without sentences that a check has said already.
+
+    Of a step that TVM refuses, the check that lacks it knows more, as of the steps before it.
+    """
+    lost = [check for part in report.parts for check in part.checks if is_lost(check)]
+    stopped = {_cell(check) for check in lost if _is_of_a_step(check)}
     said = [wording.plain(each) for check in lost for each in (check.reason, check.hint) if each]
     for problem in report.problems:
         hint = problem.hint
         sentences = hint.parts if isinstance(hint, Sentences) else (hint,)
         fresh = (each for each in sentences if not any(wording.plain(each) in one for one in said))
-        yield replace(problem, hint=join(*fresh))
+        is_said = problem.cell in stopped
+        yield replace(problem, hint=NOTHING if is_said else join(*fresh))
+
+
+def _is_of_a_step(check: Check) -> bool:
+    reason = check.reason
+    sentences = reason.parts if isinstance(reason, Sentences) else (reason,)
+    return any(isinstance(each, Sentence) and each.id in _STOPS for each in sentences)
+
+
+_STOPS = frozenset(
+    {
+        "schedule-stops-in-cell-where-step-raised",
+        "schedule-stops-in-cell-line-where-step",
+        "schedule-stops-in-cell-line-raised",
+    }
+)
 
 
 def _said(check: Check, part: Part) -> Text:
@@ -551,9 +571,9 @@ def _is_cause(check: Check) -> bool:
 def _key(part: Part, check: Check) -> object:
     """Return what is the same for checks that one thing mends.
 
-    That is the cell that failed, the mistake that a diagnosis names with the advice on it (a model
-    that computes the mean is scheduled, too), the function in which the run ended, what a pass
-    does not do, or the words.
+    That is the cell that failed, the mistake that a diagnosis names with the advice on it and the
+    function that makes it (a model that computes the mean is scheduled, too), the function in which
+    the run ended, what a pass does not do, or the words.
     """
     cell = _cell(check)
     if cell is not None:
@@ -561,7 +581,8 @@ def _key(part: Part, check: Check) -> object:
     diagnosis = part.diagnosis
     if diagnosis is not None and diagnosis.mistake:
         if check.tells_diagnosis:
-            return diagnosis.mistake, check.hint
+            # An addition and a ReLU that each leave numbers out are two things to mend.
+            return diagnosis.mistake, check.hint, _callee(diagnosis)
         if _is_rewritten_wrong(part, check):
             return diagnosis.mistake, diagnosis.advice
     place = _raised_at(check)
@@ -574,6 +595,11 @@ def _key(part: Part, check: Check) -> object:
     if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
         return check.reason.id, check.hint
     return check.reason, check.hint
+
+
+def _callee(diagnosis: Diagnosis) -> str:
+    """Return what the step calls that is the first to differ; empty where no step is known."""
+    return "".join(each.callee for each in diagnosis.steps[diagnosis.wrong : diagnosis.wrong + 1])
 
 
 def _raised_at(check: Check) -> object:

@@ -62,6 +62,9 @@ def test_every_part_has_a_place_for_what_was_not_recognised(slug: str) -> None:
         ("e2e-mlp", "bound", "not_written", "Part 3. Let a library do the work"),
         ("e2e-mlp", "bound", "reversed", "Part 5. Bind the parameters"),
         # A bias that the external function forgets is not one of the TensorIR functions.
+        ("quantized", "matmul", "transposed", "Part 1. A product of int8 matrices"),
+        ("quantized", "matmul", "wrong_operator", "Numbers of eight bits"),
+        ("tensorir", "conv2d", "sum_start", "Sums"),
         ("e2e-conv", "torch_extern", "bias_missing", "Part 2. Let a library do the convolution"),
         ("e2e-conv", "emit_te", "bias_missing", "Part 1. The network out of TensorIR functions"),
     ],

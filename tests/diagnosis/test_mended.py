@@ -16,7 +16,8 @@ from tvm.script import tirx as T  # noqa: N812
 
 from grader.diagnosis import mended
 from grader.diagnosis.align import Alignment, Observed, align
-from grader.diagnosis.mended import with_mended_statement
+from grader.diagnosis.layers import known
+from grader.diagnosis.mended import Other, with_mended_statement
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import edits
 from grader.diagnosis.tracing import Traced
@@ -144,20 +145,22 @@ def told_of(
     kind: Any,
     unscheduled: Any = None,
     dtype: str = "float32",
-    known: Mapping[str, str] = {},
+    told_before: Mapping[str, str] = {},
+    others: Any = (),
 ) -> LikelyMistake | None:
     """Return what is told of a module that computes something else of what it is given."""
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
     value = run(module, given, layers[-1].value.shape, dtype)
     steps = [Observed("C", "f", value, (), takes_input=True)]
-    seen = None if kind is None else LikelyMistake(kind, "matmul", known, len(layers) - 1)
+    seen = None if kind is None else LikelyMistake(kind, "matmul", told_before, len(layers) - 1)
     alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
     assert align(steps, layers).wrong == 0
     traced = Traced(tuple(steps), given)
     facts = read_module(save(module))
     base = None if unscheduled is None else read_module(save(unscheduled))
-    return with_mended_statement(alignment, facts, traced, layers, unscheduled=base).mistake
+    found = with_mended_statement(alignment, facts, traced, layers, unscheduled=base, others=others)
+    return found.mistake
 
 
 def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str = "float32") -> Any:
@@ -201,6 +204,7 @@ def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str 
             "A[vi, vk] * B[vk, vj] * V[vj]",
         ),
         ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
+        ("T.float32(0)", "A[vi, 0] * V[vj]", "sum_start", "A[vi, 0] * V[vj]", "0.0"),
         ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
     ],
 )
@@ -216,11 +220,11 @@ def test_an_edit_that_makes_a_statement_right_is_named(
 
 
 @pytest.mark.parametrize(
-    ("known", "kind"),
+    ("told_before", "kind"),
     [({}, "sum_start"), ({"taken_step": "lv1", "wanted_step": "lv2"}, "other_operand")],
 )
 def test_a_start_is_not_advised_where_the_step_is_known_that_should_be_taken(
-    known: dict[str, str], kind: str
+    told_before: dict[str, str], kind: str
 ) -> None:
     """A largest number that begins with 0 has the numbers of one that is taken of a ReLU."""
     module = from_source(LARGEST, extra_vars={"I": I, "T": T})
@@ -229,7 +233,7 @@ def test_a_start_is_not_advised_where_the_step_is_known_that_should_be_taken(
         (A, B, V),
         lambda a, _b, _v: torch.relu(a)[:, :2].amax(1),
         "other_operand",
-        known=known,
+        told_before=told_before,
     )
     assert mistake is not None
     assert kind == mistake.kind
@@ -453,6 +457,52 @@ def test_what_is_exchanged_in_a_requantisation_is_named(old: str, new: str, kind
     mistake = told_of(module, (SUMS, FACTORS, SHIFTS), requantized, None, dtype="int8")
     assert mistake is not None
     assert kind == mistake.kind
+
+
+ROUNDED = """T.truncdiv(
+                    sums[vi, vj] * multiplier[vj] + (1 << shift[vj] - 1)
+                    , 1 << shift[vj])"""
+NEGATED = """(
+                    sums[vi, vj] * multiplier[vj] + T.if_then_else(
+                        sums[vi, vj] >= 0, 1 << shift[vj] - 1, -(1 << shift[vj] - 1))
+                    ) >> shift[vj]"""
+HALF_LAST = """(sums[vi, vj] * multiplier[vj] >> shift[vj]) + (1 << shift[vj] - 1)"""
+
+
+@pytest.mark.parametrize(
+    ("written", "found", "wanted"),
+    [
+        (ROUNDED, "truncdiv(..., 1 << shift[vj])", "... // (1 << shift[vj])"),
+        (NEGATED, "-(1 << shift[vj] - 1)", "1 << shift[vj] - 1"),
+        (
+            HALF_LAST,
+            "(... >> shift[vj]) + (1 << shift[vj] - 1)",
+            "(... + (1 << shift[vj] - 1)) >> shift[vj]",
+        ),
+    ],
+)
+def test_what_rounds_otherwise_is_named_with_what_rounds_right(
+    written: str, found: str, wanted: str
+) -> None:
+    right = REQUANTIZE[REQUANTIZE.index("(\n") : REQUANTIZE.index(", 127)")]
+    module = from_source(REQUANTIZE.replace(right, written), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (SUMS, FACTORS, SHIFTS), requantized, None, dtype="int8")
+    assert mistake is not None
+    assert ("wrong_operator", found, wanted) == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_an_edit_is_named_that_is_right_of_other_samples_too(is_right: bool) -> None:
+    """Where no number of a sample lies half way, a half less one rounds as the half does."""
+    other = tuple(np.random.default_rng(7).permutation(each) for each in (A, B, V))
+    wanted = pytorch(*other) if is_right else other[0] @ other[1]
+    module = from_source(MATMUL.replace("V[vj]", "V[vi]"), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A, B, V), pytorch, None, others=[Other(other, known(wanted))])
+    assert is_right == (mistake is not None)
 
 
 BYTES = """

@@ -18,6 +18,7 @@ from grader.diagnosis.layers import TOLERANCE
 from grader.diagnosis.matching import Observed
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.own_buffers import (
+    with_conditional_store,
     with_lesser_sum,
     with_misplaced_init,
     with_unset_sum,
@@ -43,6 +44,17 @@ class Unset:
             with T.sblock("C"):
                 vi = T.axis.spatial(4, i)
                 C[vi] = T.max(Y[vi], T.float32(0))
+
+
+@I.ir_module
+class WithoutElse:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        for i, j in T.grid(4, 8):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                if A[vi, vj] > T.float32(0):
+                    C[vi, vj] = A[vi, vj]
 
 
 @I.ir_module
@@ -231,3 +243,16 @@ def test_a_buffer_that_is_read_and_never_written_is_named(module: type, kind: st
         what, advice = tell_change(found.kind, found.facts)
         assert "it reads the buffer `Y`, which is never written" == what.english
         assert "Write every number of `Y` before it is read." == advice.english
+
+
+@pytest.mark.parametrize(("module", "is_told"), [(WithoutElse, True), (Begun, False)])
+def test_numbers_that_no_branch_writes_are_told_with_the_condition(
+    module: Any, *, is_told: bool
+) -> None:
+    """Whose ReLU had no `else` was told to loop over the whole output, as the loops did."""
+    mistake = LikelyMistake("partly_written", "relu", {"share": 0.5}, 0)
+    alignment = Alignment(("wrong",), (None,), 0, mistake=mistake)
+    found = with_conditional_store(alignment, read_module(save(module)), "f").mistake
+    assert found is not None
+    advice = tell_change(found.kind, found.facts)[1].english
+    assert is_told == ("`else`" in advice)

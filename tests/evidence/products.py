@@ -57,6 +57,30 @@ class Written:
                 C[vn, vi, vj] = T.max(Y[vn, vi, vj], T.float32(0))
 
 
+def relu_in_every_round() -> Any:
+    """Return the module with one block, which stores the ReLU of its sum beside it."""
+
+    @I.ir_module
+    class InOneBlock:
+        @T.prim_func(s_tir=True)
+        def bmm_relu(
+            A: T.Buffer((16, 128, 128), "float32"),  # noqa: N805
+            B: T.Buffer((16, 128, 128), "float32"),
+            C: T.Buffer((16, 128, 128), "float32"),
+        ):
+            T.func_attr({"tirx.noalias": True})
+            Y = T.sblock_alloc_buffer((16, 128, 128), "float32")
+            for n, i, j, k in T.grid(16, 128, 128, 128):
+                with T.sblock("Y"):
+                    vn, vi, vj, vk = T.axis.remap("SSSR", [n, i, j, k])
+                    with T.init():
+                        Y[vn, vi, vj] = T.float32(0)
+                    Y[vn, vi, vj] = Y[vn, vi, vj] + A[vn, vi, vk] * B[vn, vk, vj]
+                    C[vn, vi, vj] = T.max(Y[vn, vi, vj], T.float32(0))
+
+    return InOneBlock
+
+
 def other_order() -> Any:
     """The same, with the arguments of its maximum the other way round."""
     A, B = (te.placeholder(SHAPE, "float32", name=name) for name in "AB")

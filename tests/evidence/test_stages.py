@@ -11,12 +11,16 @@ import tvm
 from tvm import te
 from tvm.script import tirx as T  # noqa: N812
 
+from grader.assignment import PartTable
 from grader.errors import IRError
+from grader.evidence.candidates import inspect
+from grader.evidence.case import Problem
 from grader.evidence.stages import find_stages
 from grader.evidence.steps import find_steps
 from grader.ir.facts import FunctionFacts
 from grader.ir.read import read_module
 from grader.ir.trace import read_trace
+from grader.messages.kernel import Capture
 from tests.ir.modules import save
 
 
@@ -299,8 +303,15 @@ def test_a_pipeline_that_tvm_would_not_survive_is_refused(
     schedule.annotate(loop, "software_pipeline_stage", stages)
     if order is not None:
         schedule.annotate(loop, "software_pipeline_order", order)
-    found = read_module(save(schedule.mod)).findings
+    document = save(schedule.mod)
+    found = read_module(document).findings
     assert "software_pipeline_stage" in {each.subject for each in found}
+    # Who has one of both was told that the annotation which the course asks for is not allowed.
+    part = PartTable(id="p", title="P", entry_kind="module", entry=("f",), check=())
+    problem = inspect(part, Capture("p", "f", 1, True, document))
+    assert isinstance(problem, Problem)
+    assert "not allowed" not in problem.reason.english
+    assert "`software_pipeline_order`" in problem.hint.english
 
 
 def vectors_behind(schedule: Any) -> None:

@@ -413,6 +413,12 @@ class TestAnyFunction:
         function = convolution(replace(summing, statements=(store,)))
         assert is_it == is_unscheduled(function, ())
 
+    def test_what_is_stored_beside_a_sum_in_its_block_is_no_step(self):
+        """The function has no loop fewer than it was written with."""
+        function = products.facts_of(products.relu_in_every_round())
+        assert NO_STEPS == find_steps(function, None, ())
+        assert is_unscheduled(function, ())
+
     @pytest.mark.parametrize(
         ("primitive", "expected"),
         [

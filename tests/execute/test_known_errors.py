@@ -16,6 +16,7 @@ import pytest
 import torch
 import tvm
 from tvm import relax, te, topi
+from tvm.s_tir import TensorIntrin
 from tvm.script import ir as I  # noqa: N812 - as courses write it
 from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
@@ -88,6 +89,21 @@ def sum_and_double(  # type: ignore[no-untyped-def]
         with T.sblock("doubled"):
             vx, vy = T.axis.remap("SS", [x, y])
             d[vx, vy] = c[vx, vy] * T.float32(2)
+
+
+@T.prim_func(s_tir=True)  # type: ignore[untyped-decorator]
+def adds_sixteen(a: T.handle, b: T.handle) -> None:  # type: ignore[valid-type]
+    x, y = T.match_buffer(a, (16,)), T.match_buffer(b, (16,))
+    with T.sblock("root"):
+        T.reads(x[0:16], y[0:16])
+        T.writes(y[0:16])
+        for i in range(16):
+            with T.sblock("y"):
+                vi = T.axis.spatial(16, i)
+                y[vi] = y[vi] + x[vi]
+
+
+TensorIntrin.register("test.adds_sixteen", adds_sixteen, adds_sixteen, override=True)
 
 
 def exchanged_arguments() -> object:
@@ -300,6 +316,10 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("step_decomposes_inside", ("j", "sums")),
     ),
     (step(lambda b: b.sch.reorder(b.i, b.x)), KnownError("step_loops_not_nested")),
+    (
+        step(lambda b: b.sch.tensorize(b.k, "test.adds_sixteen")),
+        KnownError("step_tensorizes_other_loops"),
+    ),
     (
         step(lambda b: b.sch.compute_at(b.sch.cache_read(b.sums, 0, "global"), b.x)),
         KnownError("step_blocks_outside", ("sums",)),

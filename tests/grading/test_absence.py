@@ -200,3 +200,14 @@ def test_a_schedule_of_an_older_module_is_told_of_the_cell_that_failed():
     assert "unfinished_cell" == problem.code
     assert explain_stale(Origin("sch", 24), (made,)) is None
     assert explain_stale(Origin("sch", 24), (used,)) is None
+
+
+def test_a_refused_step_of_a_function_is_explained():
+    """A space of schedules was told to fix the first error; the cell below had the advice."""
+    message = (
+        "decompose_reduction expect the loop `k_1` to be higher than all the loops related to"
+        " reduce block var of block `C`"
+    )
+    raised = failure("raised", error_name="ScheduleError", message=message)
+    hint = explain_absence(part(), (raised,)).hint.english
+    assert "Give decompose_reduction the outermost" in hint

@@ -131,8 +131,12 @@ class TestWhere:
     @pytest.mark.parametrize(
         ("trace", "told"),
         [
-            (b'[[["DecomposeReduction", [], [], []]], []]', "move that call to the end"),
+            (
+                b'[[["DecomposeReduction", [], [], []]], []]',
+                "Move the call of decompose_reduction to the end",
+            ),
             (b"[[], []]", "set it under `with T.init():`"),
+            (b"[[], []]", "let it read from another buffer than"),
         ],
     )
     def test_of_a_sum_that_nothing_begins_no_decomposition_is_blamed(
@@ -144,6 +148,15 @@ class TestWhere:
         assert stop is not None
         assert told in stop.remedy.english
         assert ("decompose" in stop.why.english) == (b"Decompose" in trace)
+
+    def test_a_block_that_is_gone_is_to_be_read_anew(self) -> None:
+        """Whose sum was decomposed was told to use the loops that split returns."""
+        gone = "The block no longer exists in the IRModule"
+        refused = lost(error="ValueError", message=gone, text="sch.cache_read(C, 0)", line=1)
+        stop = find_stop(PART, capture(), [refused])
+        assert stop is not None
+        assert "`_update`" in stop.remedy.english
+        assert "loop" not in stop.remedy.english
 
 
 class TestWhatIsSaid:

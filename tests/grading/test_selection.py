@@ -138,6 +138,13 @@ def test_a_schedule_that_is_refused_is_told_before_a_module_that_is_none() -> No
     assert ["sch", "mod", "example"] == found
 
 
+def test_of_schedules_that_earn_nothing_the_one_with_the_name_is_told() -> None:
+    """Its pipeline could not be built; a schedule drawn from the notebook's space could."""
+    drawn = graded("each", named=False, blocks=False, right=False, cell=9)
+    own = graded("sch", named=True, blocks=False, right=False, fits=False)
+    assert ["sch", "each"] == names(drawn, own, part=SCHEDULE)
+
+
 def test_the_longer_pattern_claims_a_schedule() -> None:
     """`sch_tensor` is the next part's, though no part asks for it by that very name."""
     wide, narrow = (

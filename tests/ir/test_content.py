@@ -387,6 +387,10 @@ def wide(value: Any) -> Any:
     return tvm.tirx.Cast(WIDE, value)
 
 
+def wider(value: Any) -> Any:
+    return tvm.tirx.Cast("int16", value)
+
+
 class TestIntegers:
     """LLVM makes a choice of a product with a number of which it knows that it is one of two."""
 
@@ -402,6 +406,7 @@ class TestIntegers:
             lambda A, B, i: wide(A[i]) * wide(A[15 - i]) + B[i],
             lambda A, B, i: B[i] * B[0] - wide(A[i]),
             lambda A, B, i: tvm.tirx.max(B[i] + wide(A[i]), 0),
+            lambda A, B, i: wide(wider(A[i]) * wider(A[15 - i])) + B[i],
         ],
     )
     def test_sums_of_products_of_inputs_are_none(self, value: Any) -> None:
@@ -416,6 +421,9 @@ class TestIntegers:
             lambda A, B, i: tvm.tirx.min(tvm.tirx.max(B[0], 0), 1) + B[i],
             lambda A, B, i: tvm.tirx.max(B[0], 0) * B[i],
             lambda A, B, i: wide(A[i] * A[0]),
+            lambda A, B, i: wide(wider(A[i]) * wider(A[0])) * B[i],
+            lambda A, B, i: wide(wider(wider(A[i]) * wider(A[0])) * wider(A[1])),
+            lambda A, B, i: wide(wider(A[i]) * T.int16(300)),
             lambda A, B, i: wide(A[0] + A[i]) * B[i],
             lambda A, B, i: wide(A[0] > 3) * B[i],
             lambda A, B, i: tvm.tirx.q_multiply_shift(B[0], B[1], 31, 0) + B[i],
@@ -423,6 +431,11 @@ class TestIntegers:
     )
     def test_what_leaves_one_of_two_numbers_is_one(self, value: Any) -> None:
         assert decisions(self.of(value))
+
+    def test_arithmetic_is_not_called_a_choice(self) -> None:
+        """Nothing in it decides for a reader: what LLVM may make of it is told."""
+        (finding,) = decisions(self.of(lambda A, B, i: wide(A[i] + A[0])))
+        assert "may make a choice" in finding.message.english
 
     def test_a_copy_of_an_input_may_be_multiplied_and_a_result_may_not(self) -> None:
         @T.prim_func(s_tir=True)

@@ -242,11 +242,16 @@ def rewritten(kind: str, count: int) -> Part:
     return replace(part, checks=(unmet, waiting))
 
 
+def calling(callee: str) -> Step:
+    return Step("lv", callee, (), "wrong", NOTHING)
+
+
 def raising(callee: str, why: str, points: float) -> Part:
     """Return a part whose module was run until an external function raised."""
     check = graded("run_failed", 0, points, f"It raised: {why}", tells_diagnosis=True)
-    step = Step("lv", callee, (), "wrong", NOTHING)
-    diagnosis = Diagnosis((step,), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING)
+    diagnosis = Diagnosis(
+        (calling(callee),), 0, NOTHING, None, "", foreign("The run stops in lv."), NOTHING
+    )
     return replace(part_with(check), diagnosis=diagnosis)
 
 
@@ -343,6 +348,15 @@ class TestCauses:
         parts = [mistaken("pooling_kind", "Take the maximum."), part_with(graded("shape", 0, 9))]
         parts.append(mistaken("pooling_kind", "Take the maximum.", 5))
         assert (0, "values", 15) == first(*parts)
+
+    def test_one_mistake_in_two_functions_is_two_causes(self) -> None:
+        """An addition leaves a column out, and a ReLU the negative numbers."""
+        parts = [mistaken("partly_written", "Loop over all.", points=each) for each in (10, 5)]
+        parts = [
+            replace(part, diagnosis=replace(part.diagnosis, steps=(step,)))
+            for part, step in zip(parts, map(calling, ("add", "relu")), strict=True)
+        ]
+        assert [10, 5] == [each.points for each in first_causes(of(*parts))]
 
     def test_a_pass_that_changes_numbers_is_told_of_them_and_not_of_what_is_not_there(self) -> None:
         """A gelu in place of a silu: there is no silu, in any of the models."""
@@ -468,6 +482,16 @@ class TestListed:
         problem = CellProblem(1, "E", "no", 1, join(why, mend, other))
         report = replace(of(lost), problems=(problem,))
         assert [other] == [each.hint for each in failed_cells(report)]
+
+    def test_of_a_step_that_a_part_stops_at_the_cell_says_no_other_cause(self) -> None:
+        """A ReLU in place was no sum, said the part; the cell spoke of decompose_reduction."""
+        stop = say("schedule-stops-in-cell-line-where-step", cell=1, line=3)
+        lost = part_with(graded("unfinished_cell", 0, 5, join(stop, foreign("In place."))))
+        problems = tuple(
+            CellProblem(cell, "E", "no", 1, foreign("Move decompose_reduction.")) for cell in (1, 2)
+        )
+        found = failed_cells(replace(of(lost), problems=problems))
+        assert [False, True] == [bool(each.hint) for each in found]
 
     @pytest.mark.parametrize("steps", [1, 6])
     def test_how_a_schedule_was_judged_is_left_to_the_part(self, steps: int) -> None:

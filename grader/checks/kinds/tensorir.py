@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grader.assignment import Computation, Table, TensorTable
-from grader.evidence.case import Case
+from grader.evidence.case import Case, Problem
 from grader.evidence.registry import NoOptions, Outcome, check, failed, passed
 from grader.evidence.subject import find_function
 from grader.ir.facts import Block, BufferFacts, FunctionFacts, Loop, Store
@@ -23,8 +23,8 @@ class TensorIROptions(Table, frozen=True):
 
     One letter for each axis, in any order: S for a spatial one, R for one of a reduction. Several
     words where an axis may be left out because its extent is one; the first is named in messages.
-    Words with an R hold for the blocks that sum up, words without for all blocks. Where there is
-    none, blocks may be anything.
+    Words with an R hold for the blocks that sum up, words without for all blocks that do more than
+    fill a buffer of the function's own along its axes. Where there is none, blocks may be anything.
     """
 
     axes: tuple[Axes, ...] = ()
@@ -46,6 +46,10 @@ def tensorir(case: Case, options: TensorIROptions) -> Outcome:
         )
     functions = _functions(case)
     if not functions:
+        outputs = case.evidence.outputs
+        if isinstance(outputs, Problem) and outputs.code == "signature":
+            # That says which parameters, and what one thing mends is told once.
+            return failed(outputs.reason, outputs.hint)
         return failed(
             say("no-tensorir-function-module-has-parameters"),
             say("compare-shapes-dtypes-and-order-parameters"),
@@ -78,7 +82,12 @@ def _judge(functions: Sequence[FunctionFacts], options: TensorIROptions) -> Outc
     if not options.axes:
         return None
     blocks = [block for each in functions for block in _working(each)]
-    whole = [_with_outer_axes(block, each) for each in functions for block in _working(each)]
+    whole = [
+        _with_outer_axes(block, each)
+        for each in functions
+        for block in _working(each)
+        if "R" in options.axes[0] or not _fills_own_buffer(block, each)
+    ]
     return (
         _first(_loop_within(block) for block in blocks)
         or _axes(whole, options.axes)
@@ -100,6 +109,15 @@ def _with_outer_axes(block: Block, function: FunctionFacts) -> Block:
     while outer is not None:
         axes, outer = function.blocks[outer].iterators + axes, function.blocks[outer].parent
     return replace(block, iterators=axes)
+
+
+def _fills_own_buffer(block: Block, function: FunctionFacts) -> bool:
+    """Say whether a block has one spatial axis for each axis of what it stores, and no output.
+
+    What is the same in all rows is computed once, in a vector, before the matrix that needs it.
+    """
+    wanted = {each.name: "S" * len(each.tensor.shape or ()) for each in function.allocations}
+    return all(wanted.get(name) == block.iterators for name in block.stores)
 
 
 def _first(problems: Iterable[Outcome | None]) -> Outcome | None:

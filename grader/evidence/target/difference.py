@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from grader.ir.facts import Block, FunctionFacts, LoopKind
 from grader.ir.vocabulary import shown
-from grader.language import Text, say
+from grader.language import Text, in_a_row, say
 
 Role = Literal["init", "sum", "other"]
 
@@ -175,7 +175,14 @@ def _loops(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Differ
 def _nest_differences(
     wanted: tuple[Level, ...], found: tuple[Level, ...], name: str
 ) -> Iterator[Difference]:
-    """Yield how the loops around a block differ: in their extents first, then in their order."""
+    """Yield how the loops around a block differ: in their extents first, then in their order.
+
+    A loop along two axes has the extents of neither; no `split` gives it those of the target.
+    """
+    for level in found:
+        if len(level.axes) > 1 and all(level.axes != each.axes for each in wanted):
+            reason = say("loop-around-goes-along-several-axes", name=name, axes=_row(level.axes))
+            yield Difference(reason, say("do-not-fuse-these-loops"))
     for axes in dict.fromkeys(level.axes for level in (*wanted, *found)):
         left, right = _extents(wanted, axes), _extents(found, axes)
         if sorted(map(str, left)) != sorted(map(str, right)):
@@ -218,6 +225,10 @@ def _order_hint(wanted: tuple[Level, ...], found: tuple[Level, ...]) -> Text:
     return say("reorder-loops")
 
 
+def _row(axes: tuple[int, ...]) -> Text:
+    return in_a_row(map(str, axes))
+
+
 def _split_hint(extents: tuple[int | None, ...]) -> Text:
     if len(extents) > 1:
         return say("split-that-loop-with-factors", factors=_list(extents))
@@ -234,6 +245,8 @@ def _places(wanted: tuple[Nest, ...], found: tuple[Nest, ...]) -> Iterator[Diffe
     if len(one) != len(other):
         reason = say("blocks-beside-sum-in-target", found=len(other), wanted=len(one))
         hint = say("cache-and-inline-what-cached-and-inlined")
+        if len(other) < len(one):
+            hint = say("write-what-follows-sum-in-block-own")
         yield Difference(reason, hint)
 
 
@@ -250,6 +263,9 @@ def _place(wanted: Nest, found: Nest, nests: tuple[Nest, ...]) -> Iterator[Diffe
         found=found.shared,
         wanted=wanted.shared,
     )
+    if not found.shared:
+        names = {"name": _name(found), "total": _name(total)}
+        reason = say("outside-all-loops-in-target-inside-first", **names, wanted=wanted.shared)
     is_after = nests.index(found) > nests.index(total)
     hint = say("leave-where")
     if wanted.shared:

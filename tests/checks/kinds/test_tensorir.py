@@ -17,8 +17,10 @@ from tvm.script import tirx as T
 from grader.assignment import CheckTable, Computation
 from grader.checks.kinds.tensorir import TensorIROptions, tensorir
 from grader.errors import CourseError
+from grader.evidence.case import Problem
 from grader.evidence.registry import find_check
 from grader.ir.read import read_module
+from grader.language import foreign
 from tests.evidence.factory import case
 from tests.ir.modules import save
 
@@ -185,6 +187,30 @@ def of_tensor_expressions():
     return te.create_prim_func([a, b, te.compute((4,), lambda i: te.sum(a[i, k] * b[k], axis=k))])
 
 
+def table_of_halves(kind):
+    """Return a function of a matrix that first fills a vector, along an axis of this kind."""
+    axis = getattr(T.axis, {"S": "spatial", "R": "reduce"}[kind])
+
+    @T.prim_func(s_tir=True)
+    def halves(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((4,))):
+        half = T.sblock_alloc_buffer((8,))
+        scaled = T.sblock_alloc_buffer((4, 8))
+        for j in range(8):
+            with T.sblock("half"):
+                vj = axis(8, j)
+                half[vj] = B[vj] / T.float32(2)
+        for i, j in T.grid(4, 8):
+            with T.sblock("scaled"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                scaled[vi, vj] = A[vi, vj] + half[vj]
+        for i, j in T.grid(4, 8):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi] = scaled[vi, vj]
+
+    return halves
+
+
 class TestRight:
     @pytest.mark.parametrize(
         "function", [right, nested, start_apart, changed_in_place, of_tensor_expressions()]
@@ -196,6 +222,11 @@ class TestRight:
         lenient = TensorIROptions(axes=("SSR", "SR"))
         assert ["passed"] * 2 == [judge(each, lenient).verdict for each in (right, one_axis_more)]
         assert "failed" == judge(one_axis_more).verdict
+
+    def test_a_vector_of_the_functions_own_needs_no_more_axes_than_it_has(self):
+        both = TensorIROptions(axes=("SS",))
+        assert "passed" == judge(table_of_halves("S"), both).verdict
+        assert "failed" == judge(table_of_halves("R"), both).verdict
 
     def test_other_functions_of_the_module_are_not_looked_at(self):
         @T.prim_func(s_tir=True)
@@ -238,6 +269,18 @@ class TestWrong:
             C[0] = T.float32(0)
 
         assert "No TensorIR function" in judge(of_doubles).reason.english
+
+    def test_other_parameters_are_told_once_where_outputs_cannot_be_compared(self):
+        """A convolution with padding was told of as two things to mend."""
+
+        @T.prim_func(s_tir=True)
+        def longer(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((6,))):
+            C[0] = T.float32(0)
+
+        told = Problem(foreign("It has 6."), foreign("It must have 4."), code="signature")
+        facts = read_module(save(tvm.IRModule({"rows": longer})))
+        outcome = tensorir(replace(case(facts, outputs=told), comparison=ROWS), SR)
+        assert (told.reason, told.hint) == (outcome.reason, outcome.hint)
 
 
 class TestWithoutAxes:

@@ -24,6 +24,7 @@ from tests.evidence.products import (
     facts_after,
     facts_of,
     other_order,
+    relu_in_every_round,
     transform,
     transformed,
 )
@@ -125,8 +126,7 @@ class TestWords:
             ),
             (
                 {"without": "reverse_compute_at"},
-                "`C` is inside the first 0 loops of `Y_update`; in the target it is inside the"
-                " first 3.",
+                "`C` is outside all loops of `Y_update`; in the target it is inside the first 3.",
                 "Call `reverse_compute_at` for it with loop 3 around `Y_update`.",
             ),
             (
@@ -150,6 +150,15 @@ class TestWords:
         assert found is not None
         assert (reason, hint) == (found.reason.english, found.hint.english)
 
+    def test_loops_that_were_fused_are_not_to_be_split(self):
+        def fused(sch: Any) -> None:
+            n, i, _, _ = sch.get_loops(sch.get_sblock("Y", "bmm_relu"))
+            sch.fuse(n, i)
+
+        found = compare(fused)[1]
+        assert "along the axes 0, 1" in found.reason.english
+        assert "`fuse`" in found.hint.english
+
     def test_a_sum_whose_axis_is_declared_as_spatial_is_to_be_declared(self):
         """Its author was told not to split a loop which the target splits."""
         likeness = compare_functions(transformed(), facts_after(transform, Spatial))
@@ -170,6 +179,22 @@ class TestWords:
             transform(sch)
 
         assert [2, 1] == [*compare(cache)[1].reason.values.values()]
+
+    def test_a_block_that_was_never_written_is_not_looked_for_in_caches(self):
+        def one_block(sch: Any) -> None:
+            sum_and_relu = sch.get_sblock("Y", "bmm_relu")
+            n, _, j, k = sch.get_loops(sum_and_relu)
+            sch.parallel(n)
+            j_0, j_1 = sch.split(j, [None, 8])
+            k_0, k_1 = sch.split(k, [None, 4])
+            sch.reorder(j_0, k_0, k_1, j_1)
+            sch.unroll(k_1)
+            sch.vectorize(j_1)
+            sch.decompose_reduction(sum_and_relu, k_0)
+
+        likeness = compare_functions(transformed(), facts_after(one_block, relu_in_every_round()))
+        assert likeness.first is not None
+        assert "in a block of its own" in likeness.first.hint.english
 
 
 def test_blocks_of_one_name_for_their_loops_have_none_in_common():
