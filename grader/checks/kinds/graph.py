@@ -223,7 +223,8 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
     for kind in _KINDS:
         yield from _too_many(_of(kind, facts.calls), kind, options.amount(kind))
     for kind in _KINDS:
-        yield from _too_few(_of(kind, used), kind, options.amount(kind))
+        idle = [each for each in _of(kind, facts.calls) if each not in used]
+        yield from _too_few(_of(kind, used), kind, options.amount(kind), idle)
     for shape in options.constants:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
@@ -246,14 +247,21 @@ def _too_many(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]
         return
     if amount.max:
         reason = say(_MANY[kind], count=len(found), most=amount.max)
-    else:
-        reason = say(_MADE[kind], binding=found[0].binding, callee=found[0].callee)
+        yield _Unmet(kind, reason, say("do-work-several-calls-in-one", most=amount.max))
+        return
+    reason = say(_MADE[kind], binding=found[0].binding, callee=found[0].callee)
     yield _Unmet(kind, reason, _INSTEAD[kind])
 
 
-def _too_few(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
-    """Compare the calls of one kind that are used with what is wanted at least."""
+def _too_few(found: list[Call], kind: Kind, amount: Amount, idle: list[Call]) -> Iterator[_Unmet]:
+    """Compare the calls of one kind that are used with what is wanted at least.
+
+    `idle` are those that are not: where one is enough, it is not written but passed on.
+    """
     hint = _CALLING[kind]
+    if 0 < amount.min - len(found) <= len(idle):
+        last = idle[-1]
+        hint = say("result-does-not-reach-output", binding=last.binding, callee=last.callee)
     if len(found) < amount.min:
         yield _Unmet(kind, say(_FEW[kind], count=len(found), wanted=amount.min), hint)
     called = Counter(call.callee for call in found)
