@@ -108,6 +108,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "initialised_in_every_round": MistakeMessage(
         say("sum-restarts-in-every-round"), say("set-sum-0-once-before-loop")
     ),
+    "operation_in_every_round": MistakeMessage(
+        say("block-does-in-every-round-not-once"), say("let-block-add-up-alone-and-then")
+    ),
     "sum_not_initialised": MistakeMessage(
         say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
     ),

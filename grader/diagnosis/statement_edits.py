@@ -168,6 +168,7 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
     """
     if not all(map(_is_spelled, function.blocks)):
         return
+    yield from _once(function)
     for stage, make in enumerate(_MAKERS):
         for place, block in enumerate(function.blocks):
             counts = _counts(block)
@@ -179,6 +180,52 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
                         told = made.told(counts)
                         yield Edit(edited, made.kind, block.name, *told, stage=stage)
     yield from _everywhere(function)
+
+
+def _once(function: FunctionFacts) -> Iterator[Edit]:
+    """Yield what is done in every round of a sum, and may be meant to be done once, at its end.
+
+    `C = max(C + a * b, 0)` cuts what the terms before have added up to.
+    """
+    for place, block in enumerate(function.blocks):
+        for at, store in enumerate(block.statements):
+            own = _target(store)
+            path = _way_to_sum(store, own)
+            if path is None:
+                continue
+            inner, end = path[-1].one, path[-1].holding(own)
+            named = {part.name for part in end.walk() if part.kind == "variable"}
+            if not named <= {part.name for each in store.index for part in each.walk()}:
+                continue
+            summed = _with(function, place, "statements", at, replace(store, value=inner))
+            after = replace(store, value=end, loops=())
+            last = Block(block.name, "S" * len(store.index), False, (), (), (), statements=(after,))
+            blocks = (*summed.blocks[: place + 1], last, *summed.blocks[place + 1 :])
+            is_relu = end.name == "max" and 0 in map(_number, end.arguments)
+            kind: MistakeKind = "relu_in_every_round" if is_relu else "operation_in_every_round"
+            told = spelled(inner), spelled(end)
+            yield Edit(replace(summed, blocks=blocks), kind, block.name, *told, stage=_FIRST)
+
+
+def _way_to_sum(store: Store, own: Expression) -> tuple[Spot, ...] | None:
+    """Return the spots that lead to what adds to a buffer's own number, where something is done
+    with that; None where nothing is."""
+    spot = Spot(store.value) if store.value is not None else None
+    while spot is not None and not _adds_to(spot.one, own):
+        holders = [
+            Spot(each, spot, at)
+            for at, each in enumerate(spot.one.arguments)
+            if own.name in each.loaded
+        ]
+        spot = holders[0] if len(holders) == 1 and spot.one.kind == "operation" else None
+    return spot.path if spot is not None and spot.outer is not None else None
+
+
+def _adds_to(one: Expression, own: Expression) -> bool:
+    """Say whether an expression is the sum of a buffer's own number and something else."""
+    if one.name not in _SUMS or len(one.arguments) != 2:
+        return False
+    return any((each.name, each.arguments) == (own.name, own.arguments) for each in one.arguments)
 
 
 def _everywhere(function: FunctionFacts) -> Iterator[Edit]:
@@ -581,9 +628,13 @@ def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
 
 
 def _ends(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
-    """Compute with an end of a type in place of another number, however far away it is."""
+    """Compute with an end of a type in place of another number, however far away it is.
+
+    A float's 0 is a ReLU's: `max(x, -128)` in its place would leave that out.
+    """
     for spot in _parts(store):
-        yield from _numbers(spot, _BYTES)
+        if _is_whole(spot.one) or _number(spot.one) != 0:
+            yield from _numbers(spot, _BYTES)
 
 
 def _numbers(spot: Spot, others: Iterable[float]) -> Iterator[Made]:
@@ -719,6 +770,7 @@ _MAKERS = (
 )
 """What makes the edits, the smallest first."""
 
+_FIRST = -1
 _SOLVED = len(_MAKERS)
 
 

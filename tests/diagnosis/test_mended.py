@@ -199,6 +199,69 @@ def test_an_edit_that_makes_a_statement_right_is_named(
     )
 
 
+BIASED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = V[vj]
+                C[vi, vj] = T.max(C[vi, vj] + A[vi, vk] * B[vk, vj], T.float32(0))
+"""
+
+
+def layer(a: Any, b: Any, v: Any) -> Any:
+    return torch.relu(a @ b + v)
+
+
+def test_a_relu_of_a_sum_that_begins_with_the_bias_is_not_taken_for_a_clamp() -> None:
+    """`max(x, -128)` gives the sum without its ReLU, and no step that PyTorch has next."""
+    mistake = told("", "", source=BIASED, compute=layer)
+    assert mistake is not None
+    assert ("relu_in_every_round", "relu") == mistake[:2]
+
+
+def test_no_end_of_a_type_is_tried_for_the_0_of_a_relu() -> None:
+    """With it the sum of many positive terms is right, and the ReLU after it is left out."""
+    module = read_module(save(from_source(BIASED, extra_vars={"I": I, "T": T})))
+    tried = {each.wanted for each in edits(module.functions["f"]) if each.found == "0.0"}
+    assert tried
+    assert tried.isdisjoint({"-128.0", "127.0", "255.0"})
+
+
+def test_what_is_done_in_every_round_is_to_be_done_once() -> None:
+    old = "T.max(C[vi, vj] + A[vi, vk] * B[vk, vj], T.float32(0))"
+    half = "(C[vi, vj] + A[vi, vk] * B[vk, vj]) * T.float32(0.5)"
+    mistake = told(old, half, source=BIASED, compute=lambda a, b, v: (a @ b + v) * 0.5)
+    assert mistake is not None
+    assert ("operation_in_every_round", "C[vi, vj] * 0.5") == (
+        mistake.kind,
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_statement_before_one_that_changes_its_numbers_in_place_is_named() -> None:
+    """A ReLU of the buffer itself, in a block of its own, is part of what the function computes."""
+    end = """        for i, j in T.grid(5, 5):
+            with T.sblock("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(C[vi, vj], T.float32(0))
+"""
+    old = "T.max(C[vi, vj] + A[vi, vk] * B[vk, vj], T.float32(0))\n"
+    new = "C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vi]\n"
+    mistake = told(old, new + end, source=BIASED, compute=lambda a, b, v: layer(a, b * v, v))
+    assert mistake is not None
+    assert ("wrong_index", "V[vi]", "V[vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
+
+
 def test_a_window_that_is_not_read_is_named_with_its_index() -> None:
     mistake = told(" * A[vi + vk, vj]", "", source=WINDOW, compute=windows)
     assert mistake is not None
