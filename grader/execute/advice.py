@@ -136,6 +136,8 @@ def advice_on_python(known: KnownError) -> Text:
         return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
     if known.kind == "of_none":
         return _OF_NONE
+    if known.kind == "lacks_entry":
+        return say("dictionary-has-no-entry-add-one", name=shown(known.names[0]))
     if known.kind == "old_name_hint":
         return say("variable-has-its-name-in-name")
     if known.kind == "init_inside":

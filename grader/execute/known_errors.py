@@ -9,6 +9,7 @@ advice, never about points.
 which of these words an upgrade has changed.
 """
 
+import operator
 import re
 from typing import Literal
 
@@ -22,6 +23,7 @@ ErrorKind = Literal[
     "undefined_name",
     "no_attribute",
     "of_none",
+    "lacks_entry",
     "old_name_hint",
     "missing_arguments",
     "missing_package",
@@ -87,7 +89,8 @@ class KnownError(msgspec.Struct, frozen=True):
     """An error as a value: what it is about, and what is named in it.
 
     "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
-    function of TOPI and its arguments as Python lists them. "missing_package" and "missing_script":
+    function of TOPI and its arguments as Python lists them. "lacks_entry": what was looked up in a
+    dictionary, as PyTorch's text spells it. "missing_package" and "missing_script":
     its name. "lengths":
     the two lengths, found before wanted. "broadcast" and "dense_order": the length that is there,
     and the one that is added to it. "index_beyond": the axis and its extent. "product_shapes": the
@@ -174,6 +177,11 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    # a function or a class in place of a name: what an importer looks up is a node's target
+    _form(
+        "lacks_entry",
+        r"^KeyError: <(built-in method|built-in function|function|class) '?([\w.]{1,100})\b",
+    ),
     _form("old_name_hint", r"^AttributeError: .{0,60}?Var\b.{0,40} has no attribute 'name_hint'"),
     _form(
         "index_beyond",
@@ -303,4 +311,16 @@ def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
         return KnownError(kind, numbers=tuple(map(int, found.groups())))
     if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis"):
         return KnownError(kind)
+    if kind == "lacks_entry":
+        return KnownError(kind, names=(_spelled(*found.groups()),))
     return KnownError(kind, names=found.groups())
+
+
+def _spelled(what: str, name: str) -> str:
+    """Return a key as PyTorch's text spells it, by how Python prints it."""
+    name = name.rpartition(".")[2]
+    if what == "built-in method":
+        return f"torch.{name}"
+    if what == "built-in function" and hasattr(operator, name):
+        return f"operator.{name}"
+    return f"nn.{name}" if what == "class" else name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import operator
 import os
 import socket
 import sys
@@ -181,6 +182,10 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     (lambda: eval("relaxed", {}), KnownError("undefined_name", ("relaxed",))),
     (lambda: topi.linear, KnownError("no_attribute", ("tvm.topi", "linear"))),
     (lambda: None.detach(), KnownError("of_none")),  # type: ignore[attr-defined]
+    (lambda: {}[operator.add], KnownError("lacks_entry", ("operator.add",))),
+    (lambda: {}[torch.matmul], KnownError("lacks_entry", ("torch.matmul",))),
+    (lambda: {}[torch.nn.functional.relu], KnownError("lacks_entry", ("relu",))),
+    (lambda: {}[torch.nn.Linear], KnownError("lacks_entry", ("nn.Linear",))),
     (lambda: np.zeros((3, 5))[1, 5], KnownError("index_beyond", numbers=(1, 5))),
     (lambda: torch.zeros(3, 5)[1, 5], KnownError("index_beyond", numbers=(1, 5))),
     (
@@ -216,6 +221,10 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     (lambda: topi.nn.dense(tensor(2, 4), tensor(3, 5)), KnownError("lengths", numbers=(4, 5))),
     (
         within_main(lambda bb, x: bb.emit(relax.op.matmul(x, variable(3, 5)))),
+        KnownError("lengths", numbers=(4, 3)),
+    ),
+    (
+        within_main(lambda bb, x: bb.emit(relax.op.matmul(x, relax.const(np.zeros((3, 4)))))),
         KnownError("lengths", numbers=(4, 3)),
     ),
     (lambda: topi.add(tensor(2, 4), tensor(2, 5)), KnownError("broadcast", numbers=(4, 5))),
@@ -371,6 +380,7 @@ def test_every_kind_is_raised_here() -> None:
 def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
     kinds = (
         "of_none",
+        "lacks_entry",
         "index_beyond",
         "product_shapes",
         "not_well_formed",
@@ -379,7 +389,7 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
     )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 8 == len(known)
+    assert 12 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from grader.inside.kernel.objects import type_name
 from grader.messages.kernel import StepLine
-from grader.messages.printed_modules import with_names
+from grader.messages.printed_modules import with_names, without_omissions
 
 # Which cell is running, and which cell a line of a traceback belongs to.
 
@@ -205,7 +205,7 @@ def describe_error(error: BaseException) -> str:
     with all that it has (ir.Op(...)) where its name would do. The result has at most MESSAGE_LENGTH
     characters.
     """
-    text = _telling_line(_text_of(error)) or _failed_line(error)
+    text = _telling_line(without_omissions(_text_of(error))) or _failed_line(error)
     return tidy(_OPERATOR.sub(r"\1", _INTEGER.sub(r"\1", text)))
 
 
