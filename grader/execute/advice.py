@@ -124,6 +124,7 @@ def advice_on_import(known: KnownError, preamble: str) -> Text:
 
 REPLACE_STUB = say("replace-stub-with-your-solution")
 _OF_NONE = say("what-stands-before-dot-none-there")
+_TRUTH = say("value-is-not-known-yet-so-python-cannot")
 _NOT_WELL_FORMED = say("tvm-found-fault-in-module-and-does")
 
 
@@ -136,6 +137,10 @@ def advice_on_python(known: KnownError) -> Text:
         return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
     if known.kind == "of_none":
         return _OF_NONE
+    if known.kind == "dotted_name":
+        return say("getattr-does-not-follow-dots", name=shown(known.names[0]))
+    if known.kind == "truth_of_expression":
+        return _TRUTH
     if known.kind == "lacks_entry":
         return say("dictionary-has-no-entry-add-one", name=shown(known.names[0]))
     if known.kind == "old_name_hint":

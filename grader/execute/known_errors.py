@@ -24,6 +24,8 @@ ErrorKind = Literal[
     "no_attribute",
     "of_none",
     "lacks_entry",
+    "dotted_name",
+    "truth_of_expression",
     "old_name_hint",
     "missing_arguments",
     "missing_package",
@@ -90,10 +92,10 @@ class KnownError(msgspec.Struct, frozen=True):
 
     "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
     function of TOPI and its arguments as Python lists them. "lacks_entry": what was looked up in a
-    dictionary, as PyTorch's text spells it. "missing_package" and "missing_script":
-    its name. "lengths":
-    the two lengths, found before wanted. "broadcast" and "dense_order": the length that is there,
-    and the one that is added to it. "index_beyond": the axis and its extent. "product_shapes": the
+    dictionary, as PyTorch's text spells it. "dotted_name": the name with its dots.
+    "missing_package" and "missing_script": its name. "lengths": the two lengths, found before
+    wanted. "broadcast" and "dense_order": the length that is there, and the one that is added to
+    it. "index_beyond": the axis and its extent. "product_shapes": the
     first matrix's columns, and the second's rows and columns.
     """
 
@@ -177,6 +179,11 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form(
+        "dotted_name",
+        r"^AttributeError: .{1,200} has no attribute '(\w{1,100}(?:\.\w{1,100}){1,20})'",
+    ),
+    _form("truth_of_expression", r"^ValueError: Cannot use and / or / not operator to Expr"),
     # a function or a class in place of a name: what an importer looks up is a node's target
     _form(
         "lacks_entry",
@@ -309,7 +316,7 @@ def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
         return KnownError(kind, numbers=(int(found[1]), int(found[2])))
     if kind in ("index_beyond", "product_shapes"):
         return KnownError(kind, numbers=tuple(map(int, found.groups())))
-    if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis"):
+    if kind in ("of_none", "truth_of_expression", "old_name_hint", "not_well_formed", "ellipsis"):
         return KnownError(kind)
     if kind == "lacks_entry":
         return KnownError(kind, names=(_spelled(*found.groups()),))

@@ -25,6 +25,16 @@ def without_omissions(message: str) -> str:
     return _OMITTED.sub("", message)
 
 
+_OPERATOR = re.compile(
+    r"\bir\.Op\(span=.{0,80}?name=\"([\w.]{1,100})\".{0,4000}?support_level=\d{1,9}\)"
+)
+
+
+def with_operators(text: str) -> str:
+    """Return a text with the names of operators that TVM prints with all that they have."""
+    return _OPERATOR.sub(r"\1", text)
+
+
 def with_names(line: str, message: str) -> str:
     """Return a line of a message with names, between backquotes, in place of TVM's numbers.
 

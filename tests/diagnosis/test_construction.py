@@ -65,6 +65,11 @@ class TestCause:
             recognise("AssertionError", LENGTHS.format(77, 48)), network.layers
         )
 
+    def test_a_bias_that_is_added_to_what_its_layer_takes(self) -> None:
+        """And not to the product: the lengths are those of one layer's weight."""
+        known = recognise("InternalError", "Incompatible broadcast dims: 48 and 12 in: (4, 48) and")
+        assert "not to the product" in usual_cause(known, network.layers).english
+
     def test_a_weight_the_wrong_way_round(self) -> None:
         told = usual_cause(recognise("AssertionError", LENGTHS.format(48, 12)), network.layers)
         assert "(12, 48)" in told.english

@@ -182,6 +182,11 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     (lambda: eval("relaxed", {}), KnownError("undefined_name", ("relaxed",))),
     (lambda: topi.linear, KnownError("no_attribute", ("tvm.topi", "linear"))),
     (lambda: None.detach(), KnownError("of_none")),  # type: ignore[attr-defined]
+    (
+        lambda: getattr(torch.nn.Linear(2, 3), "body.0.bias"),
+        KnownError("dotted_name", ("body.0.bias",)),
+    ),
+    (lambda: max(te.var("x"), 0), KnownError("truth_of_expression")),
     (lambda: {}[operator.add], KnownError("lacks_entry", ("operator.add",))),
     (lambda: {}[torch.matmul], KnownError("lacks_entry", ("torch.matmul",))),
     (lambda: {}[torch.nn.functional.relu], KnownError("lacks_entry", ("relu",))),
@@ -358,10 +363,8 @@ def test_it_is_read_as_a_capture_tells_it(fail: Callable[[], object], known: Kno
 def test_it_is_read_as_a_cell_ends_in_it(fail: Callable[[], object], known: KnownError) -> None:
     with pytest.raises(BaseException) as caught:
         fail()
-    # Jupyter tells nothing of an assertion without words, and of an operator all that it has.
-    if known.kind == "bias_of_two_axes" or (
-        known.kind == "broadcast" and "ir.Op(" in str(caught.value)
-    ):
+    # Jupyter tells nothing of an assertion without words.
+    if known.kind == "bias_of_two_axes":
         known = UNKNOWN
     message = telling_line(str(caught.value))
     assert known == recognise(type(caught.value).__name__, message)
@@ -381,6 +384,8 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
     kinds = (
         "of_none",
         "lacks_entry",
+        "dotted_name",
+        "truth_of_expression",
         "index_beyond",
         "product_shapes",
         "not_well_formed",
@@ -389,7 +394,7 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
     )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 12 == len(known)
+    assert 14 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:
