@@ -40,6 +40,7 @@ DECIDES: Mapping[str, str] = {
     "added_to_columns": "of",
     "relu_in_every_round": "of",
     "order_swapped": "part",
+    "other_activation": "of",
     "partly_right": "at",
     "pooling_kind": "found",
     "reduction_too_short": "end",
@@ -244,6 +245,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("take-minimum-with-larger-end-then-maximum"),
     ),
     "other_activation": MistakeMessage(say("computes-should"), say("compute-in-place")),
+    "other_activation:pass": MistakeMessage(say("computes-should"), say("pass-must-keep-here")),
     # --- activations ---
     "relu_missing": MistakeMessage(say("relu-missing"), say("replace-negative-numbers-with-0-max")),
     "relu_extra": MistakeMessage(

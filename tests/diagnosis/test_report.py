@@ -203,6 +203,15 @@ class TestDiagnose:
         assert "Compute the softmax along axis 1" in found.advice.english
         assert "Softmax" == found.link.english
 
+    def test_a_pass_is_told_to_keep_what_it_has_replaced(self, oracle: ModelOracle) -> None:
+        """Nobody who writes a pattern computes an activation."""
+        diagnosed, outputs = given(oracle, relu=topi.sigmoid)
+        written = diagnose(diagnosed, outputs, Runners())
+        part = msgspec.structs.replace(PART, entry_kind="pass")
+        passed = diagnose(diagnosed._replace(part=part), outputs, Runners())
+        assert written is not None and "instead of sigmoid" in written.advice.english
+        assert passed is not None and "Let the pass keep relu here." == passed.advice.english
+
     def test_its_link_is_in_the_language_of_the_reader(self, oracle: ModelOracle) -> None:
         found = diagnose(*given(oracle, axis=0), Runners())
         assert found is not None and "소프트맥스" == found.link.in_("ko")
