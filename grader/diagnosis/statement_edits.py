@@ -175,6 +175,8 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
             for name in ("initial", "statements"):
                 for at, store in enumerate(getattr(block, name)):
                     for made in make(function, block, store) if store.value else ():
+                        if (made.other.dtype == "bool") != (made.spot.one.dtype == "bool"):
+                            continue  # nobody writes `x` for `x > 0` as a condition
                         changed = replace(store, value=made.spot.holding(made.other))
                         edited = _with(function, place, name, at, changed)
                         told = made.told(counts)

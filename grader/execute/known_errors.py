@@ -24,6 +24,7 @@ ErrorKind = Literal[
     "no_attribute",
     "of_none",
     "lacks_entry",
+    "duplicate_symbol",
     "dotted_name",
     "truth_of_expression",
     "old_name_hint",
@@ -93,9 +94,9 @@ class KnownError(msgspec.Struct, frozen=True):
     "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
     function of TOPI and its arguments as Python lists them. "lacks_entry": what was looked up in a
     dictionary, as PyTorch's text spells it. "dotted_name": the name with its dots.
-    "missing_package" and "missing_script": its name. "lengths": the two lengths, found before
-    wanted. "broadcast" and "dense_order": the length that is there, and the one that is added to
-    it. "index_beyond": the axis and its extent. "product_shapes": the
+    "missing_package", "missing_script" and "duplicate_symbol": its name. "lengths": the two
+    lengths, found before wanted. "broadcast" and "dense_order": the length that is there, and the
+    one that is added to it. "index_beyond": the axis and its extent. "product_shapes": the
     first matrix's columns, and the second's rows and columns.
     """
 
@@ -179,6 +180,7 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form("duplicate_symbol", r"IRModule contains duplicate global symbol: ([\w.]{1,100}\b)"),
     _form(
         "dotted_name",
         r"^AttributeError: .{1,200} has no attribute '(\w{1,100}(?:\.\w{1,100}){1,20})'",

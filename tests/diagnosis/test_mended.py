@@ -225,6 +225,17 @@ def test_a_relu_of_a_sum_that_begins_with_the_bias_is_not_taken_for_a_clamp() ->
     assert ("relu_in_every_round", "relu") == mistake[:2]
 
 
+CONDITION = "T.if_then_else(A[vi, vj] > T.float32(0), A[vi, vj] + B[vj], T.float32(0))"
+
+
+def test_a_condition_is_compared_with_another_number_and_not_made_one() -> None:
+    """`if x` in place of `if x > 0` gives the sum alone, which nobody would write."""
+    old = "T.min(A[vi, vj] * B[vj] + V[vj], T.float32(127))"
+    mistake = told(old, CONDITION, source=PAIR, compute=lambda a, b, _v: torch.relu(a + b))
+    assert mistake is not None
+    assert "A[vi, vj] + B[vj] > 0.0" == mistake.facts["wanted"]
+
+
 def test_no_end_of_a_type_is_tried_for_the_0_of_a_relu() -> None:
     """With it the sum of many positive terms is right, and the ReLU after it is left out."""
     module = read_module(save(from_source(BIASED, extra_vars={"I": I, "T": T})))

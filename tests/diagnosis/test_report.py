@@ -337,6 +337,13 @@ class TestExplainCase:
         facts = read_module(unchecked(FIRST.replace("w0, b0", "b0, w0")))
         case = replace(case, candidate=replace(case.candidate, facts=facts))
         assert case is explain_case(case, diagnosed, runners)
+
+    def test_of_what_cannot_be_built_no_step_is_said_to_stop(self, oracle: ModelOracle) -> None:
+        """Two functions of one name are no fault of the first operator."""
+        runners = Runners()
+        case, diagnosed = case_of(oracle, Problem(foreign("no"), code="not_built"), axis=0)
+        assert case is explain_case(case, diagnosed, runners)
+        assert [] == runners.tasks
         assert [] == runners.tasks
 
     def test_what_a_schedule_of_kernels_begins_on_is_diagnosed(

@@ -177,6 +177,20 @@ def decomposed(do: Callable[[Blocks], object]) -> Callable[[], object]:
     return step(lambda b: (b.sch.decompose_reduction(b.sums, b.k), do(b)))
 
 
+def two_of_one_name() -> None:
+    bb = relax.BlockBuilder()
+    for name in ("one", "other"):
+        x = relax.Var("x", R.Tensor((2, 4), "float32"))
+        with bb.function(name, [x]):
+            with bb.dataflow():
+                out = bb.emit_output(relax.op.exp(x))
+            bb.emit_func_output(out)
+    module = bb.get()
+    for variable in module.get_global_vars():
+        module.update_func(variable, module[variable].with_attr("global_symbol", "twice"))
+    tvm.compile(module, "llvm")
+
+
 REAL: list[tuple[Callable[[], object], KnownError]] = [
     (stubbed, KnownError("not_implemented")),
     (lambda: eval("relaxed", {}), KnownError("undefined_name", ("relaxed",))),
@@ -187,6 +201,7 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("dotted_name", ("body.0.bias",)),
     ),
     (lambda: max(te.var("x"), 0), KnownError("truth_of_expression")),
+    (two_of_one_name, KnownError("duplicate_symbol", ("twice",))),
     (lambda: {}[operator.add], KnownError("lacks_entry", ("operator.add",))),
     (lambda: {}[torch.matmul], KnownError("lacks_entry", ("torch.matmul",))),
     (lambda: {}[torch.nn.functional.relu], KnownError("lacks_entry", ("relu",))),
@@ -385,6 +400,7 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
         "of_none",
         "lacks_entry",
         "dotted_name",
+        "duplicate_symbol",
         "truth_of_expression",
         "index_beyond",
         "product_shapes",
@@ -394,7 +410,7 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
     )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 14 == len(known)
+    assert 15 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:
