@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,13 @@ from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits, solved_edits
-from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
+from grader.diagnosis.statements import (
+    MOST_NUMBERS,
+    Statements,
+    UnknownValueError,
+    sized,
+    solve,
+)
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
 from grader.ir.facts import Argument, Block, BufferFacts, FunctionFacts, ModuleFacts
@@ -109,8 +116,17 @@ def _named(
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
+            shapes = {name: each.shape for name, each in given.values.items()}
+            symbols = solve(function, {**shapes, buffer: step.value.shape})
             found = _mended(
-                *(function, buffer, given, step.value, wanted, tolerance),
+                *(
+                    sized(function, symbols),
+                    buffer,
+                    given._replace(symbols=symbols),
+                    step.value,
+                    wanted,
+                    tolerance,
+                ),
                 is_own=is_own,
                 has_main=facts.has_main,
                 below=None if best is None else best[1].stage,
@@ -214,7 +230,7 @@ def _meant(
     found = []
     for place in places:
         values = {**given.values, buffer: layers[place].value.reshape(value.shape)}
-        trial = _Trial(last, values, goal.shape, goal.scale, tolerance)
+        trial = _Trial(last, given._replace(values=values), goal.shape, goal.scale, tolerance)
         found += [place] if trial.gives(function, few, goal.numbers) else []
     return found or (places if len(places) == 1 else [])
 
@@ -238,7 +254,7 @@ def _mended(
     found = numbers(value)
     few = _chosen(~near(found, wanted, tolerance))
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
-    trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
+    trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)
     if not is_computed:
         is_right = _is_bound_otherwise(function, buffer, is_own) and trial.gives(
@@ -380,7 +396,7 @@ class _Trial:
     def __init__(
         self,
         buffer: str,
-        given: Mapping[str, Values],
+        given: _Given,
         shape: tuple[int, ...],
         scale: float,
         tolerance: float,
@@ -396,7 +412,7 @@ class _Trial:
         goal: npt.NDArray[np.float64],
     ) -> bool:
         """Say whether a function computes these numbers at some places of the buffer."""
-        statements = Statements(function, self._given)
+        statements = Statements(function, self._given.values, self._given.symbols)
         try:
             index = np.unravel_index(places, self._shape)
             have = statements.at(self._buffer, tuple(index))
@@ -413,10 +429,14 @@ class _Trial:
 
 
 class _Given(NamedTuple):
-    """What buffers may hold. `is_certain`: it is what they hold, and not what may stand for it."""
+    """What buffers may hold. `is_certain`: it is what they hold, and not what may stand for it.
+
+    `symbols` are the extents of what is of any size.
+    """
 
     values: dict[str, Values]
     is_certain: bool
+    symbols: Mapping[str, int] = MappingProxyType({})
 
 
 def _given(

@@ -530,6 +530,7 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
         others += _grouped(one)
+        others = [each for each in others if not _does_nothing(each)]
         yield from (Made("wrong_operator", spot, other) for other in others)
 
 
@@ -643,7 +644,20 @@ def _numbers(spot: Spot, others: Iterable[float]) -> Iterator[Made]:
     value = _number(spot.one)
     for new in dict.fromkeys(others if value is not None else ()):
         if value is not None and new != value and not (isinstance(value, int) and new != int(new)):
-            yield Made("wrong_operand", spot, replace(spot.one, value=type(value)(new)))
+            other = replace(spot.one, value=type(value)(new))
+            if spot.outer is None or not _does_nothing(spot.around(other)):
+                yield Made("wrong_operand", spot, other)
+
+
+_NEUTRAL: Mapping[str, int] = {"add": 0, "sub": 0, "mul": 1, "div": 1}
+
+
+def _does_nothing(one: Expression) -> bool:
+    """Say whether an operation gives one of its operands: `n * 1` is advised as `n`."""
+    if one.name not in _NEUTRAL or len(one.arguments) != 2:
+        return False
+    is_neutral = [_number(each) == _NEUTRAL[one.name] for each in one.arguments]
+    return is_neutral[1] or (is_neutral[0] and one.name not in _ORDERED)
 
 
 def _number(one: Expression) -> int | float | None:

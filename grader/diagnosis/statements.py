@@ -7,7 +7,8 @@ or no plain loop nest, raises `UnknownValueError`, and then nothing is advised.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,19 @@ _FOLDS: Mapping[str, Callable[[Values, Values], Values]] = {
 class Statements:
     """The statements of one function, and the values of buffers that are known.
 
-    `computed` counts the terms of sums, for those who want to know when to stop.
+    `symbols` are the extents of what is of any size. `computed` counts the terms of sums, for those
+    who want to know when to stop.
     """
 
-    def __init__(self, function: FunctionFacts, given: Mapping[str, Values]) -> None:
+    def __init__(
+        self,
+        function: FunctionFacts,
+        given: Mapping[str, Values],
+        symbols: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         self._function = function
         self._given = given
+        self._symbols = symbols
         self._open = 0
         self.computed = 0
 
@@ -269,6 +277,8 @@ class Statements:
             return np.asarray(one.value)
         if one.kind == "variable" and one.name in names:
             return names[one.name]
+        if one.kind == "variable" and one.name in self._symbols:
+            return np.asarray(self._symbols[one.name])
         operands = [
             self._value(each, names, own, is_chosen=is_chosen or one.name in _CHOICES)
             for each in one.arguments
@@ -287,6 +297,42 @@ class Statements:
         if not is_chosen or known is None or known.ndim != len(index):
             return tuple(index)
         return tuple(np.clip(x, 0, n - 1) for x, n in zip(index, known.shape, strict=True))
+
+
+def solve(function: FunctionFacts, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """Return the extents of a function's symbols, by the shapes of buffers that it is given."""
+    symbols: dict[str, int] = {}
+    for buffer in function.parameters:
+        pairs = zip(buffer.tensor.shape or (), shapes.get(buffer.name, ()), strict=False)
+        symbols |= {name: extent for name, extent in pairs if isinstance(name, str)}
+    return symbols
+
+
+def sized(function: FunctionFacts, symbols: Mapping[str, int]) -> FunctionFacts:
+    """Return a function in whose blocks iterators along axes of any size have these extents.
+
+    An iterator is as long as the first axis that it goes along by itself.
+    """
+    if not symbols:
+        return function
+    buffers = (*function.parameters, *function.allocations)
+    shapes = {each.name: each.tensor.shape or () for each in buffers}
+
+    def found(block: Block) -> Iterator[tuple[str, int]]:
+        for store in (*block.statements, *block.initial):
+            target = Expression("load", store.buffer, store.index)
+            parts = () if store.value is None else tuple(store.value.walk())
+            for load in (target, *(each for each in parts if each.kind == "load")):
+                for index, extent in zip(load.arguments, shapes.get(load.name, ()), strict=False):
+                    if index.kind == "variable" and extent in symbols:
+                        yield index.name, symbols[str(extent)]
+
+    def filled(block: Block) -> Block:
+        known = dict(reversed(list(found(block))))
+        extents = tuple((name, known.get(name) if n is None else n) for name, n in block.extents)
+        return replace(block, extents=extents)
+
+    return replace(function, blocks=tuple(map(filled, function.blocks)))
 
 
 _Written = tuple[Block, Store, bool]

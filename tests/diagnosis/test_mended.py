@@ -185,7 +185,13 @@ def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str 
             "A[vi, vk] * B[vk, vj] * V[vj]",
         ),
         ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
-        ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
+        (
+            "V[vj]",
+            "V[vj] * T.float32(2)",
+            "wrong_operator",
+            "A[vi, vk] * B[vk, vj] * V[vj] * 2.0",
+            "A[vi, vk] * B[vk, vj] * V[vj]",
+        ),
     ],
 )
 def test_an_edit_that_makes_a_statement_right_is_named(
@@ -234,6 +240,45 @@ def test_a_condition_is_compared_with_another_number_and_not_made_one() -> None:
     mistake = told(old, CONDITION, source=PAIR, compute=lambda a, b, _v: torch.relu(a + b))
     assert mistake is not None
     assert "A[vi, vj] + B[vj] > 0.0" == mistake.facts["wanted"]
+
+
+ANY_SIZE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(a: T.handle, c: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 6), "float32")
+        C = T.match_buffer(c, (n, 6), "float32")
+        S = T.sblock_alloc_buffer((6,), "float32")
+        for j, k in T.grid(6, n):
+            with T.sblock("S"):
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    S[vj] = T.float32(0)
+                S[vj] = S[vj] + A[vk, vj]
+        for i, j in T.grid(n, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] - S[vj] / T.Cast("float32", n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found", "wanted"),
+    [
+        ('"float32", n)', '"float32", n - T.int64(1))', "n - 1", "n"),
+        ("S[vj] / T", "S[vj] * T", "S[vj] * n", "S[vj] / n"),
+    ],
+)
+def test_a_statement_of_a_function_for_any_size_is_named(
+    old: str, new: str, found: str, wanted: str
+) -> None:
+    """`n` is what the argument has, in its loops as well as in what is computed with it."""
+    module = from_source(ANY_SIZE.replace(old, new), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A,), lambda a: a - a.mean(0, keepdims=True), None)
+    assert mistake is not None
+    assert (found, wanted) == (mistake.facts["found"], mistake.facts["wanted"])
 
 
 def test_no_end_of_a_type_is_tried_for_the_0_of_a_relu() -> None:
