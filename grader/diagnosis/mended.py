@@ -106,6 +106,9 @@ def _named(
     if function is None or not buffer or step.value is None or not step.value.size:
         return None
     places = _places(alignment, layers, step.value)
+    binding = traced.bindings[wrong] if wrong < len(traced.bindings) else None
+    if facts.result is not None and binding is not None and facts.result.source == binding:
+        places = _outputs(places, layers)
     for given in islice(_given(function, facts, traced, wrong, layers), 0 if facts.has_main else 1):
         places = _meant(places, function, buffer, given, step.value, layers, tolerance)
     best: tuple[int, Edit] | None = None
@@ -224,7 +227,7 @@ def _meant(
     last = function.parameters[-1].name
     outputs = [at for at, each in enumerate(layers) if each.output is not None]
     if buffer == last or not outputs:
-        return [each for each in places if each in outputs] or places
+        return _outputs(places, layers)
     goal = known(layers[outputs[-1]].value)
     few = np.unique(np.linspace(0, goal.numbers.size - 1, _MORE_PLACES).astype(int))
     found = []
@@ -233,6 +236,11 @@ def _meant(
         trial = _Trial(last, given._replace(values=values), goal.shape, goal.scale, tolerance)
         found += [place] if trial.gives(function, few, goal.numbers) else []
     return found or (places if len(places) == 1 else [])
+
+
+def _outputs(places: list[int], layers: Sequence[Layer]) -> list[int]:
+    """Return those of some layers that are outputs, as what is returned is; all without any."""
+    return [each for each in places if layers[each].output is not None] or places
 
 
 def _mended(

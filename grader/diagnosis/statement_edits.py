@@ -530,8 +530,15 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
         others += _grouped(one)
-        others = [each for each in others if not _does_nothing(each)]
+        others = [each for each in others if not (_does_nothing(each) or _is_product(each, store))]
         yield from (Made("wrong_operator", spot, other) for other in others)
+
+
+def _is_product(one: Expression, store: Store) -> bool:
+    """Say whether a buffer's own number is multiplied: a sum that begins with 0 would stay 0."""
+    return one.name in ("mul", "div") and any(
+        (each.name, each.arguments) == (store.buffer, store.index) for each in one.arguments
+    )
 
 
 def _widened(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:

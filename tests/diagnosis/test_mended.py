@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 import tvm
+from tvm import relax, te
 from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
+from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.diagnosis import mended
@@ -279,6 +281,41 @@ def test_a_statement_of_a_function_for_any_size_is_named(
     mistake = told_of(module, (A,), lambda a: a - a.mean(0, keepdims=True), None)
     assert mistake is not None
     assert (found, wanted) == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+def test_what_main_returns_is_not_mended_into_an_earlier_layer() -> None:
+    """Without its mean, a ReLU that is taken last is PyTorch's first step, and no output."""
+
+    def late(x: Any) -> Any:
+        k = te.reduce_axis((0, 5), name="k")
+        mean = te.compute((6,), lambda j: te.sum(x[k, j] / 5.0, axis=k), name="mean")
+        zero = te.const(0, "float32")
+        return te.compute((5, 6), lambda i, j: te.max(x[i, j] - mean[j], zero), name="late")
+
+    x = relax.Var("x", R.Tensor((5, 6), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            out = bb.emit_output(bb.emit_te(late, x))
+        bb.emit_func_output(out)
+
+    def right(a: Any) -> Any:
+        return torch.relu(a) - torch.relu(a).mean(0, keepdims=True)
+
+    tensor = torch.tensor(A.astype(np.float64))
+    layers = record(lambda: right(tensor).numpy(), (A,))
+    step = Observed("late", "late", np.maximum(A - A.mean(0), 0), (), takes_input=True)
+    alignment = Alignment(("wrong",), (None,), 0, expected=0)
+    traced = Traced((step,), (A,), bindings=(0,))
+    facts = read_module(save(bb.get()))
+    assert with_mended_statement(alignment, facts, traced, layers).mistake is None
+
+
+def test_a_sum_is_not_made_a_product_that_stays_0() -> None:
+    module = read_module(save(from_source(MATMUL, extra_vars={"I": I, "T": T})))
+    wanted = {each.wanted for each in edits(module.functions["f"])}
+    assert any(each.startswith("C[vi, vj] - ") for each in wanted)
+    assert not any(each.startswith("C[vi, vj] * ") for each in wanted)
 
 
 def test_no_end_of_a_type_is_tried_for_the_0_of_a_relu() -> None:
