@@ -118,20 +118,6 @@ class TestLoops:
         found = self.mistake(np.broadcast_to(self.bias, (3, 5)).copy())
         assert ("operand_missing", "linear", {"operand": "product"}) == found[:3]
 
-    def test_a_product_that_is_added_to_itself_and_not_to_the_bias(self) -> None:
-        product = self.x @ self.weight.T
-        layers = record(
-            lambda: nn.functional.linear(double(self.x), double(self.weight), double(self.bias)),
-            [self.x],
-        )
-        steps = [
-            Observed("P", "f", product, (), takes_input=True),
-            Observed("Y", "g", 2 * product, (0,)),
-        ]
-        found = align(steps, layers).mistake
-        assert found is not None
-        assert ("operand_twice", "linear", {"operand": "first"}) == found[:3]
-
     def test_a_last_term_of_zeros_is_no_sum_that_begins_anew(self) -> None:
         """One term that is 0 is the bias alone, too: which of the two it is cannot be known."""
         x = self.x.copy()
