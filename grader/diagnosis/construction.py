@@ -136,9 +136,16 @@ def _broadcast_cause(
             return say("bias-has-numbers-pytorchs-has-there-one", given=given, channels=shape[1])
     if is_turned and given in sizes:
         return say("dense-layer-takes-images-first-then-weight")
+    # The two lengths of a layer: its bias, and the columns of what it takes.
+    linear = [each for each in recorded if each.operation.kind == "linear"]
+    weights = [tuple(each.operation.operands[1].value.shape) for each in linear]
+    is_input = (given, there) in weights
     if {there, given} <= sizes:
-        return say("bias-has-numbers-and-added-columns-belongs", given=given, there=there)
-    return NOTHING
+        belongs = say("bias-has-numbers-and-added-columns-belongs", given=given, there=there)
+        return join(belongs, say("or-it-is-added-to-what-its-layer-takes") if is_input else NOTHING)
+    # What is as long as the result of a layer may be that, and the vector made by hand.
+    is_input = is_input and all(rows != there for rows, _ in weights)
+    return say("bias-is-added-to-what-its-layer-takes", there=there) if is_input else NOTHING
 
 
 def _tried(found: int, wanted: int, layers: Sequence[Layer]) -> Text:

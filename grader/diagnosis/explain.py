@@ -25,7 +25,6 @@ from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.plug import computed
 from grader.evidence.problems import wrong_samples
 from grader.evidence.runners import RunnerPool
-from grader.ir.misfits import find_misfits
 from grader.ir.trace import Trace, read_trace, steps_not_replayed
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
@@ -44,7 +43,7 @@ def explain_case(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     outputs = case.evidence.outputs
     if outputs is None:
         return _with_base(case, diagnosed, runners)
-    if isinstance(outputs, Problem) and _is_explained(case, outputs):
+    if isinstance(outputs, Problem) and _is_explained(outputs):
         return case
     if isinstance(outputs, Outputs) and not wrong_samples(outputs, case.comparison).any():
         return case
@@ -88,10 +87,9 @@ def _with_wrong_base(case: Case, beyond: Problem) -> Case:
     return replace(case, evidence=replace(case.evidence, schedule=schedule))
 
 
-def _is_explained(case: Case, outputs: Problem) -> bool:
-    """Say whether no step has to be looked for: calls that do not fit are named already."""
-    has_misfits = outputs.code == "not_built" and bool(find_misfits(case.candidate.facts))
-    return has_misfits or outputs.code == "time_limit"
+def _is_explained(outputs: Problem) -> bool:
+    """Say whether no step has to be looked for: of a module that cannot be built, none runs."""
+    return outputs.code in ("not_built", "time_limit")
 
 
 def _explained(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,13 @@ from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits, solved_edits
-from grader.diagnosis.statements import MOST_NUMBERS, Statements, UnknownValueError
+from grader.diagnosis.statements import (
+    MOST_NUMBERS,
+    Statements,
+    UnknownValueError,
+    sized,
+    solve,
+)
 from grader.diagnosis.tracing import Traced
 from grader.evidence.operations import Layer
 from grader.ir.facts import Argument, Block, BufferFacts, FunctionFacts, ModuleFacts
@@ -109,6 +116,9 @@ def _named(
     if function is None or not buffer or step.value is None or not step.value.size:
         return None
     places = _places(alignment, layers, step.value)
+    binding = traced.bindings[wrong] if wrong < len(traced.bindings) else None
+    if facts.result is not None and binding is not None and facts.result.source == binding:
+        places = _outputs(places, layers)
     for given in islice(_given(function, facts, traced, wrong, layers), 0 if facts.has_main else 1):
         places = _meant(places, function, buffer, given, step.value, layers, tolerance)
     best: tuple[int, Edit] | None = None
@@ -119,8 +129,17 @@ def _named(
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
+            shapes = {name: each.shape for name, each in given.values.items()}
+            symbols = solve(function, {**shapes, buffer: step.value.shape})
             found = _mended(
-                *(function, buffer, given, step.value, wanted, tolerance),
+                *(
+                    sized(function, symbols),
+                    buffer,
+                    given._replace(symbols=symbols),
+                    step.value,
+                    wanted,
+                    tolerance,
+                ),
                 others=() if facts.has_main else others,
                 is_own=is_own,
                 has_main=facts.has_main,
@@ -225,15 +244,20 @@ def _meant(
     last = function.parameters[-1].name
     outputs = [at for at, each in enumerate(layers) if each.output is not None]
     if buffer == last or not outputs:
-        return [each for each in places if each in outputs] or places
+        return _outputs(places, layers)
     goal = known(layers[outputs[-1]].value)
     few = np.unique(np.linspace(0, goal.numbers.size - 1, _MORE_PLACES).astype(int))
     found = []
     for place in places:
         values = {**given.values, buffer: layers[place].value.reshape(value.shape)}
-        trial = _Trial(last, values, goal.shape, goal.scale, tolerance)
+        trial = _Trial(last, given._replace(values=values), goal.shape, goal.scale, tolerance)
         found += [place] if trial.gives(function, few, goal.numbers) else []
     return found or (places if len(places) == 1 else [])
+
+
+def _outputs(places: list[int], layers: Sequence[Layer]) -> list[int]:
+    """Return those of some layers that are outputs, as what is returned is; all without any."""
+    return [each for each in places if layers[each].output is not None] or places
 
 
 def _mended(
@@ -256,7 +280,7 @@ def _mended(
     found = numbers(value)
     few = _chosen(~near(found, wanted, tolerance))
     many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
-    trial = _Trial(buffer, given.values, value.shape, wanted.scale, tolerance)
+    trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
     is_computed = trial.gives(function, few, found)
     if not is_computed:
         is_right = _is_bound_otherwise(function, buffer, is_own) and trial.gives(
@@ -426,7 +450,7 @@ class _Trial:
     def __init__(
         self,
         buffer: str,
-        given: Mapping[str, Values],
+        given: _Given,
         shape: tuple[int, ...],
         scale: float,
         tolerance: float,
@@ -442,7 +466,7 @@ class _Trial:
         goal: npt.NDArray[np.float64],
     ) -> bool:
         """Say whether a function computes these numbers at some places of the buffer."""
-        statements = Statements(function, self._given)
+        statements = Statements(function, self._given.values, self._given.symbols)
         try:
             index = np.unravel_index(places, self._shape)
             have = statements.at(self._buffer, tuple(index))
@@ -459,10 +483,14 @@ class _Trial:
 
 
 class _Given(NamedTuple):
-    """What buffers may hold. `is_certain`: it is what they hold, and not what may stand for it."""
+    """What buffers may hold. `is_certain`: it is what they hold, and not what may stand for it.
+
+    `symbols` are the extents of what is of any size.
+    """
 
     values: dict[str, Values]
     is_certain: bool
+    symbols: Mapping[str, int] = MappingProxyType({})
 
 
 def _given(

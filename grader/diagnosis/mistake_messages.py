@@ -40,6 +40,7 @@ DECIDES: Mapping[str, str] = {
     "added_to_columns": "of",
     "relu_in_every_round": "of",
     "order_swapped": "part",
+    "other_activation": "of",
     "partly_right": "at",
     "partly_written": "written_in",
     "pooling_kind": "found",
@@ -108,6 +109,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "initialised_in_every_round": MistakeMessage(
         say("sum-restarts-in-every-round"), say("set-sum-0-once-before-loop")
+    ),
+    "operation_in_every_round": MistakeMessage(
+        say("block-does-in-every-round-not-once"), say("let-block-add-up-alone-and-then")
     ),
     "sum_not_initialised": MistakeMessage(
         say("sum-begins-with-whatever-memory-holds"), say("set-sum-0-before-loop")
@@ -242,6 +246,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("take-minimum-with-larger-end-then-maximum"),
     ),
     "other_activation": MistakeMessage(say("computes-should"), say("compute-in-place")),
+    "other_activation:pass": MistakeMessage(say("computes-should"), say("pass-must-keep-here")),
     # --- activations ---
     "relu_missing": MistakeMessage(say("relu-missing"), say("replace-negative-numbers-with-0-max")),
     "relu_extra": MistakeMessage(

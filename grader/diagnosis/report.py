@@ -255,6 +255,10 @@ def _returned(outputs: Outputs | Problem, traced: Traced) -> npt.NDArray[np.gene
     return outputs.actual[list(traced.rows)]
 
 
+_KEPT = frozenset({"layer_left_out", "other_activation"})
+"""Mistakes in what a pass has taken away: nobody wrote what it put there."""
+
+
 def _diagnosis(
     diagnosed: Diagnosed, traced: Traced, layers: Sequence[Layer], alignment: Alignment
 ) -> Diagnosis:
@@ -268,7 +272,7 @@ def _diagnosis(
     if step.callee in diagnosed.candidate.facts.functions:
         known["written_in"] = "tensorir"
     if diagnosed.part.entry_kind == "pass" and len(facts.get("missing", ())) < 2:
-        facts = {**facts, "of": "pass"} if kind == "layer_left_out" else facts
+        facts = {**facts, "of": "pass"} if kind in _KEPT else facts
     message, advice = tell(departure, kind, {**known, **facts})
     guide = diagnosed.assignment.guide_to(
         diagnosed.part.id, (kind, known["layer"], departure.layer)

@@ -173,17 +173,66 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
     """
     if not all(map(_is_spelled, function.blocks)):
         return
+    yield from _once(function)
     for stage, make in enumerate(_MAKERS):
         for place, block in enumerate(function.blocks):
             counts = _counts(block)
             for name in ("initial", "statements"):
                 for at, store in enumerate(getattr(block, name)):
                     for made in make(function, block, store) if store.value else ():
+                        if (made.other.dtype == "bool") != (made.spot.one.dtype == "bool"):
+                            continue  # nobody writes `x` for `x > 0` as a condition
                         changed = replace(store, value=made.spot.holding(made.other))
                         edited = _with(function, place, name, at, changed)
                         told = made.told(counts)
                         yield Edit(edited, made.kind, block.name, *told, stage=stage)
     yield from _everywhere(function)
+
+
+def _once(function: FunctionFacts) -> Iterator[Edit]:
+    """Yield what is done in every round of a sum, and may be meant to be done once, at its end.
+
+    `C = max(C + a * b, 0)` cuts what the terms before have added up to.
+    """
+    for place, block in enumerate(function.blocks):
+        for at, store in enumerate(block.statements):
+            own = _target(store)
+            path = _way_to_sum(store, own)
+            if path is None:
+                continue
+            inner, end = path[-1].one, path[-1].holding(own)
+            named = {part.name for part in end.walk() if part.kind == "variable"}
+            if not named <= {part.name for each in store.index for part in each.walk()}:
+                continue
+            summed = _with(function, place, "statements", at, replace(store, value=inner))
+            after = replace(store, value=end, loops=())
+            last = Block(block.name, "S" * len(store.index), False, (), (), (), statements=(after,))
+            blocks = (*summed.blocks[: place + 1], last, *summed.blocks[place + 1 :])
+            is_relu = end.name == "max" and 0 in map(_number, end.arguments)
+            kind: MistakeKind = "relu_in_every_round" if is_relu else "operation_in_every_round"
+            told = spelled(inner), spelled(end)
+            yield Edit(replace(summed, blocks=blocks), kind, block.name, *told, stage=_FIRST)
+
+
+def _way_to_sum(store: Store, own: Expression) -> tuple[Spot, ...] | None:
+    """Return the spots that lead to what adds to a buffer's own number, where something is done
+    with that; None where nothing is."""
+    spot = Spot(store.value) if store.value is not None else None
+    while spot is not None and not _adds_to(spot.one, own):
+        holders = [
+            Spot(each, spot, at)
+            for at, each in enumerate(spot.one.arguments)
+            if own.name in each.loaded
+        ]
+        spot = holders[0] if len(holders) == 1 and spot.one.kind == "operation" else None
+    return spot.path if spot is not None and spot.outer is not None else None
+
+
+def _adds_to(one: Expression, own: Expression) -> bool:
+    """Say whether an expression is the sum of a buffer's own number and something else."""
+    if one.name not in _SUMS or len(one.arguments) != 2:
+        return False
+    return any((each.name, each.arguments) == (own.name, own.arguments) for each in one.arguments)
 
 
 def _everywhere(function: FunctionFacts) -> Iterator[Edit]:
@@ -491,6 +540,7 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
         if one.name in _ORDERED:
             others.append(replace(one, arguments=one.arguments[::-1]))
         others += _grouped(one)
+        others = [each for each in others if not (_does_nothing(each) or _is_product(each, store))]
         yield from (Made("wrong_operator", spot, other) for other in others)
 
 
@@ -519,6 +569,13 @@ def _regrouped(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
                 parts = list(inner.arguments)
                 parts[at] = replace(one, arguments=tuple(pair))
                 yield Made("wrong_operator", spot, replace(inner, arguments=tuple(parts)))
+
+
+def _is_product(one: Expression, store: Store) -> bool:
+    """Say whether a buffer's own number is multiplied: a sum that begins with 0 would stay 0."""
+    return one.name in ("mul", "div") and any(
+        (each.name, each.arguments) == (store.buffer, store.index) for each in one.arguments
+    )
 
 
 def _widened(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
@@ -618,16 +675,33 @@ def _constants(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
 
 
 def _ends(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:
-    """Compute with an end of a type in place of another number, however far away it is."""
+    """Compute with an end of a type in place of another number, however far away it is.
+
+    A float's 0 is a ReLU's: `max(x, -128)` in its place would leave that out.
+    """
     for spot in _parts(store):
-        yield from _numbers(spot, _BYTES)
+        if _is_whole(spot.one) or _number(spot.one) != 0:
+            yield from _numbers(spot, _BYTES)
 
 
 def _numbers(spot: Spot, others: Iterable[float]) -> Iterator[Made]:
     value = _number(spot.one)
     for new in dict.fromkeys(others if value is not None else ()):
         if value is not None and new != value and not (isinstance(value, int) and new != int(new)):
-            yield Made("wrong_operand", spot, replace(spot.one, value=type(value)(new)))
+            other = replace(spot.one, value=type(value)(new))
+            if spot.outer is None or not _does_nothing(spot.around(other)):
+                yield Made("wrong_operand", spot, other)
+
+
+_NEUTRAL: Mapping[str, int] = {"add": 0, "sub": 0, "mul": 1, "div": 1}
+
+
+def _does_nothing(one: Expression) -> bool:
+    """Say whether an operation gives one of its operands: `n * 1` is advised as `n`."""
+    if one.name not in _NEUTRAL or len(one.arguments) != 2:
+        return False
+    is_neutral = [_number(each) == _NEUTRAL[one.name] for each in one.arguments]
+    return is_neutral[1] or (is_neutral[0] and one.name not in _ORDERED)
 
 
 def _number(one: Expression) -> int | float | None:
@@ -757,6 +831,7 @@ _MAKERS = (
 )
 """What makes the edits, the smallest first."""
 
+_FIRST = -1
 _SOLVED = len(_MAKERS)
 
 

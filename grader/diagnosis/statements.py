@@ -7,7 +7,8 @@ or no plain loop nest, raises `UnknownValueError`, and then nothing is advised.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,19 @@ _FOLDS: Mapping[str, Callable[[Values, Values], Values]] = {
 class Statements:
     """The statements of one function, and the values of buffers that are known.
 
-    `computed` counts the terms of sums, for those who want to know when to stop.
+    `symbols` are the extents of what is of any size. `computed` counts the terms of sums, for those
+    who want to know when to stop.
     """
 
-    def __init__(self, function: FunctionFacts, given: Mapping[str, Values]) -> None:
+    def __init__(
+        self,
+        function: FunctionFacts,
+        given: Mapping[str, Values],
+        symbols: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         self._function = function
         self._given = given
+        self._symbols = symbols
         self._open = 0
         self.computed = 0
 
@@ -134,7 +142,12 @@ class Statements:
                 pieces = self._pieces(buffer)
                 if pieces:
                     return self._pieced(pieces, index)
-                return self._run(*self._written(buffer), index)
+                stores = self._stores(buffer)
+                ends = self._ends(stores)
+                value = self._run(*_written(stores[: len(stores) - len(ends)]), index)
+                for store in ends:
+                    value = self._ended(store, value, index)
+                return value
         finally:
             self._open -= 1
 
@@ -170,8 +183,8 @@ class Statements:
             raise UnknownValueError("a place that nothing is stored at")
         return total
 
-    def _written(self, buffer: str) -> tuple[Block, Store, Store | None]:
-        """Return what writes a buffer: a block, its one store, and what the sum begins with."""
+    def _stores(self, buffer: str) -> list[_Written]:
+        """Return what writes a buffer, in the order of the text."""
         found = [
             (block, store, is_start)
             for block in self._function.blocks
@@ -181,13 +194,27 @@ class Statements:
         ]
         if any(block.predicated or block.parts for block, _, _ in found):
             raise UnknownValueError("a block with a condition")
-        match found:
-            case [(block, store, False)]:
-                return block, store, None
-            # The first stands in T.init(), or in its own block, as after decompose_reduction.
-            case [(_, start, _), (block, store, False)]:
-                return block, store, start
-        raise UnknownValueError("a buffer that is stored to in several ways")
+        return found
+
+    def _ends(self, stores: list[_Written]) -> list[Store]:
+        """Return what changes each number of a complete sum once, in place: `C = max(C, 0)`.
+
+        What stands in a loop of the sum changes it in every round.
+        """
+        if not any(is_start or _rounds_of(block, store) for block, store, is_start in stores):
+            return []
+        first = len(stores)
+        while first > 1 and not stores[first - 1][2] and _is_end(*stores[first - 1][:2]):
+            first -= 1
+        return [store for _, store, _ in stores[first:]]
+
+    def _ended(self, store: Store, value: Values, index: tuple[Values, ...]) -> Values:
+        """Return the numbers of a buffer after a store that changes each once."""
+        assert store.value is not None
+        own = Expression("load", store.buffer, store.index, dtype=store.value.dtype)
+        names = _bound(store, index)
+        self.computed += max((each.size for each in index), default=1)
+        return self._value(store.value, names, (own, value))
 
     def _run(
         self, block: Block, store: Store, start: Store | None, index: tuple[Values, ...]
@@ -250,6 +277,8 @@ class Statements:
             return np.asarray(one.value)
         if one.kind == "variable" and one.name in names:
             return names[one.name]
+        if one.kind == "variable" and one.name in self._symbols:
+            return np.asarray(self._symbols[one.name])
         operands = [
             self._value(each, names, own, is_chosen=is_chosen or one.name in _CHOICES)
             for each in one.arguments
@@ -268,6 +297,73 @@ class Statements:
         if not is_chosen or known is None or known.ndim != len(index):
             return tuple(index)
         return tuple(np.clip(x, 0, n - 1) for x, n in zip(index, known.shape, strict=True))
+
+
+def solve(function: FunctionFacts, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """Return the extents of a function's symbols, by the shapes of buffers that it is given."""
+    symbols: dict[str, int] = {}
+    for buffer in function.parameters:
+        pairs = zip(buffer.tensor.shape or (), shapes.get(buffer.name, ()), strict=False)
+        symbols |= {name: extent for name, extent in pairs if isinstance(name, str)}
+    return symbols
+
+
+def sized(function: FunctionFacts, symbols: Mapping[str, int]) -> FunctionFacts:
+    """Return a function in whose blocks iterators along axes of any size have these extents.
+
+    An iterator is as long as the first axis that it goes along by itself.
+    """
+    if not symbols:
+        return function
+    buffers = (*function.parameters, *function.allocations)
+    shapes = {each.name: each.tensor.shape or () for each in buffers}
+
+    def found(block: Block) -> Iterator[tuple[str, int]]:
+        for store in (*block.statements, *block.initial):
+            target = Expression("load", store.buffer, store.index)
+            parts = () if store.value is None else tuple(store.value.walk())
+            for load in (target, *(each for each in parts if each.kind == "load")):
+                for index, extent in zip(load.arguments, shapes.get(load.name, ()), strict=False):
+                    if index.kind == "variable" and extent in symbols:
+                        yield index.name, symbols[str(extent)]
+
+    def filled(block: Block) -> Block:
+        known = dict(reversed(list(found(block))))
+        extents = tuple((name, known.get(name) if n is None else n) for name, n in block.extents)
+        return replace(block, extents=extents)
+
+    return replace(function, blocks=tuple(map(filled, function.blocks)))
+
+
+_Written = tuple[Block, Store, bool]
+"""A store and its block; whether it begins a sum in T.init()."""
+
+
+def _written(found: list[_Written]) -> tuple[Block, Store, Store | None]:
+    """Return what writes a buffer: a block, its one store, and what the sum begins with."""
+    match found:
+        case [(block, store, False)]:
+            return block, store, None
+        # The first stands in T.init(), or in its own block, as after decompose_reduction.
+        case [(_, start, _), (block, store, False)]:
+            return block, store, start
+    raise UnknownValueError("a buffer that is stored to in several ways")
+
+
+def _rounds_of(block: Block, store: Store) -> list[str]:
+    """Return the iterators of a block that are in no index of a store."""
+    stored = {part.name for each in store.index for part in each.walk()}
+    return [name for name, _ in block.extents if name not in stored]
+
+
+def _is_end(block: Block, store: Store) -> bool:
+    """Say whether a store changes each number of its buffer once, whatever the others are."""
+    if store.value is None or _rounds_of(block, store):
+        return False
+    if any(loop.extent != 1 and loop not in store.loops for loop in block.loops):
+        return False
+    loads = [each for each in store.value.walk() if each.name == store.buffer]
+    return bool(loads) and all(each.arguments == store.index for each in loads)
 
 
 def _operated(one: Expression, operands: list[Values]) -> Values:

@@ -65,6 +65,7 @@ _VIOLATIONS: dict[ViolationKind, Text] = {
 _NO_ITEM = say("function-accesses-item-buffer-which-has-only")
 _NO_ITEM_OF_SOME = say("function-accesses-item-buffer-which-does")
 _WITHIN = say("compare-every-index-with-extents-buffer-also")
+_UP_TO_SHAPE = say("length-of-buffer-is-a-variable")
 
 TIME_LIMIT = Problem(
     say("module-ran-longer-than-time-limit"),
@@ -125,7 +126,10 @@ def explain_violation(violation: Violation) -> Problem:
         value=violation.value,
         most=violation.size - 1,
     )
-    return Problem(reason, _WITHIN, code="out_of_bounds")
+    # Only of a buffer of any size is the extent not known: its loop has a number for the variable.
+    is_of_any_size = violation.kind == "index" and not violation.size and violation.value > 0
+    hint = say(_UP_TO_SHAPE, subject=shown(violation.subject)) if is_of_any_size else _WITHIN
+    return Problem(reason, hint, code="out_of_bounds")
 
 
 def explain_failure(failure: FromRunner) -> Problem:

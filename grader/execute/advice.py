@@ -123,8 +123,22 @@ def advice_on_import(known: KnownError, preamble: str) -> Text:
 
 
 REPLACE_STUB = say("replace-stub-with-your-solution")
-_OF_NONE = say("what-stands-before-dot-none-there")
-_NOT_WELL_FORMED = say("tvm-found-fault-in-module-and-does")
+
+_OF_PYTHON: Mapping[ErrorKind, Text] = {
+    "resized_output": say("result-has-other-shape-than-out"),
+    "of_none": say("what-stands-before-dot-none-there"),
+    "truth_of_expression": say("value-is-not-known-yet-so-python-cannot"),
+    "old_name_hint": say("variable-has-its-name-in-name"),
+    "ellipsis": REPLACE_STUB,
+    "not_well_formed": say("tvm-found-fault-in-module-and-does"),
+}
+_OF_NAMES: Mapping[ErrorKind, Text] = {
+    "duplicate_symbol": say("two-functions-have-global-symbol"),
+    "dotted_name": say("getattr-does-not-follow-dots"),
+    "lacks_entry": say("dictionary-has-no-entry-add-one"),
+    "init_inside": say("in-block-t-init-stands-inside-loop"),
+}
+"""What to do about what the error names."""
 
 
 def advice_on_python(known: KnownError) -> Text:
@@ -134,17 +148,9 @@ def advice_on_python(known: KnownError) -> Text:
     if known.kind == "index_beyond":
         axis, size = known.numbers
         return say("axis-has-items-0-compare-which-index", axis=axis, last=size - 1)
-    if known.kind == "resized_output":
-        return say("result-has-other-shape-than-out")
-    if known.kind == "of_none":
-        return _OF_NONE
-    if known.kind == "old_name_hint":
-        return say("variable-has-its-name-in-name")
-    if known.kind == "init_inside":
-        return say("in-block-t-init-stands-inside-loop", block=shown(known.names[0]))
-    if known.kind == "ellipsis":
-        return REPLACE_STUB
-    return _NOT_WELL_FORMED if known.kind == "not_well_formed" else NOTHING
+    if known.kind in _OF_NAMES:
+        return say(_OF_NAMES[known.kind], name=shown(known.names[0]))
+    return _OF_PYTHON.get(known.kind, NOTHING)
 
 
 def _advice_on_product(shapes: tuple[int, ...]) -> Text:

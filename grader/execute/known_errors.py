@@ -9,6 +9,7 @@ advice, never about points.
 which of these words an upgrade has changed.
 """
 
+import operator
 import re
 from typing import Literal
 
@@ -22,6 +23,10 @@ ErrorKind = Literal[
     "undefined_name",
     "no_attribute",
     "of_none",
+    "lacks_entry",
+    "duplicate_symbol",
+    "dotted_name",
+    "truth_of_expression",
     "old_name_hint",
     "missing_arguments",
     "missing_package",
@@ -89,10 +94,11 @@ class KnownError(msgspec.Struct, frozen=True):
     """An error as a value: what it is about, and what is named in it.
 
     "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
-    function of TOPI and its arguments as Python lists them. "missing_package" and "missing_script":
-    its name. "lengths":
-    the two lengths, found before wanted. "broadcast" and "dense_order": the length that is there,
-    and the one that is added to it. "index_beyond": the axis and its extent. "product_shapes": the
+    function of TOPI and its arguments as Python lists them. "lacks_entry": what was looked up in a
+    dictionary, as PyTorch's text spells it. "dotted_name": the name with its dots.
+    "missing_package", "missing_script" and "duplicate_symbol": its name. "lengths": the two
+    lengths, found before wanted. "broadcast" and "dense_order": the length that is there, and the
+    one that is added to it. "index_beyond": the axis and its extent. "product_shapes": the
     first matrix's columns, and the second's rows and columns.
     """
 
@@ -176,6 +182,17 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form("duplicate_symbol", r"IRModule contains duplicate global symbol: ([\w.]{1,100}\b)"),
+    _form(
+        "dotted_name",
+        r"^AttributeError: .{1,200} has no attribute '(\w{1,100}(?:\.\w{1,100}){1,20})'",
+    ),
+    _form("truth_of_expression", r"^ValueError: Cannot use and / or / not operator to Expr"),
+    # a function or a class in place of a name: what an importer looks up is a node's target
+    _form(
+        "lacks_entry",
+        r"^KeyError: <(built-in method|built-in function|function|class) '?([\w.]{1,100})\b",
+    ),
     _form("old_name_hint", r"^AttributeError: .{0,60}?Var\b.{0,40} has no attribute 'name_hint'"),
     _form(
         "index_beyond",
@@ -300,11 +317,32 @@ def recognise(error: str, message: str) -> KnownError:
     return UNKNOWN
 
 
+_PLAIN = frozenset(
+    {
+        *("of_none", "truth_of_expression", "old_name_hint", "not_well_formed", "ellipsis"),
+        "resized_output",
+    }
+)
+"""Kinds of which no name and no number is told."""
+
+
 def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
     if kind in ("lengths", "broadcast", "dense_order"):
         return KnownError(kind, numbers=(int(found[1]), int(found[2])))
     if kind in ("index_beyond", "product_shapes"):
         return KnownError(kind, numbers=tuple(map(int, found.groups())))
-    if kind in ("of_none", "old_name_hint", "not_well_formed", "ellipsis", "resized_output"):
+    if kind in _PLAIN:
         return KnownError(kind)
+    if kind == "lacks_entry":
+        return KnownError(kind, names=(_spelled(*found.groups()),))
     return KnownError(kind, names=found.groups())
+
+
+def _spelled(what: str, name: str) -> str:
+    """Return a key as PyTorch's text spells it, by how Python prints it."""
+    name = name.rpartition(".")[2]
+    if what == "built-in method":
+        return f"torch.{name}"
+    if what == "built-in function" and hasattr(operator, name):
+        return f"operator.{name}"
+    return f"nn.{name}" if what == "class" else name

@@ -18,7 +18,7 @@ from grader.execute.path_redaction import PathRedaction
 from grader.execute.result import Raised
 from grader.language import NOTHING, Text, join, say
 from grader.messages.kernel import LoopVariable, NoteKind
-from grader.messages.printed_modules import with_names
+from grader.messages.printed_modules import with_names, with_operators, without_omissions
 from grader.report import CellProblem
 
 MESSAGE_LENGTH = 300
@@ -91,6 +91,7 @@ def telling_line(message: str) -> str:
     mistake ("Program is not well-formed. If this is deliberate, ..."), or a traceback. At most
     MESSAGE_LENGTH characters.
     """
+    message = without_omissions(message)
     _, mark, reason = message.rpartition("Error message: ")
     ill_formed = _ILL_FORMED.match(message)
     if ill_formed is not None:
@@ -102,7 +103,7 @@ def telling_line(message: str) -> str:
     else:
         _, mark, reason = message.partition(" is false: ")
         line = _first_line(reason) if mark else _plain_line(message)
-    line = _INTEGER.sub(r"\1", _PLACES.without(line[: 10 * MESSAGE_LENGTH]))
+    line = _INTEGER.sub(r"\1", _PLACES.without(with_operators(line[: 10 * MESSAGE_LENGTH])))
     return line if len(line) <= MESSAGE_LENGTH else line[: MESSAGE_LENGTH - 1] + "…"
 
 

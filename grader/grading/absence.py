@@ -280,13 +280,14 @@ def _explain_failure(
             code="time_limit",
         )
     if failure.reason == "raised":
-        return _explain_raised(failure, known, preamble, layers, lost)
+        return _explain_raised(kind, failure, known, preamble, layers, lost)
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), hint, code=code)
 
 
 def _explain_raised(
+    kind: EntryKind,
     failure: CaptureFailure,
     known: KnownError,
     preamble: str,
@@ -299,8 +300,15 @@ def _explain_raised(
         return Problem(_told_following(where, cause), hint, code="unfinished_cell")
     advice = advice_on_loop_variable(failure.loop_variable) or advice_on_refused(failure.refused)
     advice = advice or _cause(known, preamble, layers)
-    mend = say("call-function-in-cell-own-and-fix")
+    mend = _TRY.get(kind, say("call-function-in-cell-own-and-fix"))
     return Problem(_raised(failure, where), advice or mend, code="raised")
+
+
+_TRY: dict[EntryKind, Text] = {
+    "importer": say("call-on-model-of-your-own-and-fix"),
+    "pass": say("call-on-model-of-your-own-and-fix"),
+}
+"""What to do about what is given a model that the student may not have."""
 
 
 def _where(failure: CaptureFailure) -> Text:

@@ -1,4 +1,4 @@
-"""Names of blocks and loops in errors of TVM's schedules, which number them."""
+"""What TVM prints of modules in its errors: names of blocks and loops, and what it leaves out."""
 
 import re
 
@@ -11,6 +11,28 @@ _PRINTED = re.compile(
     r" *(?:with \w{1,20}\.sblock\(\"(?P<block>[\w.]{1,100})\"|for (?P<loop>\w{1,100})\b)",
     re.MULTILINE,
 )
+
+
+_OMITTED = re.compile(r"\n# Metadata omitted\.[^\n]{0,80}? to show it\.")
+
+
+def without_omissions(message: str) -> str:
+    """Return a message without TVM's remark that a constant was left out.
+
+    It breaks the sentence in which the constant stands: what comes after it, such as the lengths
+    that do not fit, is then on another line.
+    """
+    return _OMITTED.sub("", message)
+
+
+_OPERATOR = re.compile(
+    r"\bir\.Op\(span=.{0,80}?name=\"([\w.]{1,100})\".{0,4000}?support_level=\d{1,9}\)"
+)
+
+
+def with_operators(text: str) -> str:
+    """Return a text with the names of operators that TVM prints with all that they have."""
+    return _OPERATOR.sub(r"\1", text)
 
 
 def with_names(line: str, message: str) -> str:

@@ -204,6 +204,7 @@ MISTAKE_NAMES: Mapping[str, Text] = {
     "index_fixed": say("only-first-matrix-batch-read"),
     "reduction_too_short": say("sum-leaves-out-first-or-last-term"),
     "initialised_in_every_round": say("sum-restarts-in-every-round"),
+    "operation_in_every_round": say("operation-done-in-every-round-of-sum"),
     "sum_not_initialised": say("sum-begins-with-whatever-memory-holds"),
     "bias_missing": say("bias-missing"),
     "bias_twice": say("bias-added-twice"),

@@ -91,6 +91,7 @@ MistakeKind = Literal[
     "index_fixed",
     "reduction_too_short",
     "initialised_in_every_round",
+    "operation_in_every_round",
     "sum_not_initialised",
     "bias_missing",
     "bias_twice",

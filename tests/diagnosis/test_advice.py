@@ -137,7 +137,7 @@ def changes(program: Program) -> list[Change]:
 
 
 def is_told(one: Change, found: LikelyMistake, program: Program) -> bool:
-    """Say whether a change is what a mistake says; of what is missing or repeated, facts say more."""
+    """Say whether a change is what a mistake says; of what is missing or repeated they say more."""
     told = mistakes._mistake(one, program)
     if not {"missing", "repeats"}.isdisjoint(found.facts):
         return (told.kind, told.place) == (found.kind, found.place)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import pytest
+import torch
+from torch import nn
 from tvm import relax, topi
 
 from grader.assignment import PartTable
 from grader.diagnosis.construction import NAMES, usual_cause
 from grader.evidence.candidates import inspect
 from grader.evidence.case import Problem
+from grader.evidence.recorder import record
 from grader.execute.known_errors import recognise
 from grader.grading.absence import explain_absence
 from grader.language import NOTHING
@@ -64,6 +68,23 @@ class TestCause:
         assert NOTHING == usual_cause(
             recognise("AssertionError", LENGTHS.format(77, 48)), network.layers
         )
+
+    def test_a_bias_that_is_added_to_what_its_layer_takes(self) -> None:
+        """And not to the product: the lengths are those of one layer's weight."""
+        known = recognise("InternalError", "Incompatible broadcast dims: 48 and 12 in: (4, 48) and")
+        assert "not to the product" in usual_cause(known, network.layers).english
+
+    def test_a_vector_beside_a_result_of_that_length_is_not_said_to_be_a_bias(self) -> None:
+        """Zeros as long as the input, for a layer without a bias, fit the layer before."""
+        given = torch.ones(2, 16).double()
+        weights = torch.ones(27, 16).double(), torch.ones(16, 27).double()
+
+        def layers() -> Any:
+            hidden = nn.functional.linear(given, weights[0], torch.ones(27).double())
+            return record(lambda: nn.functional.linear(hidden, weights[1]).numpy(), [given.numpy()])
+
+        known = recognise("InternalError", "Incompatible broadcast dims: 16 and 27 in: (2, 16) and")
+        assert NOTHING == usual_cause(known, layers)
 
     def test_a_weight_the_wrong_way_round(self) -> None:
         told = usual_cause(recognise("AssertionError", LENGTHS.format(48, 12)), network.layers)

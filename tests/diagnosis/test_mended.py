@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 import tvm
+from tvm import relax, te
 from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
+from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.diagnosis import mended
@@ -205,7 +207,13 @@ def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str 
         ),
         ("T.float32(0)", "T.float32(-1)", "sum_start", "-1.0", "0.0"),
         ("T.float32(0)", "A[vi, 0] * V[vj]", "sum_start", "A[vi, 0] * V[vj]", "0.0"),
-        ("V[vj]", "V[vj] * T.float32(2)", "wrong_operand", "2.0", "1.0"),
+        (
+            "V[vj]",
+            "V[vj] * T.float32(2)",
+            "wrong_operator",
+            "A[vi, vk] * B[vk, vj] * V[vj] * 2.0",
+            "A[vi, vk] * B[vk, vj] * V[vj]",
+        ),
     ],
 )
 def test_an_edit_that_makes_a_statement_right_is_named(
@@ -237,6 +245,154 @@ def test_a_start_is_not_advised_where_the_step_is_known_that_should_be_taken(
     )
     assert mistake is not None
     assert kind == mistake.kind
+
+
+BIASED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = V[vj]
+                C[vi, vj] = T.max(C[vi, vj] + A[vi, vk] * B[vk, vj], T.float32(0))
+"""
+
+
+def layer(a: Any, b: Any, v: Any) -> Any:
+    return torch.relu(a @ b + v)
+
+
+def test_a_relu_of_a_sum_that_begins_with_the_bias_is_not_taken_for_a_clamp() -> None:
+    """`max(x, -128)` gives the sum without its ReLU, and no step that PyTorch has next."""
+    mistake = told("", "", source=BIASED, compute=layer)
+    assert mistake is not None
+    assert ("relu_in_every_round", "relu") == mistake[:2]
+
+
+CONDITION = "T.if_then_else(A[vi, vj] > T.float32(0), A[vi, vj] + B[vj], T.float32(0))"
+
+
+def test_a_condition_is_compared_with_another_number_and_not_made_one() -> None:
+    """`if x` in place of `if x > 0` gives the sum alone, which nobody would write."""
+    old = "T.min(A[vi, vj] * B[vj] + V[vj], T.float32(127))"
+    mistake = told(old, CONDITION, source=PAIR, compute=lambda a, b, _v: torch.relu(a + b))
+    assert mistake is not None
+    assert "A[vi, vj] + B[vj] > 0.0" == mistake.facts["wanted"]
+
+
+ANY_SIZE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(a: T.handle, c: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 6), "float32")
+        C = T.match_buffer(c, (n, 6), "float32")
+        S = T.sblock_alloc_buffer((6,), "float32")
+        for j, k in T.grid(6, n):
+            with T.sblock("S"):
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    S[vj] = T.float32(0)
+                S[vj] = S[vj] + A[vk, vj]
+        for i, j in T.grid(n, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] - S[vj] / T.Cast("float32", n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found", "wanted"),
+    [
+        ('"float32", n)', '"float32", n - T.int64(1))', "n - 1", "n"),
+        ("S[vj] / T", "S[vj] * T", "S[vj] * n", "S[vj] / n"),
+    ],
+)
+def test_a_statement_of_a_function_for_any_size_is_named(
+    old: str, new: str, found: str, wanted: str
+) -> None:
+    """`n` is what the argument has, in its loops as well as in what is computed with it."""
+    module = from_source(ANY_SIZE.replace(old, new), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A,), lambda a: a - a.mean(0, keepdims=True), None)
+    assert mistake is not None
+    assert (found, wanted) == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+def test_what_main_returns_is_not_mended_into_an_earlier_layer() -> None:
+    """Without its mean, a ReLU that is taken last is PyTorch's first step, and no output."""
+
+    def late(x: Any) -> Any:
+        k = te.reduce_axis((0, 5), name="k")
+        mean = te.compute((6,), lambda j: te.sum(x[k, j] / 5.0, axis=k), name="mean")
+        zero = te.const(0, "float32")
+        return te.compute((5, 6), lambda i, j: te.max(x[i, j] - mean[j], zero), name="late")
+
+    x = relax.Var("x", R.Tensor((5, 6), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            out = bb.emit_output(bb.emit_te(late, x))
+        bb.emit_func_output(out)
+
+    def right(a: Any) -> Any:
+        return torch.relu(a) - torch.relu(a).mean(0, keepdims=True)
+
+    tensor = torch.tensor(A.astype(np.float64))
+    layers = record(lambda: right(tensor).numpy(), (A,))
+    step = Observed("late", "late", np.maximum(A - A.mean(0), 0), (), takes_input=True)
+    alignment = Alignment(("wrong",), (None,), 0, expected=0)
+    traced = Traced((step,), (A,), bindings=(0,))
+    facts = read_module(save(bb.get()))
+    assert with_mended_statement(alignment, facts, traced, layers).mistake is None
+
+
+def test_a_sum_is_not_made_a_product_that_stays_0() -> None:
+    module = read_module(save(from_source(MATMUL, extra_vars={"I": I, "T": T})))
+    wanted = {each.wanted for each in edits(module.functions["f"])}
+    assert any(each.startswith("C[vi, vj] - ") for each in wanted)
+    assert not any(each.startswith("C[vi, vj] * ") for each in wanted)
+
+
+def test_no_end_of_a_type_is_tried_for_the_0_of_a_relu() -> None:
+    """With it the sum of many positive terms is right, and the ReLU after it is left out."""
+    module = read_module(save(from_source(BIASED, extra_vars={"I": I, "T": T})))
+    tried = {each.wanted for each in edits(module.functions["f"]) if each.found == "0.0"}
+    assert tried
+    assert tried.isdisjoint({"-128.0", "127.0", "255.0"})
+
+
+def test_what_is_done_in_every_round_is_to_be_done_once() -> None:
+    old = "T.max(C[vi, vj] + A[vi, vk] * B[vk, vj], T.float32(0))"
+    half = "(C[vi, vj] + A[vi, vk] * B[vk, vj]) * T.float32(0.5)"
+    mistake = told(old, half, source=BIASED, compute=lambda a, b, v: (a @ b + v) * 0.5)
+    assert mistake is not None
+    assert ("operation_in_every_round", "C[vi, vj] * 0.5") == (
+        mistake.kind,
+        mistake.facts["wanted"],
+    )
+
+
+def test_a_statement_before_one_that_changes_its_numbers_in_place_is_named() -> None:
+    """A ReLU of the buffer itself, in a block of its own, is part of what the function computes."""
+    end = """        for i, j in T.grid(5, 5):
+            with T.sblock("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(C[vi, vj], T.float32(0))
+"""
+    old = "T.max(C[vi, vj] + A[vi, vk] * B[vk, vj], T.float32(0))\n"
+    new = "C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vi]\n"
+    mistake = told(old, new + end, source=BIASED, compute=lambda a, b, v: layer(a, b * v, v))
+    assert mistake is not None
+    assert ("wrong_index", "V[vi]", "V[vj]") == (
+        mistake.kind,
+        mistake.facts["found"],
+        mistake.facts["wanted"],
+    )
 
 
 def test_a_window_that_is_not_read_is_named_with_its_index() -> None:

@@ -203,6 +203,15 @@ class TestDiagnose:
         assert "Compute the softmax along axis 1" in found.advice.english
         assert "Softmax" == found.link.english
 
+    def test_a_pass_is_told_to_keep_what_it_has_replaced(self, oracle: ModelOracle) -> None:
+        """Nobody who writes a pattern computes an activation."""
+        diagnosed, outputs = given(oracle, relu=topi.sigmoid)
+        written = diagnose(diagnosed, outputs, Runners())
+        part = msgspec.structs.replace(PART, entry_kind="pass")
+        passed = diagnose(diagnosed._replace(part=part), outputs, Runners())
+        assert written is not None and "instead of sigmoid" in written.advice.english
+        assert passed is not None and "Let the pass keep relu here." == passed.advice.english
+
     def test_its_link_is_in_the_language_of_the_reader(self, oracle: ModelOracle) -> None:
         found = diagnose(*given(oracle, axis=0), Runners())
         assert found is not None and "소프트맥스" == found.link.in_("ko")
@@ -328,6 +337,13 @@ class TestExplainCase:
         facts = read_module(unchecked(FIRST.replace("w0, b0", "b0, w0")))
         case = replace(case, candidate=replace(case.candidate, facts=facts))
         assert case is explain_case(case, diagnosed, runners)
+
+    def test_of_what_cannot_be_built_no_step_is_said_to_stop(self, oracle: ModelOracle) -> None:
+        """Two functions of one name are no fault of the first operator."""
+        runners = Runners()
+        case, diagnosed = case_of(oracle, Problem(foreign("no"), code="not_built"), axis=0)
+        assert case is explain_case(case, diagnosed, runners)
+        assert [] == runners.tasks
         assert [] == runners.tasks
 
     def test_what_a_schedule_of_kernels_begins_on_is_diagnosed(

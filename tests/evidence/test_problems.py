@@ -43,6 +43,19 @@ class TestViolation:
     def test_a_buffer_of_unknown_size_is_told_without_it(self) -> None:
         assert "item -1 of the buffer `pad_temp`, which does not exist" in explained("index", -1)
 
+    def test_of_a_buffer_of_any_size_the_loop_goes_up_to_its_shape(self) -> None:
+        """A batch of 8 that is written as a number ends too late for a batch of one."""
+        violation = Violation("index", "dense", "x", 24, 0)
+        assert (
+            "up to its shape"
+            in explain_failure(TaskFailure("run", "OutOfBounds", "", violation)).hint.english
+        )
+        known = Violation("index", "dense", "x", 24, 24)
+        assert (
+            "up to its shape"
+            not in explain_failure(TaskFailure("run", "OutOfBounds", "", known)).hint.english
+        )
+
     @pytest.mark.parametrize(
         ("kind", "words"),
         [

@@ -35,6 +35,19 @@ def test_the_last_failure_counts():
     assert "create (code cell 5) raised TypeError at line 7: bad" == problem.reason.english
 
 
+@pytest.mark.parametrize(("kind", "whose"), [("importer", "of your own"), ("function", "separate")])
+def test_what_is_given_a_model_is_tried_on_one_that_the_student_has(kind, whose):
+    """The models of most parts are hidden: nobody can call an importer on them."""
+    raised = failure("raised", error_name="AssertionError", message="12 vs 5", line=9)
+    assert whose in explain_absence(part(kind), (raised,)).hint.english
+
+
+def test_an_operation_that_an_importer_does_not_know_is_named():
+    raised = failure("raised", error_name="KeyError", message="<built-in function add>")
+    hint = explain_absence(part("importer"), (raised,)).hint.english
+    assert "no entry for `operator.add`" in hint
+
+
 def test_an_unsolved_stub_is_called_so():
     for stub in (failure("raised", error_name="NotImplementedError"), failure("unsolved")):
         assert "not solved yet" in explain_absence(part(), (stub,)).reason.english

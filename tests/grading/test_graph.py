@@ -88,7 +88,7 @@ class TestNumbers:
         facts = msgspec.structs.replace(module(idle, relu), result=made(1))
         for wanted in (1, Amount(names=("linear0",)), Amount(given=(W0,))):
             hint = judge(facts, tir=wanted).hint.english
-            assert hint.startswith("`lv_linear0 = linear0` is called, but nothing takes its result")
+            assert hint.startswith("Nothing that reaches the output uses `lv_linear0`, the result of")
         assert "Write the layer" in judge(facts, tir=Amount(names=("linear1",))).hint.english
 
     def test_calls_of_which_nothing_comes_are_still_too_many(self):
@@ -100,6 +100,20 @@ class TestNumbers:
         facts = msgspec.structs.replace(TIR, has_main=False, calls=())
         assert "main" in judge(facts, tir=0).reason.english
         assert "failed" == judge(facts, tir=0).verdict
+
+    def test_of_calls_beyond_the_number_some_are_to_be_put_together(self):
+        """The part does ask for TensorIR, so that it is not to be done without."""
+        hint = judge(TIR, tir=2).hint.english
+        assert "2 calls are enough" in hint
+        assert "without" not in hint
+
+    def test_a_call_that_is_there_is_to_be_passed_on_and_not_written(self):
+        """As where `main` returns the product, and the ReLU of it goes nowhere."""
+        facts = msgspec.structs.replace(TIR, result=made(1))
+        hint = judge(facts, tir=Amount(min=3)).hint.english
+        assert "the result of `linear1`" in hint
+        assert "return it" in hint
+        assert "of its own" in judge(facts, tir=Amount(min=4)).hint.english
 
 
 class TestNames:

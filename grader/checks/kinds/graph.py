@@ -224,8 +224,8 @@ def _unmet(facts: ModuleFacts, options: CallOptions) -> Iterator[_Unmet]:
     for kind in _KINDS:
         yield from _too_many(_of(kind, facts.calls), kind, options.amount(kind))
     for kind in _KINDS:
-        unused = [call for call in _of(kind, facts.calls) if call not in used]
-        yield from _too_few(_of(kind, used), unused, kind, options.amount(kind))
+        idle = [each for each in _of(kind, facts.calls) if each not in used]
+        yield from _too_few(_of(kind, used), kind, options.amount(kind), idle)
     for shape in options.constants:
         if not any(_is_given(call, shape, ("constant",)) for call in used):
             yield _Unmet(
@@ -248,35 +248,37 @@ def _too_many(found: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]
         return
     if amount.max:
         reason = say(_MANY[kind], count=len(found), most=amount.max)
-    else:
-        reason = say(_MADE[kind], binding=found[0].binding, callee=found[0].callee)
+        yield _Unmet(kind, reason, say("do-work-several-calls-in-one", most=amount.max))
+        return
+    reason = say(_MADE[kind], binding=found[0].binding, callee=found[0].callee)
     yield _Unmet(kind, reason, _INSTEAD[kind])
 
 
-def _too_few(found: list[Call], unused: list[Call], kind: Kind, amount: Amount) -> Iterator[_Unmet]:
+def _too_few(found: list[Call], kind: Kind, amount: Amount, idle: list[Call]) -> Iterator[_Unmet]:
     """Compare the calls of one kind that are used with what is wanted at least.
 
-    Of a layer that is called and whose result nobody takes, no second call is to be written.
+    `idle` are those that are not: where they are enough, none is written but one passed on.
     """
 
-    def hint(idle: list[Call]) -> Text:
-        if not idle:
+    def hint(unused: list[Call], lacking: int = 1) -> Text:
+        if lacking > len(unused):
             return _CALLING[kind]
-        return say("nothing-takes-result", binding=idle[0].binding, callee=idle[0].callee)
+        last = unused[-1]
+        return say("result-does-not-reach-output", binding=last.binding, callee=last.callee)
 
     if len(found) < amount.min:
         reason = say(_FEW[kind], count=len(found), wanted=amount.min)
-        yield _Unmet(kind, reason, hint(unused))
+        yield _Unmet(kind, reason, hint(idle, amount.min - len(found)))
     called = Counter(call.callee for call in found)
     wanted = Counter(amount.names)
     for name in wanted - called:
         reason = say(_NAMED[kind], name=name, count=called[name], wanted=wanted[name])
-        yield _Unmet(kind, reason, hint([call for call in unused if call.callee == name]))
+        yield _Unmet(kind, reason, hint([call for call in idle if call.callee == name]))
     for shape in amount.given:
         takes = partial_of(_is_given, shape=shape, kinds=("input", "constant"))
         if not any(map(takes, found)):
             reason = say(_GIVEN[kind], shape=str(tuple(shape)))
-            yield _Unmet(kind, reason, hint(list(filter(takes, unused))))
+            yield _Unmet(kind, reason, hint(list(filter(takes, idle))))
 
 
 def _of(kind: Kind, calls: tuple[Call, ...]) -> list[Call]:

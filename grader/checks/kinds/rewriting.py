@@ -65,21 +65,26 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
         return _other(others[0])
     called = _operators(facts.calls)
     used = _operators(used_calls(facts))
+    left = [name for name, wanted in options.counts.items() if used[name] > wanted]
+    gone = [name for name, wanted in options.counts.items() if used[name] < wanted]
     for name, wanted in options.counts.items():
         if called[name] > wanted:
             unused = called[name] - used[name]
-            return _left(name, called[name], wanted) if not unused else _unused(name)
+            return _left(name, called[name], wanted, gone) if not unused else _unused(name)
         if used[name] < wanted:
             return failed(
                 say("calls-in-main-there-should", name=name, count=used[name], wanted=wanted),
-                _too_few(facts, name),
+                _too_few(facts, name, left),
             )
     told = (say("times", name=name, count=n) for name, n in options.counts.items())
     return passed(say("main-calls-required-operators", told=in_a_row(told)))
 
 
-def _too_few(facts: ModuleFacts, name: str) -> Text:
-    """Return what to do where `main` has too few calls of an operator, by where there are more."""
+def _too_few(facts: ModuleFacts, name: str, left: list[str]) -> Text:
+    """Return what to do where `main` has too few calls of an operator, by where there are more.
+
+    `left` are operators that it has too many calls of: those that were not rewritten.
+    """
     repeated = _repeated(facts)
     if repeated is not None:
         return repeated
@@ -87,6 +92,8 @@ def _too_few(facts: ModuleFacts, name: str) -> Text:
         graph = facts.graphs.get(call.callee) if call.kind == "function" else None
         if graph is not None and any(each.callee == name for each in graph.calls):
             return say("calls-find-out-why-pass-put", function=call.callee, name=name)
+    if left:
+        return say("main-still-has-check-pattern-and-return", names=_spell(left))
     return say("print-module-before-and-after-pass", name=name)
 
 
@@ -129,11 +136,12 @@ def _other(call: Call) -> Outcome:
     )
 
 
-def _left(name: str, count: int, wanted: int) -> Outcome:
-    return failed(
-        say("calls-in-main-there-should", name=name, count=count, wanted=wanted),
-        say("print-module-before-and-after-pass-pattern"),
-    )
+def _left(name: str, count: int, wanted: int, gone: list[str]) -> Outcome:
+    """Say that there are too many calls of an operator: where others are gone, in their place."""
+    hint = say("print-module-before-and-after-pass-pattern")
+    if gone:
+        hint = say("pass-took-away-calls-that-should-stay", names=_spell(gone), name=name)
+    return failed(say("calls-in-main-there-should", name=name, count=count, wanted=wanted), hint)
 
 
 def _unused(name: str) -> Outcome:
@@ -217,7 +225,7 @@ def _explain(
     return say("function-does-and-none-should", group=_spell(group)), leave
 
 
-def _spell(group: Group) -> Text:
+def _spell(group: Iterable[str]) -> Text:
     return in_a_row(f"`{each}`" for each in group)
 
 

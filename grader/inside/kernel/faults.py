@@ -19,7 +19,7 @@ import msgspec
 
 from grader.inside.kernel.objects import type_name
 from grader.messages.kernel import StepLine
-from grader.messages.printed_modules import with_names
+from grader.messages.printed_modules import with_names, with_operators, without_omissions
 
 # Which cell is running, and which cell a line of a traceback belongs to.
 
@@ -193,7 +193,6 @@ _NOISE = re.compile(r"Traceback \(most recent|Stack trace|File \"|\[bt\]|\d+: \S
 _PREFIX = re.compile(r"(?:\w*[Ee]rror|\w*Exception): +")
 _PATH = re.compile(r"(?<![\w/.:])(?:[A-Za-z]:)?(?:/[\w.@+~-]+){2,}/?")
 _INTEGER = re.compile(r"\bT\.int(?:32|64)\((-?\d+)\)")
-_OPERATOR = re.compile(r"\bir\.Op\(span=.{0,80}?name=\"([\w.]+)\".{0,4000}?support_level=\d+\)")
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -205,8 +204,8 @@ def describe_error(error: BaseException) -> str:
     with all that it has (ir.Op(...)) where its name would do. The result has at most MESSAGE_LENGTH
     characters.
     """
-    text = _telling_line(_text_of(error)) or _failed_line(error)
-    return tidy(_OPERATOR.sub(r"\1", _INTEGER.sub(r"\1", text)))
+    text = _telling_line(without_omissions(_text_of(error))) or _failed_line(error)
+    return tidy(with_operators(_INTEGER.sub(r"\1", text)))
 
 
 def _failed_line(error: BaseException) -> str:

@@ -68,6 +68,19 @@ class TestOperators:
         assert "failed" == outcome.verdict
         assert f"{count}. There should be {wanted}." in outcome.reason.english
 
+    def test_calls_that_were_taken_away_are_named(self):
+        """A pass that makes `silu` of every product has a pattern that matches too much."""
+        facts = chain(call("operator", "relax.nn.silu"), call("operator", "relax.nn.silu"))
+        hint = self.judge(facts, **{"nn.silu": 1, "sigmoid": 1}).hint.english
+        assert "also takes away calls of `relax.sigmoid` that should stay" in hint
+
+    def test_calls_that_were_not_rewritten_are_named(self):
+        """As where the pass returns the function that it was given."""
+        facts = chain(call("operator", "relax.sigmoid"))
+        hint = self.judge(facts, **{"nn.silu": 1, "sigmoid": 0}).hint.english
+        assert "`main` still has `relax.sigmoid`" in hint
+        assert "returns what it has rewritten" in hint
+
     def test_one_that_nothing_uses_is_to_be_removed(self):
         facts = chain(call("operator", ADD), call("operator", RELU))
         unused = replace(call("operator", ADD), arguments=(argument("input", 4, 8),))

@@ -21,6 +21,11 @@ class TestDescribeError:
             ("ScheduleError: In primitive\n# IR\nError message: no such block", "no such block"),
             ("Error message: ScheduleError: it has an init", "it has an init"),
             ("InternalError: [bt] (3) frames", "[bt] (3) frames"),
+            (
+                "the c[0]\n# Metadata omitted. Use show_meta=True in script() method to show it."
+                " has shape (3, 4).",
+                "the c[0] has shape (3, 4).",
+            ),
             ("T.int64(6272) vs T.int64(5408).", "6272 vs 5408."),
             (
                 'In ir.Op(span=None, name="relax.add", n=2, support_level=10), bad',
