@@ -159,6 +159,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("loop-belongs-reduction-axis-block"),
         say("only-loop-spatial-axes-can-vectorized-bound"),
     ),
+    "step_binds_reduction": (
+        ("block", "loop"),
+        say("loop-of-name-belongs-reduction-axis-block"),
+        say("bind-reduction-to-threads-only"),
+    ),
     "step_without_block": (
         ("block",),
         say("function-has-no-block"),
@@ -183,6 +188,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         ("outer", "inner"),
         say("loop-does-not-stand-directly-inside-loop"),
         say("only-neighbouring-loops-can-fused-reorder-them"),
+    ),
+    "step_loops_with_more_inside": (
+        ("inner", "outer"),
+        say("loop-holds-more-than-loop"),
+        say("fuse-only-loops-that-hold-nothing-else"),
     ),
     "step_not_a_sum": (
         ("block",),
@@ -219,6 +229,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("this-variable-refers-that-earlier-step-has"),
         say("use-loops-that-split-fuse-or-loop"),
     ),
+    "step_on_other_schedule": (
+        ("what",),
+        say("variable-of-other-schedule"),
+        say("ask-this-schedule-for-blocks-and-loops"),
+    ),
     "step_blocks_outside": (
         ("block",),
         say("block-which-uses-same-buffer-does"),
@@ -228,7 +243,12 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 """Names of what the error names, why TVM refuses, what to do."""
 
 
-_THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
+_THINGS: Mapping[str, Text] = {
+    "block": say("block"),
+    "loop": say("loop"),
+    "SBlock": say("block"),
+    "Loop": say("loop"),
+}
 
 
 def explain_step(known: KnownError, *, is_decomposed: bool = True) -> tuple[Text, Text]:
@@ -242,7 +262,7 @@ def explain_step(known: KnownError, *, is_decomposed: bool = True) -> tuple[Text
         why = say("block-neither-complete-nor-reduction", block=shown(known.names[0]))
         return why, say("if-block-adds-up-begin-sum-in-init")
     names, why, remedy = _EXPLANATIONS[known.kind]
-    if known.kind == "step_on_gone":
+    if names == ("what",):
         return say(why, what=_THINGS[known.names[0]]), remedy
     values = {name: shown(value) for name, value in zip(names, known.names, strict=True)}
     return say(why, **values), remedy

@@ -212,8 +212,15 @@ class _FunctionReader:
         return list(self.graph.pairs(self.graph.field(index, "annotations")))
 
     def attribute_statement(self, index: int) -> Iterator[Finding]:
-        """Judge the key of an attribute statement, which is what annotations are lowered to."""
-        yield from self.annotation(self.graph.name(index, "attr_key"))
+        """Judge the key of an attribute statement, which is what annotations are lowered to.
+
+        One that gives an index its threads is what a loop is lowered to that is bound to threads,
+        and what `T.launch_thread` writes.
+        """
+        key = self.graph.name(index, "attr_key")
+        node = self.graph.field(index, "node")
+        if key != vocabulary.THREAD_EXTENT or self.graph.type_of(node) != "tirx.IterVar":
+            yield from self.annotation(key)
 
     def annotation(self, key: str) -> Iterator[Finding]:
         """Judge the key of an annotation: those that bring code in begin with `pragma_`."""
