@@ -250,8 +250,8 @@ _FORMS = (
     ),
     _step(
         "step_binds_reduction",
-        rf"with regard to block {_NAME}\. This is because some of its block iter whose block binding"
-        r" contains (\w{1,100}) does not meet",
+        rf"with regard to block {_NAME}\. This is because some of its block iter whose block"
+        r" binding contains (\w{1,100}) does not meet",
     ),
     _step("step_without_block", r"Cannot find a block with the name: ([\w.]{1,100})"),
     _step("step_inlines_sum", rf"The block has init statement: {_NAME}"),
