@@ -99,7 +99,8 @@ def _named(
     if function is None or not buffer or step.value is None or not step.value.size:
         return None
     places = _places(alignment, layers, step.value)
-    for given in islice(_given(function, facts, traced, wrong, layers), 0 if facts.has_main else 1):
+    found_before = _given(function, facts, traced, alignment, layers)
+    for given in islice(found_before, 0 if facts.has_main else 1):
         places = _meant(places, function, buffer, given, step.value, layers, tolerance)
     best: tuple[int, Edit] | None = None
     for place in places[:_MOST_LAYERS]:
@@ -108,7 +109,7 @@ def _named(
         if folded is not None:
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
-        for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
+        for given in islice(_given(function, facts, traced, alignment, layers), _MOST_GIVEN):
             found = _mended(
                 *(function, buffer, given, step.value, wanted, tolerance),
                 is_own=is_own,
@@ -423,21 +424,28 @@ def _given(
     function: FunctionFacts,
     facts: ModuleFacts,
     traced: Traced,
-    wrong: int,
+    alignment: Alignment,
     layers: Sequence[Layer],
 ) -> Iterator[_Given]:
     """Yield what the buffers may hold that a function is given, the likeliest first.
 
+    What it has stored before is what was seen, but first only what is as in PyTorch: the sums of a
+    norm may be what is wrong with it, and some edit of what follows makes up for them.
+
     The referee does not see a module's constants: a parameter of PyTorch's of the same shape stands
     in for one. That it is the right one shows when the student's numbers come out.
     """
+    wrong = alignment.wrong
+    assert wrong is not None
     stored = {each.buffer for each in function.stores}
     taken = _arguments(facts, traced, wrong)
-    before = {
-        step.variable: step.value
-        for step in traced.steps[:wrong]
+    seen = {
+        step.variable: (step.value, place is not None)
+        for step, place in zip(traced.steps[:wrong], alignment.matched, strict=False)
         if not facts.has_main and step.value is not None and step.variable in stored
     }
+    before = {name: value for name, (value, _) in seen.items()}
+    right = {name: value for name, (value, is_right) in seen.items() if is_right}
     read = [each for each in function.parameters if each.name not in stored]
     choices, is_certain = [], True
     for at, buffer in enumerate(read):
@@ -446,9 +454,10 @@ def _given(
         is_guessed = argument is not None and argument.kind not in ("input", "value")
         is_certain = is_certain and not (is_guessed and len(choices[-1]) > 1)
     for number, chosen in enumerate(product(*choices)):
-        names = (each.name for each in read)
-        values = {**before, **dict(zip(names, chosen, strict=True))}
-        yield _Given(values, is_certain and number == 0)
+        values = dict(zip((each.name for each in read), chosen, strict=True))
+        if len(right) < len(before):
+            yield _Given({**right, **values}, is_certain and number == 0)
+        yield _Given({**before, **values}, is_certain and number == 0)
 
 
 def _arguments(facts: ModuleFacts, traced: Traced, wrong: int) -> tuple[Argument, ...]:
