@@ -196,13 +196,15 @@ class _Search:
                 explained = explain(self._found(step), self.program, self.tolerance)
                 if explained is not None:
                     return step, explained
-        # The sums of a norm have no layer's shape, and what is computed from them has: to hold
-        # them against the norm would say that their shape is wrong.
-        layer = self._expected(first, None)
+        # The sums of a norm have no layer's shape, and what its function computes from them has: to
+        # hold them against the norm would say that their shape is wrong.
+        layer, callee = self._expected(first, None), self.steps[first].callee
         whole = (
             step
             for step in later
-            if self._has_expected_shape(step) and self._expected(step, None) == layer
+            if self.steps[step].callee == callee
+            and self._has_expected_shape(step)
+            and self._expected(step, None) == layer
         )
         return next(whole, first), None
 
