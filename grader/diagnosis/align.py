@@ -196,7 +196,17 @@ class _Search:
                 explained = explain(self._found(step), self.program, self.tolerance)
                 if explained is not None:
                     return step, explained
-        return first, None
+        # The sums of a norm have no layer's shape, and what its function computes from them has: to
+        # hold them against the norm would say that their shape is wrong.
+        layer, callee = self._expected(first, None), self.steps[first].callee
+        whole = (
+            step
+            for step in later
+            if self.steps[step].callee == callee
+            and self._has_expected_shape(step)
+            and self._expected(step, None) == layer
+        )
+        return next(whole, first), None
 
     def _has_expected_shape(self, step: int) -> bool:
         value = self.steps[step].value

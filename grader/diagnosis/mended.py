@@ -119,7 +119,8 @@ def _named(
     binding = traced.bindings[wrong] if wrong < len(traced.bindings) else None
     if facts.result is not None and binding is not None and facts.result.source == binding:
         places = _outputs(places, layers)
-    for given in islice(_given(function, facts, traced, wrong, layers), 0 if facts.has_main else 1):
+    found_before = _given(function, facts, traced, alignment, layers)
+    for given in islice(found_before, 0 if facts.has_main else 1):
         places = _meant(places, function, buffer, given, step.value, layers, tolerance)
     best: tuple[int, Edit] | None = None
     for place in places[:_MOST_LAYERS]:
@@ -128,7 +129,7 @@ def _named(
         if folded is not None:
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
-        for given in islice(_given(function, facts, traced, wrong, layers), _MOST_GIVEN):
+        for given in islice(_given(function, facts, traced, alignment, layers), _MOST_GIVEN):
             shapes = {name: each.shape for name, each in given.values.items()}
             symbols = solve(function, {**shapes, buffer: step.value.shape})
             found = _mended(
@@ -301,7 +302,7 @@ def _mended(
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
         is_right = all(trial.gives(edit.function, each, wanted.numbers) for each in places)
-        if is_right and _holds(edit.function, buffer, others, tolerance):
+        if is_right and _holds(edit.function, buffer, others, tolerance, given.symbols):
             if is_computed:
                 return edit
             if right is None:
@@ -314,7 +315,13 @@ def _mended(
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
 
 
-def _holds(function: FunctionFacts, buffer: str, others: Sequence[Other], tolerance: float) -> bool:
+def _holds(
+    function: FunctionFacts,
+    buffer: str,
+    others: Sequence[Other],
+    tolerance: float,
+    symbols: Mapping[str, int],
+) -> bool:
     """Say whether an edit is right of other samples, too, as far as that can be computed.
 
     Where integers are rounded, a sample may have no half: `half - 1` is as good there as `half`.
@@ -328,7 +335,7 @@ def _holds(function: FunctionFacts, buffer: str, others: Sequence[Other], tolera
         if [each.shape for each in arguments] != shapes or computed > _WORK_OF_ALL:
             break
         names = (each.name for each in read)
-        given = dict(zip(names, arguments, strict=True))
+        given = _Given(dict(zip(names, arguments, strict=True)), True, symbols)
         trial = _Trial(buffer, given, wanted.shape, wanted.scale, tolerance)
         few = np.unique(np.linspace(0, wanted.numbers.size - 1, _PLACES).astype(int))
         if not trial.gives(function, few, wanted.numbers):
@@ -497,21 +504,28 @@ def _given(
     function: FunctionFacts,
     facts: ModuleFacts,
     traced: Traced,
-    wrong: int,
+    alignment: Alignment,
     layers: Sequence[Layer],
 ) -> Iterator[_Given]:
     """Yield what the buffers may hold that a function is given, the likeliest first.
 
+    What it has stored before is what was seen, but first only what is as in PyTorch: the sums of a
+    norm may be what is wrong with it, and some edit of what follows makes up for them.
+
     The referee does not see a module's constants: a parameter of PyTorch's of the same shape stands
     in for one. That it is the right one shows when the student's numbers come out.
     """
+    wrong = alignment.wrong
+    assert wrong is not None
     stored = {each.buffer for each in function.stores}
     taken = _arguments(facts, traced, wrong)
-    before = {
-        step.variable: step.value
-        for step in traced.steps[:wrong]
+    seen = {
+        step.variable: (step.value, place is not None)
+        for step, place in zip(traced.steps[:wrong], alignment.matched, strict=False)
         if not facts.has_main and step.value is not None and step.variable in stored
     }
+    before = {name: value for name, (value, _) in seen.items()}
+    right = {name: value for name, (value, is_right) in seen.items() if is_right}
     read = [each for each in function.parameters if each.name not in stored]
     choices, is_certain = [], True
     for at, buffer in enumerate(read):
@@ -520,9 +534,10 @@ def _given(
         is_guessed = argument is not None and argument.kind not in ("input", "value")
         is_certain = is_certain and not (is_guessed and len(choices[-1]) > 1)
     for number, chosen in enumerate(product(*choices)):
-        names = (each.name for each in read)
-        values = {**before, **dict(zip(names, chosen, strict=True))}
-        yield _Given(values, is_certain and number == 0)
+        values = dict(zip((each.name for each in read), chosen, strict=True))
+        if len(right) < len(before):
+            yield _Given({**right, **values}, is_certain and number == 0)
+        yield _Given({**before, **values}, is_certain and number == 0)
 
 
 def _arguments(facts: ModuleFacts, traced: Traced, wrong: int) -> tuple[Argument, ...]:

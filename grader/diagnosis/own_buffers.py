@@ -85,8 +85,8 @@ def with_conditional_store(alignment: Alignment, facts: ModuleFacts, callee: str
     told = {each.message.id for each in function.decisions if isinstance(each.message, Sentence)}
     if not isinstance(RUNS, Sentence) or RUNS.id not in told:
         return alignment
-    told = {**mistake.facts, "written_in": "condition"}
-    return alignment._replace(mistake=mistake._replace(facts=told))
+    known = {**mistake.facts, "written_in": "condition"}
+    return alignment._replace(mistake=mistake._replace(facts=known))
 
 
 def unset_sums(function: FunctionFacts) -> frozenset[str]:

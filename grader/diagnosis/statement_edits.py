@@ -174,6 +174,7 @@ def edits(function: FunctionFacts) -> Iterator[Edit]:
     if not all(map(_is_spelled, function.blocks)):
         return
     yield from _once(function)
+    yield from _longer(function)
     for stage, make in enumerate(_MAKERS):
         for place, block in enumerate(function.blocks):
             counts = _counts(block)
@@ -233,6 +234,38 @@ def _adds_to(one: Expression, own: Expression) -> bool:
     if one.name not in _SUMS or len(one.arguments) != 2:
         return False
     return any((each.name, each.arguments) == (own.name, own.arguments) for each in one.arguments)
+
+
+def _longer(function: FunctionFacts) -> Iterator[Edit]:
+    """Yield sums over all of an axis, where they end before what they read does."""
+    buffers = (*function.parameters, *function.allocations)
+    shapes = {each.name: each.tensor.shape or () for each in buffers}
+    for place, block in enumerate(function.blocks):
+        extents = dict(block.extents)
+        loads = [
+            part
+            for store in block.statements
+            for part in (store.value.walk() if store.value else ())
+            if part.kind == "load"
+        ]
+        read = dict.fromkeys(
+            (index.name, wanted)
+            for load in loads
+            for index, wanted in zip(load.arguments, shapes.get(load.name, ()), strict=False)
+            if index.kind == "variable" and isinstance(wanted, int)
+        )
+        for (name, _), letter in zip(block.extents, block.iterators, strict=False):
+            found = extents[name]
+            for wanted in (n for each, n in read if each == name and letter == "R"):
+                if found is not None and found < wanted:
+                    whole = tuple(
+                        (each, wanted if each == name else n) for each, n in block.extents
+                    )
+                    blocks = list(function.blocks)
+                    blocks[place] = replace(block, extents=whole)
+                    edited = replace(function, blocks=tuple(blocks))
+                    told = str(found), str(wanted)
+                    yield Edit(edited, "short_axis", block.name, *told, name)
 
 
 def _everywhere(function: FunctionFacts) -> Iterator[Edit]:

@@ -167,6 +167,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("loop-belongs-reduction-axis-block"),
         say("only-loop-spatial-axes-can-vectorized-bound"),
     ),
+    "step_binds_reduction": (
+        ("block", "loop"),
+        say("loop-of-name-belongs-reduction-axis-block"),
+        say("bind-reduction-to-threads-only"),
+    ),
     "step_without_block": (
         ("block",),
         say("function-has-no-block"),
@@ -191,6 +196,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         ("outer", "inner"),
         say("loop-does-not-stand-directly-inside-loop"),
         say("only-neighbouring-loops-can-fused-reorder-them"),
+    ),
+    "step_loops_with_more_inside": (
+        ("inner", "outer"),
+        say("loop-holds-more-than-loop"),
+        say("fuse-only-loops-that-hold-nothing-else"),
     ),
     "step_not_a_sum": (
         ("block",),
@@ -232,6 +242,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("this-variable-refers-that-earlier-step-has"),
         say("use-loops-that-split-fuse-or-loop"),
     ),
+    "step_on_other_schedule": (
+        ("what",),
+        say("variable-of-other-schedule"),
+        say("ask-this-schedule-for-blocks-and-loops"),
+    ),
     "step_blocks_outside": (
         ("block",),
         say("block-which-uses-same-buffer-does"),
@@ -242,7 +257,12 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 
 
 _ANEW = say("get-block-anew-by-name-and-decompose")
-_THINGS: Mapping[str, Text] = {"block": say("block"), "loop": say("loop")}
+_THINGS: Mapping[str, Text] = {
+    "block": say("block"),
+    "loop": say("loop"),
+    "SBlock": say("block"),
+    "Loop": say("loop"),
+}
 
 
 def explain_step(known: KnownError, *, is_decomposed: bool | None = None) -> tuple[Text, Text]:
@@ -258,9 +278,10 @@ def explain_step(known: KnownError, *, is_decomposed: bool | None = None) -> tup
         remedy = say("if-block-adds-up-begin-sum-in-init")
     elif known.kind == "step_on_half_a_sum" and is_decomposed:
         remedy = say("move-decompose-reduction-to-end")
-    if known.kind == "step_on_gone":
+    if names == ("what",):
         what = known.names[0]
-        return say(why, what=_THINGS[what]), _ANEW if what == "block" else remedy
+        is_block = known.kind == "step_on_gone" and what == "block"
+        return say(why, what=_THINGS[what]), _ANEW if is_block else remedy
     values = {name: shown(value) for name, value in zip(names, known.names, strict=True)}
     return say(why, **values), remedy
 

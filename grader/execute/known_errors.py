@@ -70,11 +70,13 @@ ErrorKind = Literal[
     "no_axis",
     # of TVM's schedules: why a step is refused
     "step_on_reduction",
+    "step_binds_reduction",
     "step_without_block",
     "step_inlines_sum",
     "step_names_loop_twice",
     "step_factors_too_small",
     "step_loops_apart",
+    "step_loops_with_more_inside",
     "step_not_a_sum",
     "step_on_half_a_sum",
     "step_on_one_of_two_writers",
@@ -84,6 +86,7 @@ ErrorKind = Literal[
     "step_tensorizes_other_loops",
     "step_blocks_outside",
     "step_on_gone",
+    "step_on_other_schedule",
 ]
 
 LOOKED_AT = 2_000
@@ -265,6 +268,11 @@ _FORMS = (
     _step(
         "step_on_reduction", rf"with regard to block {_NAME} because some block iter whose block"
     ),
+    _step(
+        "step_binds_reduction",
+        rf"with regard to block {_NAME}\. This is because some of its block iter whose block"
+        r" binding contains (\w{1,100}) does not meet",
+    ),
     _step("step_without_block", r"Cannot find a block with the name: ([\w.]{1,100})"),
     _step("step_inlines_sum", rf"The block has init statement: {_NAME}"),
     _step("step_names_loop_twice", rf"Loop {_NAME} appears in the input array for multiple times"),
@@ -275,6 +283,11 @@ _FORMS = (
     _step(
         "step_loops_apart",
         rf"can't be fused because the outer loop {_NAME} is not the parent of the inner loop"
+        rf" {_NAME}",
+    ),
+    _step(
+        "step_loops_with_more_inside",
+        rf"can't be fused because the inner loop {_NAME} is not the only child of outer loop"
         rf" {_NAME}",
     ),
     _step(
@@ -301,6 +314,7 @@ _FORMS = (
         rf"present under the target loop\..{{1,120}}List of the \w{{1,20}}\(s\): ?{_NAME}",
     ),
     _form("step_on_gone", r"^ValueError: The (block|loop) no longer exists in the IRModule"),
+    _form("step_on_other_schedule", r"^IndexError: Cannot find corresponding (SBlock|Loop)RV\b"),
     _form("not_found", r"^(?:FileNotFoundError|NotADirectoryError)\b|Read-only file system"),
     _form("not_found", r"^RuntimeError: (?:Dataset not found|Error downloading)"),  # torchvision
 )

@@ -6,6 +6,7 @@ Everything here comes from a student's process and may be anything.
 import re
 import sys
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -117,8 +118,12 @@ def _plain_line(message: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[0].strip() if lines else ""
+    """Return the first line of a text, with the list that it announces by a colon."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    first = lines[:1]
+    if first and first[0].endswith(":"):
+        first += takewhile(bool, lines[1:])
+    return " ".join(first)
 
 
 def _line_in_cell(traceback: object, cell: int) -> int | None:

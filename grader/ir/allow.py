@@ -192,13 +192,16 @@ class _FunctionReader:
     def loop(self, index: int) -> Iterator[Finding]:
         if self.graph.field(index, "kind") == THREAD_BINDING:
             subject = self.graph.name(self.graph.field(index, "loop_var"))
-            text = self.told(say("function-binds-loop-gpu-threads-but-runs"), subject)
-            yield self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
+            yield self.bound_to_threads(subject)
         keys = [self.graph.text(key) for key, _ in self.annotated(index)]
         if pipeline_stages(self.graph, index):
             keys = [each for each in keys if each not in _PIPELINE]
         for key in keys:
             yield from self.annotation(key)
+
+    def bound_to_threads(self, subject: str) -> Finding:
+        text = self.told(say("function-binds-loop-gpu-threads-but-runs"), subject)
+        return self.finding(LOOP_KINDS[THREAD_BINDING], subject, text)
 
     def unbounded_loop(self, _index: int) -> Iterator[Finding]:
         text = say("function-has-while-loop-use-for-loop", name=shown(self.function))
@@ -212,8 +215,17 @@ class _FunctionReader:
         return list(self.graph.pairs(self.graph.field(index, "annotations")))
 
     def attribute_statement(self, index: int) -> Iterator[Finding]:
-        """Judge the key of an attribute statement, which is what annotations are lowered to."""
-        yield from self.annotation(self.graph.name(index, "attr_key"))
+        """Judge the key of an attribute statement, which is what annotations are lowered to.
+
+        One that gives an index its threads is what a loop is lowered to that is bound to threads,
+        and what `T.launch_thread` writes.
+        """
+        key = self.graph.name(index, "attr_key")
+        node = self.graph.field(index, "node")
+        if key == vocabulary.THREAD_EXTENT and self.graph.type_of(node) == "tirx.IterVar":
+            yield self.bound_to_threads(self.graph.name(self.graph.field(node, "var")))
+        else:
+            yield from self.annotation(key)
 
     def annotation(self, key: str) -> Iterator[Finding]:
         """Judge the key of an annotation: those that bring code in begin with `pragma_`."""

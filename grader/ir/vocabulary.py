@@ -235,6 +235,9 @@ ANNOTATIONS = frozenset(
 )
 """Annotations of loops, blocks and allocations, and keys of attribute statements."""
 
+THREAD_EXTENT = "thread_extent"
+"""Key of the attribute statement that gives an index its threads."""
+
 PIPELINE_STAGES, PIPELINE_ORDER = "software_pipeline_stage", "software_pipeline_order"
 """Annotations of a loop whose statements TVM lets run in rounds of their own. Only as they make
 sense: with others TVM aborts."""

@@ -214,6 +214,7 @@ def run(module: Any, given: tuple[Any, ...], shape: tuple[int, ...], dtype: str 
             "A[vi, vk] * B[vk, vj] * V[vj] * 2.0",
             "A[vi, vk] * B[vk, vj] * V[vj]",
         ),
+        ("T.grid(5, 5, 6)", "T.grid(5, 5, 4)", "short_axis", "4", "6"),
     ],
 )
 def test_an_edit_that_makes_a_statement_right_is_named(
@@ -1263,3 +1264,57 @@ def test_nothing_is_added_to_a_comparison() -> None:
     wanted = [each.wanted for each in edits(facts.functions["f"])]
     assert wanted
     assert not [each for each in wanted if re.search(r"\(vj <= vi\) [-+*/]", each)]
+
+
+NORM = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6,), "float32"),
+          C: T.Buffer((5, 6), "float32")):
+        squares = T.sblock_alloc_buffer((5,), "float32")
+        for i, k in T.grid(5, 6):
+            with T.sblock("squares"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    squares[vi] = T.float32(0)
+                squares[vi] = squares[vi] + A[vi, vk] * A[vi, vk]
+        for i, j in T.grid(5, 6):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] * T.rsqrt(squares[vi] / T.float32(6)) * B[vj]
+"""
+
+
+SHORT = NORM.replace("T.grid(5, 6):", "T.grid(5, 4):", 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "block", "wanted"),
+    [
+        (SHORT, "short_axis", "squares", "6"),
+        (NORM.replace("T.float32(0)", "T.float32(1)"), "sum_start", "squares", "0.0"),
+        (NORM.replace(" * B[vj]", ""), "operand_left_out", "C", None),
+    ],
+)
+def test_a_norm_is_mended_in_its_sums_too(
+    source: str, kind: str, block: str, wanted: str | None
+) -> None:
+    """PyTorch's norm is one layer: what the student adds up for it has the shape of none."""
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    given = A, B[:, 0].copy()
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    norm = torch.nn.functional.rms_norm
+    layers = record(lambda: norm(tensors[0], (6,), tensors[1], 0.0).numpy(), given)
+    sums = (A * A)[:, : 4 if source == SHORT else 6].sum(1) + ("T.float32(1)" in source)
+    steps = (
+        Observed("squares", "f", sums, (), takes_input=True),
+        Observed("C", "f", run(module, given, (5, 6)), (0,), takes_input=True),
+    )
+    alignment = align(steps, layers)
+    assert 1 == alignment.wrong
+    facts = read_module(save(module))
+    found = with_mended_statement(alignment, facts, Traced(steps, given), layers).mistake
+    assert found is not None
+    assert (kind, block) == (found.kind, found.facts["block"])
+    assert wanted in (None, found.facts["wanted"])

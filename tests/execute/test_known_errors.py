@@ -315,11 +315,32 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     (within_main(lambda bb, x: bb.emit(relax.op.nn.softmax(x, 2))), KnownError("no_axis")),
     (step(lambda b: b.sch.vectorize(b.k)), KnownError("step_on_reduction", ("sums",))),
     (step(lambda b: b.sch.parallel(b.k)), KnownError("step_on_reduction", ("sums",))),
+    (
+        step(lambda b: b.sch.bind(b.k, "blockIdx.x")),
+        KnownError("step_binds_reduction", ("sums", "k")),
+    ),
     (step(lambda b: b.sch.get_sblock("sum")), KnownError("step_without_block", ("sum",))),
     (step(lambda b: b.sch.compute_inline(b.sums)), KnownError("step_inlines_sum", ("sums",))),
     (step(lambda b: b.sch.reorder(b.i, b.i)), KnownError("step_names_loop_twice", ("i",))),
     (step(lambda b: b.sch.split(b.j, [3, 4])), KnownError("step_factors_too_small", ("j",))),
     (step(lambda b: b.sch.fuse(b.i, b.k)), KnownError("step_loops_apart", ("i", "k"))),
+    (
+        step(
+            lambda b: (
+                b.sch.compute_at(b.sch.cache_read(b.sums, 0, "global"), b.i),
+                b.sch.fuse(b.i, b.j),
+            )
+        ),
+        KnownError("step_loops_with_more_inside", ("j", "i")),
+    ),
+    (
+        step(lambda b: tvm.s_tir.Schedule(sum_and_double).get_loops(b.sums)),
+        KnownError("step_on_other_schedule", ("SBlock",)),
+    ),
+    (
+        step(lambda b: tvm.s_tir.Schedule(sum_and_double).parallel(b.i)),
+        KnownError("step_on_other_schedule", ("Loop",)),
+    ),
     (
         decomposed(lambda b: b.sch.decompose_reduction(b.sums, b.k)),
         KnownError("step_not_a_sum", ("sums_update",)),

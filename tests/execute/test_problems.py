@@ -57,6 +57,10 @@ class TestTellingLine:
                 "Program is not well-formed: Loop iterator var i is defined outside of any block.",
             ),
             (
+                "The module:\n...\nError message: It meets none of the conditions:\n1) a;\n2) b",
+                "It meets none of the conditions: 1) a; 2) b",
+            ),
+            (
                 'Traceback (most recent call last):\n  File "/a/b.cc", line 3\nTVMError: no loop',
                 "TVMError: no loop",
             ),

@@ -88,7 +88,9 @@ class TestNumbers:
         facts = msgspec.structs.replace(module(idle, relu), result=made(1))
         for wanted in (1, Amount(names=("linear0",)), Amount(given=(W0,))):
             hint = judge(facts, tir=wanted).hint.english
-            assert hint.startswith("Nothing that reaches the output uses `lv_linear0`, the result of")
+            assert hint.startswith(
+                "Nothing that reaches the output uses `lv_linear0`, the result of"
+            )
         assert "Write the layer" in judge(facts, tir=Amount(names=("linear1",))).hint.english
 
     def test_calls_of_which_nothing_comes_are_still_too_many(self):

@@ -52,6 +52,11 @@ def scalar_calls() -> dict[str, Any]:  # noqa: C901
             for i in range(16):
                 B[i] = A[i]
 
+    @T.prim_func
+    def launch(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 16)
+        B[tx] = A[tx]
+
     @T.prim_func(s_tir=True)
     def scope(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
         t = T.sblock_alloc_buffer((16,), "float32", scope="wmma.accumulator")
@@ -67,6 +72,7 @@ def scalar_calls() -> dict[str, Any]:  # noqa: C901
         "call_llvm_pure_intrin": llvm,
         "while": endless,
         "attr import_llvm": attribute,
+        "launch_thread": launch,
         "scope": scope,
     }
     return {name: tvm.IRModule({"main": function}) for name, function in functions.items()}

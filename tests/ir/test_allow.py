@@ -19,6 +19,7 @@ EXPECTED = {
     "call_llvm_pure_intrin": ("intrinsic", "tirx.call_llvm_pure_intrin", "main"),
     "while": ("unbounded_loop", "while", "main"),
     "attr import_llvm": ("pragma", "pragma_import_llvm", "main"),
+    "launch_thread": ("thread_binding", "tx", "main"),
     "scope": ("storage_scope", "wmma.accumulator", "main"),
     "te call_pure_extern": ("extern_call", "system", "f"),
     "te call_packed": ("packed_call", "env.f", "f"),

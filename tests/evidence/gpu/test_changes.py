@@ -55,6 +55,7 @@ class Module:
                 if bx * 64 + tx < 200:
                     C[bx * 64 + tx] = A[bx * 64 + tx] + B[bx * 64 + tx]
 """
+LINES = ADD[ADD.index("                if bx") :].rstrip()
 SYNC = 'T.tvm_storage_sync("shared")'
 
 
@@ -92,6 +93,19 @@ def mended(source: str) -> Change | None:
         (ADD, "A[bx * 64 + tx] +", "A[bx * 63 + tx] +", "number", "A[bx * 63 + tx]", None),
         (ADD, "A[bx * 64 + tx] +", "A[tx] +", "index", "A[tx]", "A[bx * 64 + tx]"),
         (ADD, "A[bx * 64 + tx] +", "A[bx * 64 + bx] +", "variable", "A[bx * 64 + bx]", None),
+        (
+            ADD.replace(
+                LINES,
+                "                at = bx * 64 + tx\n"
+                "                if at < 200:\n"
+                "                    C[at] = T.if_then_else(at < 200, A[at] + B[at], T.float32(0))",
+            ),
+            "                if at < 200:\n    ",
+            "",
+            "condition",
+            "C[at] = if_then_else(at < 200, A[at] + B[at], 0)",
+            "if at < 200",
+        ),
         (ADD, "+ B[bx * 64 + tx]", "- B[bx * 64 + tx]", "operator", None, None),
         (ADD, "+ B[", "+ A[", "buffer", None, None),
         (ADD, "+ B[", "+ C[", "buffer", "A[bx * 64 + tx] + C[bx * 64 + tx]", None),

@@ -114,6 +114,13 @@ def local_barrier(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
 
 
 @T.prim_func
+def global_barrier(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for tx in T.thread_binding(32, thread="threadIdx.x"):
+        T.tvm_storage_sync("global")
+        B[tx] = A[tx]
+
+
+@T.prim_func
 def many_kernels(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     for many in range(65):  # noqa: B007
         for tx in T.thread_binding(32, thread="threadIdx.x"):
@@ -126,6 +133,7 @@ def many_kernels(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
         (texture_memory, "scope", "texture"),
         (brain_floats, "dtype", "bfloat16"),
         (local_barrier, "barrier", "local"),
+        (global_barrier, "barrier", "global"),
         (many_kernels, "kernels", "many"),
     ],
 )
@@ -150,10 +158,44 @@ def test_two_extents_of_one_axis_are_told_for_tvm_takes_one_of_them() -> None:
     assert NotExecuted("extents", "`threadIdx.x`: 16 / 32") == answer
 
 
+@T.prim_func
+def two_launches(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    with T.launch_thread("threadIdx.x", 32) as tx:
+        B[tx] = A[tx]
+        with T.launch_thread("threadIdx.x", 16) as ty:
+            B[ty] = A[ty]
+
+
+def test_two_extents_of_threads_that_are_launched_are_told_too() -> None:
+    answer = perform(_task(IRModule({"main": two_launches}), arrays_of(two_launches)))
+    assert NotExecuted("extents", "`threadIdx.x`: 16 / 32") == answer
+
+
 def test_kernels_of_two_sizes_are_no_fault() -> None:
     example = by_two_sizes()
     answer = perform(_task(example.module, example.arrays()))
     assert isinstance(answer, KernelsRun)
+
+
+@T.prim_func
+def bound(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(16, thread="threadIdx.x"):
+            B[bx * 16 + tx] = A[bx * 16 + tx]
+
+
+@T.prim_func
+def launched(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    bx = T.launch_thread("blockIdx.x", 2)
+    tx = T.launch_thread("threadIdx.x", 16)
+    B[bx * 16 + tx] = A[bx * 16 + tx]
+
+
+def test_threads_that_are_launched_are_those_of_bound_loops() -> None:
+    loops, threads = (
+        perform(_task(IRModule({"main": each}), arrays_of(bound))) for each in (bound, launched)
+    )
+    assert loops == threads
 
 
 @T.prim_func

@@ -70,7 +70,9 @@ _MEMORIES = {
     "global": OwnMemory,
 }
 """Memory of the buffers that a kernel allocates inside itself, by scope."""
-_BARRIERS = frozenset({"shared", "shared.dyn", "global"})
+_BARRIERS = frozenset({"shared", "shared.dyn"})
+"""What TVM's CUDA has a barrier for. That of "global" memory needs a counter that only another pass
+declares: without it no compiler accepts the kernel."""
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 

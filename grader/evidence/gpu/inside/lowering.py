@@ -54,26 +54,36 @@ def lower(module: Any, name: str, arch: str) -> Lowered:
 
 
 def _check_extents(body: Any) -> None:
-    """Raise NotSimulatedError where loops of one kernel are bound to one axis with two extents.
+    """Raise NotSimulatedError where one axis of one kernel has two extents.
 
     TVM takes one of them for all, without a word.
     """
-    for outer in _bound_loops(body):
+    for outer in _threads_in(body):
         found: dict[str, int] = {}
-        for loop in [outer, *_bound_loops(outer.body)]:
-            tag, extent = str(loop.thread_binding.thread_tag), getattr(loop.extent, "value", None)
-            if extent is None or tag.startswith("vthread"):
+        for each in [outer, *_threads_in(outer.body)]:
+            extent = getattr(each.extent, "value", None)
+            if extent is None or each.tag.startswith("vthread"):
                 continue
-            least, most = sorted((found.setdefault(tag, int(extent)), int(extent)))
+            least, most = sorted((found.setdefault(each.tag, int(extent)), int(extent)))
             if least != most:
-                raise NotSimulatedError("extents", f"`{tag}`: {least:,} / {most:,}")
+                raise NotSimulatedError("extents", f"`{each.tag}`: {least:,} / {most:,}")
 
 
-def _bound_loops(node: Any) -> Iterator[Any]:
-    """Yield the loops in a statement that are bound to threads."""
+class _Threads(NamedTuple):
+    """A loop that is bound to an axis of threads, or a launch of them: what runs in each."""
+
+    tag: str
+    extent: Any
+    body: Any
+
+
+def _threads_in(node: Any) -> Iterator[_Threads]:
     for each in statements_in(node):
-        if type(each).__name__ == "For" and each.thread_binding is not None:
-            yield each
+        kind = type(each).__name__
+        if kind == "For" and each.thread_binding is not None:
+            yield _Threads(str(each.thread_binding.thread_tag), each.extent, each.body)
+        elif kind == "AttrStmt" and str(each.attr_key) == "thread_extent":
+            yield _Threads(str(each.node.thread_tag), each.value, each.body)
 
 
 def _shapes(node: Any) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -38,6 +38,8 @@ _DEPTH = 24
 
 def quote_store(store: Any) -> str:
     """Return a store as a line of at most TEXT_LIMIT characters."""
+    if _is_scalar(store.buffer):
+        return cut(f"{store.buffer.name} = {quote(store.value)}")
     return cut(f"{quote_element(store.buffer.name, store.indices)} = {quote(store.value)}")
 
 
@@ -61,6 +63,8 @@ def quote(node: Any, depth: int = 0) -> str:  # noqa: C901 - one line for each k
         symbol, level = _SYMBOLS[kind]
         right = level if kind in _ASSOCIATIVE else level + 1
         return f"{_operand(node.a, level, depth)} {symbol} {_operand(node.b, right, depth)}"
+    if kind == "TensorLoad" and _is_scalar(node.source):
+        return str(node.source.name)
     if kind == "TensorLoad":
         return f"{node.source.name}[{', '.join(quote(each, depth + 1) for each in node.indices)}]"
     if kind == "Var":
@@ -81,6 +85,20 @@ def quote(node: Any, depth: int = 0) -> str:  # noqa: C901 - one line for each k
         name = str(node.op.name).rpartition(".")[2]
         return f"{name}({', '.join(quote(each, depth + 1) for each in node.args)})"
     return kind
+
+
+def _is_scalar(buffer: Any) -> bool:
+    """Say whether a buffer is what TVMScript makes of `i = bx * 128 + tx`.
+
+    TVM itself prints every buffer of one local element so; those of floats are often written as
+    buffers (`total[0]`), and of these TVMScript refuses the name alone.
+    """
+    layout = buffer.ty
+    return (
+        str(layout.storage_scope) == "local"
+        and [getattr(each, "value", None) for each in layout.shape] == [1]
+        and str(layout.dtype.dtype).startswith(("int", "uint", "bool"))
+    )
 
 
 def _operand(node: Any, least: int, depth: int) -> str:
