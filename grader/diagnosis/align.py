@@ -137,7 +137,7 @@ class _Search:
             passed_by = self._passed_by(wrong, mistake)
             if passed_by is not None:
                 return self._alignment(wrong, passed_by)
-            twice = computed_twice(self.matching, wrong, mistake)
+            twice = computed_twice(self.matching, wrong)
             if twice is not None:
                 return self._alignment(*twice)._replace(expected=twice[1].place)
             exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)

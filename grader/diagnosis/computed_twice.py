@@ -6,38 +6,47 @@ told to take "the result of matmul" in place of "the result of matmul".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import torch
+
+from grader.diagnosis.layers import Change, is_equal, known, numbers
 from grader.diagnosis.matching import Matching
 from grader.diagnosis.mistakes import LikelyMistake, whole_of
 
 
-def computed_twice(
-    matching: Matching, wrong: int, mistake: LikelyMistake | None
-) -> tuple[int, LikelyMistake] | None:
+def computed_twice(matching: Matching, wrong: int) -> tuple[int, LikelyMistake] | None:
     """Return the step that should have another layer's value, where the wrong step takes it.
 
-    `mistake` says that the wrong step is right but for what it, or a layer before it, takes.
+    With the repeated value in that layer's place, PyTorch has the wrong step's numbers.
     """
-    if mistake is None or mistake.kind != "other_operand" or mistake.place is None:
+    value, program = matching.steps[wrong].value, matching.program
+    if value is None or known(value).is_trivial:
         return None
-    program = matching.program
+    flat = numbers(value)
     for step in sorted(matching.steps[wrong].takes):
-        place, first = matching.matched[step], _first_with(matching, step)
-        if place is None or first is None:
+        first = _first_with(matching, step)
+        if first is None or not matching.steps[first].variable:
             continue
-        if program.layers[place].name == mistake.facts.get("taken"):
-            wants = program.takes[mistake.place]
-        elif mistake.facts.get("taken") == "":
-            # Where one step does all that follows, the product itself takes another argument.
-            wants = (mistake.place,)
-        else:
-            continue
-        for wanted in wants:
-            is_alike = matching.known[wanted].shape == matching.known[place].shape
-            if is_alike and wanted not in matching.matched and matching.steps[first].variable:
-                name = program.layers[whole_of(wanted, program)].name
-                told = {"repeats": matching.steps[first].variable}
-                return step, LikelyMistake("other_operand", name, told, wanted)
+        for wanted, one in _repeated(matching, step):
+            for after, found in program.changed(one, flat.size):
+                is_open = program.layers[after].name and after not in matching.matched
+                if is_open and is_equal(flat, known(found), matching.tolerance):
+                    name = program.layers[whole_of(wanted, program)].name
+                    told = {"repeats": matching.steps[first].variable}
+                    return step, LikelyMistake("other_operand", name, told, wanted)
     return None
+
+
+def _repeated(matching: Matching, step: int) -> Iterator[tuple[int, Change]]:
+    """Yield the layers that no step does, each with a change that gives it a step's value."""
+    place, program = matching.matched[step], matching.program
+    if place is None:
+        return
+    repeated = torch.from_numpy(program.layers[place].value)
+    for wanted, each in enumerate(matching.known):
+        if wanted not in matching.matched and each.shape == matching.known[place].shape:
+            yield wanted, Change("other_operand", wanted, {wanted: lambda *_: repeated}, {})
 
 
 def _first_with(matching: Matching, step: int) -> int | None:
