@@ -49,7 +49,41 @@ def passed_by(matching: Matching, wrong: int, left_out: int) -> LikelyMistake | 
         after = None if place is None else matching.program.next_of(place)
         if wanted is not None and after is not None:
             return _mistake(matching, taken, wanted, after)
-    return None
+    return _in_place_of_argument(matching, wrong, left_out)
+
+
+def _in_place_of_argument(matching: Matching, wrong: int, left_out: int) -> LikelyMistake | None:
+    """Return that a step takes an argument in place of a layer of it, which another step is.
+
+    `lv = norm(x); lv1 = linear(x, gate)` needs no second norm.
+    """
+    program, after = matching.program, matching.program.next_of(left_out)
+    is_there = any(
+        matching.matched[each] == left_out
+        and each not in matching.ancestors[wrong]
+        and _lies_as_its_layer(matching, each)
+        for each in range(wrong)
+    )
+    arguments = _arguments_of(program, left_out)
+    if after is None or not is_there or len(arguments) != 1 or matching.steps[wrong].takes:
+        return None
+    told = {"taken_argument": arguments.pop() + 1, "result": program.layers[left_out].name}
+    whole = whole_of(after, program)
+    return LikelyMistake("other_operand", program.layers[whole].name, told, whole)
+
+
+def _arguments_of(program: Program, place: int) -> set[int]:
+    """Return the arguments that a layer is computed from and that have as many numbers."""
+    size = program.layers[place].value.size
+    found, pending, seen = set[int](), [place], {place}
+    while pending:
+        at = pending.pop()
+        operands = program.layers[at].operation.operands
+        alike = (each.argument for each in operands if each.value.numel() == size)
+        found |= {each for each in alike if each is not None}
+        pending += {*program.takes[at]} - seen
+        seen |= {*program.takes[at]}
+    return found
 
 
 def taken_instead(matching: Matching, wrong: int) -> LikelyMistake | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +56,34 @@ class TestCopies:
         mistake = align(steps, LAYERS).mistake
         assert mistake is not None
         assert "wanted_step" not in mistake.facts
+
+
+def normed(x: npt.ArrayLike, weight: npt.ArrayLike) -> Any:
+    return torch.nn.functional.rms_norm(double(x), (8,), double(weight))
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_layer_of_an_argument_that_is_there_is_to_be_taken(*, is_there: bool) -> None:
+    """A second norm was to be inserted before the product that takes `x`."""
+    x, weight, gate, up = (noise(*shape) for shape in ((3, 8), (8,), (8, 5), (8, 5)))
+
+    def computed() -> npt.NDArray[np.float64]:
+        y = normed(x, weight)
+        result: npt.NDArray[np.float64] = ((y @ double(gate)) * (y @ double(up))).numpy()
+        return result
+
+    y = normed(x, weight).numpy()
+    steps = [
+        Observed("lv", "norm", y, (), takes_input=True),
+        Observed("lv1", "linear", x @ gate, (), takes_input=True),
+        Observed("lv2", "linear", y @ up, (0,), takes_input=True),
+        Observed("lv3", "gated", (x @ gate) * (y @ up), (1, 2)),
+    ]
+    mistake = align(
+        steps[0 if is_there else 1 :][:2], record(computed, [x, weight, gate, up])
+    ).mistake
+    assert mistake is not None
+    assert is_there == (mistake.facts.get("result") == "rms_norm")
 
 
 class TestParameters:
