@@ -141,7 +141,16 @@ def _advice(found: FoundKernels) -> Text:
     best = max(changes, key=lambda each: each.saves, default=None)
     if best is not None and best.saves * WORTH > sum(each.units for each in accesses):
         return best.advice
+    block = found.kernels[slowest].block
+    if bottleneck == "global" and not any(_is_shared(each, block) for each in accesses):
+        return say("gpu-move-each-once")
     return _OTHERWISE[bottleneck]
+
+
+def _is_shared(access: Traffic, block: tuple[int, ...]) -> bool:
+    """Say whether several threads of a block load one element: it names not all of their axes."""
+    axes = (f"threadIdx.{name}" for name, extent in zip("xyz", block, strict=False) if extent > 1)
+    return access.kind == "load" and any(axis not in access.access for axis in axes)
 
 
 def _copied_by_all(kernel: KernelCounts, bottleneck: Bottleneck) -> Text:

@@ -75,3 +75,30 @@ def test_only_what_all_threads_store_in_a_loop_is_to_be_shared_out(
     written = from_source(source, extra_vars={"I": I, "T": T})
     said = hint(counted(Example(written, ((1024,),), lambda x: x)))
     assert is_told == said.startswith("Each of the 64 threads of a block stores all of `S`")
+
+
+ROWS = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((64, 4096), "float32"), B: T.Buffer((64, 4096), "float32"),
+             C: T.Buffer((64, 4096), "float32")):
+        for bx in T.thread_binding(16, thread="blockIdx.x"):
+            for ty in T.thread_binding(4, thread="threadIdx.y"):
+                for tx in T.thread_binding(64, thread="threadIdx.x"):
+                    for k in range(64):
+                        with T.sblock("C"):
+                            C[ty + bx * 4, k * 64 + tx] = (
+                                A[ty + bx * 4, k * 64 + tx] + B[ROW, k * 64 + tx])
+"""
+
+
+@pytest.mark.parametrize(("row", "is_told"), [("ty + bx * 4", False), ("bx * 4", True)])
+def test_shared_memory_is_for_what_threads_share(row: str, *, is_told: bool) -> None:
+    """Where each element is loaded by one thread, a copy in shared memory saves nothing."""
+    source = ROWS.replace("ROW", row)
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    shapes = ((64, 4096), (64, 4096))
+    said = hint(counted(Example(written, shapes, lambda a, b: a + b)))
+    assert is_told == ("what its threads share" in said)
+    assert is_told != ("load and store each element once" in said)
