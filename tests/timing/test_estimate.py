@@ -182,6 +182,16 @@ class TestFree:
         assert math.log(2) == pytest.approx(estimate(found, generator()).submission.value)
         assert not Times(slices[4:]).is_free  # four free rounds of a place
 
+    @pytest.mark.parametrize("rounds", [(10,), (9, 1)])
+    def test_free_rounds_of_one_slice_say_nothing_of_others(self, rounds: tuple[int, ...]) -> None:
+        """The interval of these alone was 0 wide, or of a draw of a single interrupted round."""
+        slices = shared_core(3, 96)
+        for number, free in enumerate(steady(count=PLACES * len(rounds))):
+            few = slice(rounds[number // PLACES])
+            slices[number].looks[:, : few.stop + 1] = free.looks[:, : few.stop + 1]
+            slices[number].seconds[0][:, few] = free.seconds[0][:, few]
+        assert not Times(slices).is_free
+
     def test_of_a_slice_only_free_rounds_count(self) -> None:
         slices = steady()
         for each in slices:
