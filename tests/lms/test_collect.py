@@ -13,10 +13,10 @@ from grader.errors import UsageError
 from grader.lms.archives import LeftOut
 from grader.lms.collect import (
     Collected,
+    CollectedFolders,
     CollectOutcome,
     CollectRequest,
     collect_class,
-    CollectedFolders,
     collected_times,
     read_manifest,
 )

@@ -21,7 +21,7 @@ from grader.timing.estimate import (
     TimedSlice,
     Times,
     Verdict,
-    _lowest_few,
+    _mean_of_lowest,
     counted,
     estimate,
     is_plausible,
@@ -137,12 +137,12 @@ class TestInterval:
         expected = times.drawn_lows(generator(7))
         taken: list[int] = []
 
-        def lowest_few(logs: np.ndarray, count: int) -> np.ndarray:
+        def mean_of_lowest(logs: np.ndarray, counts: np.ndarray) -> np.ndarray:
             taken.append(logs.size)
-            return _lowest_few(logs, count)
+            return _mean_of_lowest(logs, counts)
 
         monkeypatch.setattr(estimate_module, "MOST_DRAWN", at_once)
-        monkeypatch.setattr(estimate_module, "_lowest_few", lowest_few)
+        monkeypatch.setattr(estimate_module, "_mean_of_lowest", mean_of_lowest)
         assert np.array_equal(expected, times.drawn_lows(generator(7)))
         one = 16 // PLACES * 10 * FUNCTIONS  # of four slices with ten of their rounds each
         assert max(taken) <= max(at_once, 16 // PLACES * 25 * FUNCTIONS, one)
