@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
+from os.path import lexists
 from pathlib import Path
 
 from grader.authoring.languages import LANGUAGES, without_language
@@ -37,7 +38,7 @@ def make_assignment(
 
     Its texts are in `languages`, English always among them. Raises UsageError for a name that
     cannot be one, for a language that the texts are not in, when a file is there already, and when
-    one cannot be written: then nothing is left.
+    one cannot be written: then no file is left.
     """
     if not SLUG.match(slug):
         raise UsageError(
@@ -45,7 +46,10 @@ def make_assignment(
             say("use-small-letters-digits-and-begin"),
         )
     contents = {root / path: text.encode() for path, text in _files(slug, languages).items()}
-    taken = [path for path in (*contents, *(root / "templates").glob(f"{slug}.*")) if path.exists()]
+    places = (*contents, *(root / "templates").glob(f"{slug}.*"))
+    taken = [
+        path for path in places if lexists(path)
+    ]  # a link that leads nowhere is theirs as well
     if taken:
         raise UsageError(
             say("exists-already", path=str(taken[0])), say("choose-another-name-or-move-away-first")
@@ -66,7 +70,8 @@ def _none_left_over(written: list[Path]) -> Iterator[None]:
         yield
     except BaseException:  # Ctrl-C as well
         for path in written:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # where none could be written none can be removed
+                path.unlink()
         raise
 
 

@@ -28,7 +28,7 @@ from grader.cli.telling import line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import GradebookError, UsageError
-from grader.files import write_whole, writing
+from grader.files import read_existing, write_whole, writing
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
 from grader.gradebook.entries import plan, read_roster_file, shared_emails
@@ -245,8 +245,7 @@ def _when(handed_in: str) -> HandedInWhen:
     if handed_in == "files":
         return "files"
     if Path(handed_in).name == MANIFEST:
-        if not Path(handed_in).is_file():  # nobody would be late
-            raise UsageError(say("there-no-file", path=handed_in), say("check-name-and-folder"))
+        read_existing(Path(handed_in), 0)  # without it nobody would be late
         return collected_times(Path(handed_in).parent)
     return moment(handed_in)
 

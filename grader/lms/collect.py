@@ -14,10 +14,12 @@ the same student are nobody's, and nothing is written over.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import os
 import shutil
+import stat
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -48,6 +50,9 @@ from grader.reading.reader import SubmissionReader
 from grader.reading.submission import absolute
 
 SUBMISSIONS, EARLIER, MANIFEST = "submissions", "earlier", "collected.json"
+MANIFEST_LIMIT = 2**26
+"""Most bytes of a manifest: a student takes some hundreds."""
+
 _INCOMING = ".incoming"
 _DIGITS = 16
 _PASSING = ("unread", "unsubmitted", "textual")
@@ -215,20 +220,47 @@ def read_manifest(folder: Path) -> Collected:
     """Read what was collected into a folder before; nothing where it holds nothing of ours."""
     path = folder / MANIFEST
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=prepared(Collected))
+        content = _read_regular(path)
+        _refuse_later(content, path)
+        return msgspec.json.decode(content, type=prepared(Collected))
     except FileNotFoundError:
         return Collected()
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise UsageError(
             say("cannot-read-as-what-collected-before", path=str(path)),
             say("name-another-folder-or-move-file-away"),
         ) from None
-    if found.version > Collected().version:  # written anew, it would lose what it is later for
+
+
+def _read_regular(path: Path) -> bytes:
+    """Read a manifest. Raises OSError for anything else: a student whose own folder is graded may
+    have put a link to a device there, which has no end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    with path.open("rb") as file:
+        content = file.read(MANIFEST_LIMIT + 1)
+    if len(content) > MANIFEST_LIMIT:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return content
+
+
+class _Versioned(msgspec.Struct):
+    """What of any version's manifest can be read."""
+
+    version: int = 0
+
+
+def _refuse_later(content: bytes, path: Path) -> None:
+    """Refuse a later grader's manifest: written anew, it would lose what it is later for.
+
+    Raises UsageError, and msgspec.MsgspecError for what is none.
+    """
+    found = msgspec.json.decode(content, type=prepared(_Versioned))
+    if found.version > Collected().version:
         raise UsageError(
             say("written-by-later-grader", path=str(path)),
             say("use-grader-that-wrote-or-later-one"),
         )
-    return found
 
 
 class CollectedFolders:

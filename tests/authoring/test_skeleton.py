@@ -76,6 +76,25 @@ def test_what_was_written_in_part_is_made_by_the_same_command(
     assert make_assignment(tmp_path, "layer")
 
 
+def test_what_cannot_be_removed_hides_no_refusal(tmp_path: Path) -> None:
+    """Where `templates` is a file there are no templates to remove: it was an internal error."""
+    (tmp_path / "templates").write_text("mine")
+    with pytest.raises(UsageError, match="Cannot write"):
+        make_assignment(tmp_path, "layer")
+    assert {tmp_path / "templates": b"mine"} == content(tmp_path)
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> None:
+    """It was written through, and removed when the rest could not be written."""
+    (tmp_path / "reference").mkdir()
+    link = tmp_path / "reference" / "layer.py"
+    link.symlink_to("../elsewhere.py")
+    with pytest.raises(UsageError, match="exists already"):
+        make_assignment(tmp_path, "layer")
+    assert link.is_symlink()
+    assert not (tmp_path / "elsewhere.py").exists()
+
+
 def test_its_master_has_nothing_to_mend(tmp_path: Path) -> None:
     make_assignment(tmp_path, "x")
     assignment = load_course(tmp_path).get("x").assignment

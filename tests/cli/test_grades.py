@@ -280,6 +280,8 @@ def test_times_of_unpacked_files_are_no_times_of_submissions(tmp_path: Path) -> 
     assert not (course / "reports").exists()
     told = refused(course, *batch[:-1], "clas/collected.json", "class/submissions")
     assert "There is no file clas/collected.json." in told
+    told = refused(course, *batch[:-1], "x" * 300 + "/collected.json", "class/submissions")
+    assert "File name too long" in told
 
 
 def _regrade_after_a_changed_rubric(course: Path) -> None:

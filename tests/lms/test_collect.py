@@ -13,6 +13,7 @@ from grader.errors import UsageError
 from grader.lms.archives import LeftOut
 from grader.lms.collect import (
     Collected,
+    CollectedFolders,
     CollectOutcome,
     CollectRequest,
     collect_class,
@@ -307,3 +308,24 @@ def test_a_manifest_of_a_later_grader_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="written by a later grader"):
         collected(tmp_path, {"kim_1_9_hw.ipynb": "{}"})
     assert before == path.read_bytes()
+
+
+def test_a_later_manifest_of_another_form_is_not_to_be_moved_away(tmp_path: Path) -> None:
+    (tmp_path / "collected.json").write_text('{"version": 2, "students": {"kim": 1}}')
+    with pytest.raises(UsageError, match="written by a later grader"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"students": [{"id": "\xff"}]}', b'{"x": ' + b"[" * 9999 + b"]" * 9999 + b"}"]
+)
+def test_a_manifest_that_a_student_made_ends_nothing(tmp_path: Path, content: bytes) -> None:
+    """A batch of one student's folder ended with an internal error."""
+    (tmp_path / "collected.json").write_bytes(content)
+    assert CollectedFolders().find(tmp_path / "hw.ipynb", tmp_path) is None
+
+
+def test_a_manifest_without_an_end_is_not_read(tmp_path: Path) -> None:
+    """A link to a device, of a cloned repository, took all memory."""
+    (tmp_path / "collected.json").symlink_to("/dev/zero")
+    assert CollectedFolders().find(tmp_path / "hw.ipynb", tmp_path) is None

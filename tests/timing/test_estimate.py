@@ -21,7 +21,7 @@ from grader.timing.estimate import (
     TimedSlice,
     Times,
     Verdict,
-    _lowest_few,
+    _mean_of_lowest,
     counted,
     estimate,
     is_plausible,
@@ -137,12 +137,12 @@ class TestInterval:
         expected = times.drawn_lows(generator(7))
         taken: list[int] = []
 
-        def lowest_few(logs: np.ndarray, count: int) -> np.ndarray:
+        def mean_of_lowest(logs: np.ndarray, counts: np.ndarray) -> np.ndarray:
             taken.append(logs.size)
-            return _lowest_few(logs, count)
+            return _mean_of_lowest(logs, counts)
 
         monkeypatch.setattr(estimate_module, "MOST_DRAWN", at_once)
-        monkeypatch.setattr(estimate_module, "_lowest_few", lowest_few)
+        monkeypatch.setattr(estimate_module, "_mean_of_lowest", mean_of_lowest)
         assert np.array_equal(expected, times.drawn_lows(generator(7)))
         one = 16 // PLACES * 10 * FUNCTIONS  # of four slices with ten of their rounds each
         assert max(taken) <= max(at_once, 16 // PLACES * 25 * FUNCTIONS, one)
@@ -181,6 +181,16 @@ class TestFree:
         assert 20 == found.rounds
         assert math.log(2) == pytest.approx(estimate(found, generator()).submission.value)
         assert not Times(slices[4:]).is_free  # four free rounds of a place
+
+    @pytest.mark.parametrize("rounds", [(10,), (9, 1)])
+    def test_free_rounds_of_one_slice_say_nothing_of_others(self, rounds: tuple[int, ...]) -> None:
+        """The interval of these alone was 0 wide, or of a draw of a single interrupted round."""
+        slices = shared_core(3, 96)
+        for number, free in enumerate(steady(count=PLACES * len(rounds))):
+            few = slice(rounds[number // PLACES])
+            slices[number].looks[:, : few.stop + 1] = free.looks[:, : few.stop + 1]
+            slices[number].seconds[0][:, few] = free.seconds[0][:, few]
+        assert not Times(slices).is_free
 
     def test_of_a_slice_only_free_rounds_count(self) -> None:
         slices = steady()
