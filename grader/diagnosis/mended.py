@@ -299,6 +299,8 @@ def _mended(
         before = trial.computed
         if not trial.gives(edit.function, few, wanted.numbers):
             continue
+        if _is_of_one_size(function, edit.function, given.symbols):
+            continue
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
         is_right = all(trial.gives(edit.function, each, wanted.numbers) for each in places)
@@ -313,6 +315,20 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _is_of_one_size(
+    function: FunctionFacts, edited: FunctionFacts, symbols: Mapping[str, int]
+) -> bool:
+    """Say whether an edit computes with an extent, as a number, that another call has otherwise."""
+    added = _constants(edited) - _constants(function)
+    return any(each in added for each in symbols.values())
+
+
+def _constants(function: FunctionFacts) -> Counter[float]:
+    values = (store.value for store in function.stores if store.value is not None)
+    parts = (part for value in values for part in value.walk())
+    return Counter(each.value for each in parts if each.kind == "constant" and each.value)
 
 
 def _holds(
