@@ -203,9 +203,7 @@ class _Search:
         whole = (
             step
             for step in later
-            if is_one
-            and self._has_expected_shape(step)
-            and self._expected(step, None) == layer
+            if is_one and self._has_expected_shape(step) and self._expected(step, None) == layer
         )
         return next(whole, first), None
 

@@ -297,9 +297,8 @@ def _mended(
         if trial.computed > _WORK or (below is not None and edit.stage >= below):
             break
         before = trial.computed
-        if not trial.gives(edit.function, few, wanted.numbers):
-            continue
-        if _is_of_one_size(function, edit.function, given.symbols):
+        is_near = trial.gives(edit.function, few, wanted.numbers)
+        if not is_near or _is_of_one_size(function, edit.function, given.symbols):
             continue
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
