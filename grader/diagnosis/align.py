@@ -198,13 +198,12 @@ class _Search:
                     return step, explained
         # The sums of a norm have no layer's shape, and what its function computes from them has: to
         # hold them against the norm would say that their shape is wrong.
-        layer, callee = self._expected(first, None), self.steps[first].callee
+        # A later call of the same operator is no part of this one.
+        layer, is_one = self._expected(first, None), len({each.callee for each in self.steps}) == 1
         whole = (
             step
             for step in later
-            if self.steps[step].callee == callee
-            and self._has_expected_shape(step)
-            and self._expected(step, None) == layer
+            if is_one and self._has_expected_shape(step) and self._expected(step, None) == layer
         )
         return next(whole, first), None
 

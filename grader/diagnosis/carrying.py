@@ -165,12 +165,18 @@ class _Calls:
         returned = self._returned(traced)
         return walk(traced.steps, layers, lost, self._tolerance, returned)
 
-    def _returned(self, traced: Traced) -> int | None:
-        """Return the step that `main` returns; None for an argument, a constant, or several."""
+    def _returned(self, traced: Traced) -> frozenset[int]:
+        """Return the steps of the call that `main` returns the value of, all that it makes.
+
+        There are none for an argument, a constant, or several values.
+        """
         result = self._runnable.candidate.facts.result
-        if result is None or result.source is None or result.source not in traced.bindings:
-            return None
-        return traced.bindings.index(result.source)
+        source = None if result is None else result.source
+        return frozenset(
+            step
+            for step, binding in enumerate(traced.bindings)
+            if source is not None and binding == source
+        )
 
     def _begin(self, traced: Traced) -> None:
         """Note which steps there are, and how many runs' values fit into one message.

@@ -297,7 +297,8 @@ def _mended(
         if trial.computed > _WORK or (below is not None and edit.stage >= below):
             break
         before = trial.computed
-        if not trial.gives(edit.function, few, wanted.numbers):
+        is_near = trial.gives(edit.function, few, wanted.numbers)
+        if not is_near or _is_of_one_size(function, edit.function, given.symbols):
             continue
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
@@ -313,6 +314,20 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _is_of_one_size(
+    function: FunctionFacts, edited: FunctionFacts, symbols: Mapping[str, int]
+) -> bool:
+    """Say whether an edit computes with an extent, as a number, that another call has otherwise."""
+    added = _constants(edited) - _constants(function)
+    return any(each in added for each in symbols.values())
+
+
+def _constants(function: FunctionFacts) -> Counter[float]:
+    values = (store.value for store in function.stores if store.value is not None)
+    parts = (part for value in values for part in value.walk())
+    return Counter(each.value for each in parts if each.kind == "constant" and each.value)
 
 
 def _holds(

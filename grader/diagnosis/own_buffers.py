@@ -77,10 +77,13 @@ def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str)
 def with_conditional_store(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
     """Return an alignment that says so where numbers are never written as an `if` has no `else`.
 
-    The step calls the TIR function `callee`.
+    The step calls the TIR function `callee`. A second store to its output may be the `else`.
     """
     mistake, function = alignment.mistake, facts.functions.get(callee)
     if mistake is None or mistake.kind != "partly_written" or function is None:
+        return alignment
+    outputs = {each.name for each in function.parameters[-1:]}
+    if sum(each.buffer in outputs for each in function.stores) > 1:
         return alignment
     told = {each.message.id for each in function.decisions if isinstance(each.message, Sentence)}
     if not isinstance(RUNS, Sentence) or RUNS.id not in told:

@@ -154,12 +154,15 @@ class Made(NamedTuple):
         """Return what stands there and what should, each as it is written.
 
         What is written in several places of the statement is told with what is around it: of
-        `1 << shift - 1`, "2 in place of 1" does not say which.
+        `1 << shift - 1`, "2 in place of 1" does not say which. So is the -1 of a negation, which is
+        written nowhere.
         """
         if self.names is not None:
             return self.names
         spot, other = self.spot, self.other
-        while spot.outer is not None and counts[_spelled(spot.one)] > 1:
+        while spot.outer is not None and (
+            counts[_spelled(spot.one)] > 1 or _is_sign(spot.place, spot.outer.one)
+        ):
             spot, other = spot.outer, spot.around(other)
         short = _cut_alike(spot.one, other) or (spelled(spot.one), spelled(other))
         # What differs may have been cut: "compute `...` in place of `...`" is told of nobody.
@@ -580,6 +583,11 @@ def _operators(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
 def _is_negation(one: Expression) -> bool:
     """Say whether an expression is `-x`, of which TVM makes `x * -1`."""
     return one.name == "mul" and len(one.arguments) == 2 and _number(one.arguments[1]) == -1
+
+
+def _is_sign(place: int, outer: Expression) -> bool:
+    """Say whether the argument at a place is the -1 that TVM has for a sign."""
+    return place == 1 and _is_negation(outer)
 
 
 def _is_truncated(one: Expression) -> bool:

@@ -379,7 +379,10 @@ def _operated(one: Expression, operands: list[Values]) -> Values:
 
 
 def _stored(value: Values, dtype: str) -> Values:
-    """Return numbers as a type of integers holds them: what has no room wraps round."""
+    """Return numbers as a type holds them: integers that have no room wrap round, and a quotient of
+    integers that were cast to floats is none of integers."""
+    if dtype.startswith("float") and value.dtype.kind in "iu":
+        return value.astype(np.float64)
     if not dtype.startswith(("int", "uint")) or "x" in dtype:
         return value
     try:

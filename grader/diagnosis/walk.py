@@ -5,7 +5,7 @@ PyTorch's values may have been written over some of the steps (`carrying.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ def walk(
     layers: Sequence[Layer],
     lost: Lost,
     tolerance: float = TOLERANCE,
-    returned: int | None = None,
+    returned: Set[int] = frozenset(),
 ) -> LayerWalk:
     """Put the steps of one call beside PyTorch's layers, in the order of both.
 
@@ -46,8 +46,9 @@ def walk(
     is lost is lost for all that comes after it, by whatever way a later step may have come to its
     values: two variables may name one memory.
 
-    `returned` is the step that the function returns, None where that is not known. Steps that it is
-    not computed from earn nothing: a ReLU that nobody takes, or a softmax that is not returned.
+    `returned` are the steps of which the function returns one, none where that is not known. Steps
+    that they are not computed from earn nothing: a ReLU that nobody takes, or a softmax that is not
+    returned.
     """
     corrected = tuple(
         each._replace(value=layers[lost[number]].value) if number in lost else each
@@ -88,11 +89,11 @@ def walk(
     return LayerWalk(frozenset(earned), is_over=not ahead and last not in places[-1:])
 
 
-def _needed(own: Matching, returned: int | None) -> frozenset[int]:
+def _needed(own: Matching, returned: Set[int]) -> frozenset[int]:
     """Return the steps that what is returned is computed from, with itself; else all steps."""
-    if returned is None:
+    if not returned:
         return frozenset(range(len(own.steps)))
-    return own.ancestors[returned] | {returned}
+    return frozenset(returned).union(*(own.ancestors[each] for each in returned))
 
 
 def _choices(

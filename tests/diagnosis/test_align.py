@@ -350,6 +350,16 @@ class TestUnexplained:
         assert alignment.mistake is not None
         assert "kernel_flipped" == alignment.mistake.kind
 
+    def test_a_later_call_of_its_operator_is_another_step(self) -> None:
+        """Two convolutions of other sizes, of which the second has the shape of PyTorch's first."""
+
+        def cut(size: int) -> Any:
+            return lambda x: garbage(np.zeros((len(x), 3, size, size)))
+
+        names = ("conv2d", "relu", "conv2d")
+        steps = run(list(zip(names, (cut(9), cut(9), cut(8)), strict=True)))
+        assert 0 == align(steps, LAYERS).wrong
+
     def test_it_is_wrong_where_it_has_the_shape_of_the_layer(self) -> None:
         averages = network.pool(STRAIGHT[2].value, reduce=np.mean)
         steps = run(but(add=garbage, pool2d=lambda _: averages))

@@ -203,6 +203,14 @@ class TestMistakes:
 
         assert layers == judged(made(**{unused: passed_by}))
 
+    def test_a_result_that_its_function_gives_as_a_second_output_is_used(self) -> None:
+        def both(builder: Any, x: Any) -> Any:
+            pair = builder.emit_te(lambda data: [topi.identity(data), topi.nn.softmax(data, 1)], x)
+            return builder.emit(relax.TupleGetItem(pair, 1))
+
+        found = judged(made(relu=doubled, softmax=both))
+        assert "linear -relu linear relu linear softmax" == found
+
     def test_layers_in_one_function_are_lost_together(self) -> None:
         given = made(linear=doubled_weight_and_relu, bias=None, relu=None)
         assert "-linear -relu linear relu linear softmax" == judged(given)

@@ -324,6 +324,43 @@ def test_a_statement_of_a_function_for_any_size_is_named(
     assert (found, wanted) == (mistake.facts["found"], mistake.facts["wanted"])
 
 
+def test_the_extent_of_one_call_is_no_number_for_all() -> None:
+    """5 for 4 is right of five rows, and wrong of three."""
+    fixed = ANY_SIZE.replace('T.Cast("float32", n)', "T.float32(4)")
+    module = from_source(fixed, extra_vars={"I": I, "T": T})
+    assert told_of(module, (A,), lambda a: a - a.mean(0, keepdims=True), None) is None
+
+
+QUOTIENT = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8, 8), "int32")):
+        for i, j in T.grid(8, 8):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.Cast("int32", T.round(
+                    T.Cast("float32", A[vi, vj]) / T.Cast("float32", B[vj])))
+"""
+
+
+def test_a_quotient_of_integers_that_are_cast_is_none_of_integers() -> None:
+    """It is no fault of the axes that PyTorch rounds it towards 0."""
+    generator = np.random.default_rng(1)
+    given = generator.integers(-99, 99, (8, 8), "int32"), generator.integers(2, 9, 8, "int32")
+    module = from_source(QUOTIENT, extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, lambda a, b: torch.trunc(a / b), None, dtype="int32")
+    assert mistake is None or "axis_binding" != mistake.kind
+
+
+def test_the_number_that_a_sign_is_made_of_is_told_with_it() -> None:
+    """TVM has `x * -1` for `-x`."""
+    old = "T.min(A[vi, vj] * B[vj] + V[vj], T.float32(127))"
+    mistake = told(old, "-A[vi, vj] + B[vj]", source=PAIR, compute=lambda a, b, _v: a * -2 + b)
+    assert mistake is not None
+    assert ("-A[vi, vj]", "A[vi, vj] * -2.0") == (mistake.facts["found"], mistake.facts["wanted"])
+
+
 def test_what_main_returns_is_not_mended_into_an_earlier_layer() -> None:
     """Without its mean, a ReLU that is taken last is PyTorch's first step, and no output."""
 

@@ -58,6 +58,21 @@ class WithoutElse:
 
 
 @I.ir_module
+class WithElse:
+    """Half of the rows are left out, and both branches store."""
+
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        for i, j in T.grid(2, 8):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                if A[vi, vj] > T.float32(0):
+                    C[vi, vj] = A[vi, vj]
+                else:
+                    C[vi, vj] = T.float32(0)
+
+
+@I.ir_module
 class Begun:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
@@ -245,7 +260,9 @@ def test_a_buffer_that_is_read_and_never_written_is_named(module: type, kind: st
         assert "Write every number of `Y` before it is read." == advice.english
 
 
-@pytest.mark.parametrize(("module", "is_told"), [(WithoutElse, True), (Begun, False)])
+@pytest.mark.parametrize(
+    ("module", "is_told"), [(WithoutElse, True), (WithElse, False), (Begun, False)]
+)
 def test_numbers_that_no_branch_writes_are_told_with_the_condition(
     module: Any, *, is_told: bool
 ) -> None:
