@@ -202,7 +202,7 @@ _FORMS = (
     _form(
         "index_beyond",
         r"^IndexError: (?:.{0,200}: )?index -?\d{1,9} is out of bounds for (?:axis|dimension)"
-        r" (\d{1,3}) with size (\d{1,9})",
+        r" (\d{1,3}) with size ([1-9]\d{0,8})\b",
     ),
     _form(
         "product_shapes",

@@ -394,6 +394,8 @@ WORDED: list[tuple[str, str, ErrorKind]] = [
     # tests/broken/magics_that_fail.toml has it raised
     ("Exception", "File `'layers.py'` not found.", "missing_script"),
     ("HTTPError", "HTTP Error 404: Not Found", "network"),
+    # no last item can be told of
+    ("IndexError", "index 0 is out of bounds for axis 0 with size 0", "unknown"),
     # a dictionary of the student's own; PyTorch's `max_pool2d`, whose name Python does not print
     ("KeyError", "<class 'str'>", "unknown"),
     ("KeyError", "<class '__main__.Block'>", "unknown"),
