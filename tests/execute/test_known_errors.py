@@ -378,6 +378,16 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         step(lambda b: (b.sch.split(b.i, [4, 4]), b.sch.parallel(b.i))),
         KnownError("step_on_gone", ("loop",)),
     ),
+    (
+        step(
+            lambda b: (
+                copied := b.sch.cache_read(b.doubled, 0, "global"),
+                b.sch.compute_inline(copied),
+                b.sch.get_loops(copied),
+            )
+        ),
+        KnownError("step_on_gone", ("block",)),
+    ),
 ]
 """What raises, and what is read of it. A limit of the system is worded by the system here, too."""
 
