@@ -256,7 +256,7 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
 """Names of what the error names, why TVM refuses, what to do."""
 
 
-_ANEW = say("get-block-anew-by-name-and-decompose")
+_ANEW = say("inlined-block-is-gone-get-new-one-by-name")
 _THINGS: Mapping[str, Text] = {
     "block": say("block"),
     "loop": say("loop"),

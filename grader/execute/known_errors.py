@@ -191,16 +191,18 @@ _FORMS = (
         r"^AttributeError: .{1,200} has no attribute '(\w{1,100}(?:\.\w{1,100}){1,20})'",
     ),
     _form("truth_of_expression", r"^ValueError: Cannot use and / or / not operator to Expr"),
-    # a function or a class in place of a name: what an importer looks up is a node's target
+    # a function or a layer in place of a name: what an importer looks up is a node's target
     _form(
         "lacks_entry",
-        r"^KeyError: <(built-in method|built-in function|function|class) '?([\w.]{1,100})\b",
+        r"^KeyError: <(?:class 'torch\.nn\.(?:\w{1,40}\.){0,4}(?P<nn>\w{1,60})'>"
+        r"|built-in method (?P<torch>\w{1,60}) of type object"
+        r"|built-in function (?P<builtin>\w{1,60})>|function (?P<plain>\w{1,60}) at )",
     ),
     _form("old_name_hint", r"^AttributeError: .{0,60}?Var\b.{0,40} has no attribute 'name_hint'"),
     _form(
         "index_beyond",
         r"^IndexError: (?:.{0,200}: )?index -?\d{1,9} is out of bounds for (?:axis|dimension)"
-        r" (\d{1,3}) with size (\d{1,9})",
+        r" (\d{1,3}) with size ([1-9]\d{0,8})\b",
     ),
     _form(
         "product_shapes",
@@ -348,15 +350,14 @@ def _value(kind: ErrorKind, found: re.Match[str]) -> KnownError:
     if kind in _PLAIN:
         return KnownError(kind)
     if kind == "lacks_entry":
-        return KnownError(kind, names=(_spelled(*found.groups()),))
+        return KnownError(kind, names=(_spelled(found),))
     return KnownError(kind, names=found.groups())
 
 
-def _spelled(what: str, name: str) -> str:
+def _spelled(found: re.Match[str]) -> str:
     """Return a key as PyTorch's text spells it, by how Python prints it."""
-    name = name.rpartition(".")[2]
-    if what == "built-in method":
-        return f"torch.{name}"
-    if what == "built-in function" and hasattr(operator, name):
-        return f"operator.{name}"
-    return f"nn.{name}" if what == "class" else name
+    group = found.lastgroup or ""
+    name = found[group]
+    if group in ("nn", "torch"):
+        return f"{group}.{name}"
+    return f"operator.{name}" if group == "builtin" and hasattr(operator, name) else name

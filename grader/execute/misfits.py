@@ -137,7 +137,8 @@ def _other_value(misfit: Misfit, values: Mapping[str, str]) -> Text:
         return say("pass-other-value-for-parameter", other=shown(misfit.other), **values, **pair)
     assert misfit.parameter is not None and misfit.argument is not None
     given, wanted = misfit.argument.tensor, misfit.parameter.tensor
-    if given is not None and given.shape == wanted.shape:
+    is_array = misfit.argument.kind in ("input", "constant")
+    if is_array and given is not None and given.shape == wanted.shape:
         parameter = shown(misfit.parameter.name)
         return say("cast-for-parameter", parameter=parameter, dtype=wanted.dtype, **values)
     return say("compare-arguments-with-parameters", **values)

@@ -262,17 +262,16 @@ class Graded:
     fits: bool = True
     contested: bool = False
 
-    @property
-    def rank(self) -> tuple[float, bool, int, bool, bool]:
-        """Sort key: more points first, then a schedule, what came nearer, the name asked for.
+    def rank(self, part: PartTable) -> tuple[float, bool, int, bool, bool]:
+        """Sort key: more points first, then what came nearer, a schedule, the name asked for.
 
-        A schedule that was refused is still its author's answer, and an unscheduled module is none.
-        Another's that does not fit is an example.
+        Where a schedule is asked for, one that was refused is still its author's answer, and an
+        unscheduled module is none. Another's that does not fit is an example.
         """
         if self.capture is None:
             return (self.part.score, False, 0, False, False)
         named, scheduled = self.capture.by_name, self.capture.trace is not None
-        is_answer = scheduled and (named or self.fits)
+        is_answer = part.entry_kind == "schedule" and scheduled and (named or self.fits)
         return (self.part.score, is_answer, self.nearness, scheduled, named)
 
     @property
@@ -295,7 +294,8 @@ def select(
     """
     if part.entry_kind == "schedule":
         # `sch*` fits another part's `sch_tensorized`: of what is worth the same, that comes last.
-        ordered = _best_first(sorted(graded, key=lambda each: _is_claimed(assignment, part, each)))
+        own_first = sorted(graded, key=lambda each: _is_claimed(assignment, part, each))
+        ordered = _best_first(part, own_first)
         if any("timing" in find_check(table).needs for table in part.check):
             return ordered
         # What has the part's name is told, and not what earns no more and came nearer: of a space
@@ -312,7 +312,7 @@ def select(
     if tried or not named:
         kept = [each for each in kept if each.part.score > 0]
     callable_ones = [each for each in kept if each.fits or is_complete(part, each.part)]
-    return _best_first([*named, *callable_ones])
+    return _best_first(part, [*named, *callable_ones])
 
 
 def is_complete(part: PartTable, graded: Part) -> bool:
@@ -366,8 +366,8 @@ def nothing_counts(refused: Sequence[Refused], part: PartTable, absent: Problem)
     return absent if given is None or is_tried else given
 
 
-def _best_first(graded: list[Graded]) -> list[Graded]:
-    return sorted(graded, key=lambda each: each.rank, reverse=True)
+def _best_first(part: PartTable, graded: list[Graded]) -> list[Graded]:
+    return sorted(graded, key=lambda each: each.rank(part), reverse=True)
 
 
 def _is_beside_the_point(assignment: Assignment, part: PartTable, other: Graded) -> bool:

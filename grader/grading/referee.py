@@ -197,7 +197,9 @@ class Referee:
             best = graded[0]
             if taken:
                 judged = [self._judge_timed(part, each) for each in taken]
-                best = max(judged, key=lambda each: each.rank)
+                # A refused schedule is told of before a module that its time earns nothing.
+                told_first = [best] if best.case is None else []
+                best = max([*told_first, *judged], key=lambda each: each.rank(part))
                 timings += _timing_of(best, part)
             stop = stop_of(self._course_assignment.assignment, part, graded)
             told = with_other_stop(best.part, stop, part.check)
@@ -440,7 +442,7 @@ def _best_of(graded: list[Graded]) -> list[Graded]:
 
 
 def _is_timed(part: PartTable, graded: list[Graded]) -> bool:
-    if "timing" not in part_needs(part) or graded[0].case is None:
+    if "timing" not in part_needs(part):
         return False
     best = _best_of(graded)
     return any(not (_is_blocked(part, each.part) or _is_half_made(each)) for each in best)

@@ -17,7 +17,7 @@ from grader.messages.frames import FrameError, decode_payload, encode_frame
 from grader.messages.kernel import REFUSED_SIZE_LIMIT, CaptureFailure, KernelNote
 from grader.sandbox.interface import Sandbox
 from tests.execute.conftest import run_cells
-from tests.ir.misfitting import FIRST, SECOND, source, unchecked
+from tests.ir.misfitting import FIRST, SECOND, saved, source, unchecked
 
 PART = PartTable(id="model", title="", entry_kind="function", entry=("create_model",), check=())
 
@@ -83,6 +83,16 @@ def test_of_values_of_another_type_it_is_said_how_to_cast_them() -> None:
     for parameter in "WB":
         assert f"Pass float32 values for `{parameter}` in the call of `first` for `lv`" in said
     assert 'array.astype("float32")' in said
+
+
+def test_what_an_earlier_call_gives_is_cast_by_nothing_of_numpy() -> None:
+    """As int8 in a layer that takes int32: `main` has no arrays."""
+    parameter = 'second(X: T.Buffer((1, 3), "{}")'
+    odd = source().replace(parameter.format("float32"), parameter.format("int32"))
+    said = advice_on_refused(saved(odd)).english
+    assert "passes `lv`, (1, 3) float32, for `X`, (1, 3) int32" in said
+    assert "NumPy" not in said
+    assert "Compare the arguments of the call for `out`" in said
 
 
 def test_what_is_to_be_done_is_said_once() -> None:

@@ -91,7 +91,7 @@ class TestNumbers:
             assert hint.startswith(
                 "Nothing that reaches the output uses `lv_linear0`, the result of"
             )
-        assert "Write the layer" in judge(facts, tir=Amount(names=("linear1",))).hint.english
+        assert "Write each step" in judge(facts, tir=Amount(names=("linear1",))).hint.english
 
     def test_calls_of_which_nothing_comes_are_still_too_many(self):
         decoy = inside(call("extern", "env.f", argument("input", 1, 784)))

@@ -149,13 +149,13 @@ class TestWhere:
         assert told in stop.remedy.english
         assert ("decompose" in stop.why.english) == (b"Decompose" in trace)
 
-    def test_a_block_that_is_gone_is_to_be_read_anew(self) -> None:
-        """Whose sum was decomposed was told to use the loops that split returns."""
+    def test_a_block_that_is_gone_was_inlined_or_tensorized(self) -> None:
+        """To decompose a sum takes none away: `_update` was no name that helped."""
         gone = "The block no longer exists in the IRModule"
         refused = lost(error="ValueError", message=gone, text="sch.cache_read(C, 0)", line=1)
         stop = find_stop(PART, capture(), [refused])
         assert stop is not None
-        assert "`_update`" in stop.remedy.english
+        assert "compute_inline leaves nothing of a block" in stop.remedy.english
         assert "loop" not in stop.remedy.english
 
 

@@ -98,6 +98,17 @@ def test_of_several_candidates_the_first_that_is_timed(candidate: Candidate) -> 
     assert [other.module] == [each.module for each in task.shapes]
 
 
+def test_a_refused_schedule_that_is_told_first_keeps_no_module_from_its_time(
+    candidate: Candidate,
+) -> None:
+    """Where only the time earns points, the refused one has as many as the fastest before it."""
+    refused = Graded(graded(candidate).part, CAPTURE, None, fits=False)
+    assert [("build", PART.id, "timing"), ("settle", "timing", PART.id)] == told(
+        [(PART, [refused, graded(candidate)])]
+    ).events
+    assert [("settle", "timing")] == told([(PART, [refused])]).events
+
+
 def test_its_stage_has_the_parts_title_in_the_readers_language(
     candidate: Candidate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

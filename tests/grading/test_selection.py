@@ -138,6 +138,16 @@ def test_a_schedule_that_is_refused_is_told_before_a_module_that_is_none() -> No
     assert ["sch", "mod", "example"] == found
 
 
+def test_where_a_module_is_asked_for_one_that_runs_is_told_before_a_refused_schedule() -> None:
+    """Only the best one is explained, and earns points for the layers that are right."""
+    returned = graded("MyConv2", named=True, blocks=False, right=False, fits=False)
+    assert returned.capture is not None
+    scheduled = msgspec.structs.replace(returned.capture, trace=b"[]")
+    refused = replace(returned, case=None, capture=scheduled)
+    plain = graded("MyConv", named=True, blocks=False, right=False)
+    assert ["MyConv", "MyConv2"] == names(refused, plain)
+
+
 def test_of_schedules_that_earn_nothing_the_one_with_the_name_is_told() -> None:
     """Its pipeline could not be built; a schedule drawn from the notebook's space could."""
     drawn = graded("each", named=False, blocks=False, right=False, cell=9)

@@ -48,6 +48,9 @@ def source(first: str = FIRST, second: str = SECOND, inputs: str = "") -> str:
 
 def unchecked(first: str = FIRST, second: str = SECOND, inputs: str = "") -> bytes:
     """Return the module as TVM saves it, though it would refuse it."""
-    text = source(first, second, inputs)
-    module = from_source(text, {"I": I, "R": R, "T": T}, check_well_formed=False)
-    return save(module)
+    return saved(source(first, second, inputs))
+
+
+def saved(text: str) -> bytes:
+    """Return the module of a text as TVM saves it, though it would refuse it."""
+    return save(from_source(text, {"I": I, "R": R, "T": T}, check_well_formed=False))

@@ -81,17 +81,13 @@ def _judge(functions: Sequence[FunctionFacts], options: TensorIROptions) -> Outc
         )
     if not options.axes:
         return None
-    blocks = [block for each in functions for block in _working(each)]
-    whole = [
-        _with_outer_axes(block, each)
-        for each in functions
-        for block in _working(each)
-        if "R" in options.axes[0] or not _fills_own_buffer(block, each)
-    ]
+    pairs = [(block, each) for each in functions for block in _working(each)]
+    main = [pair for pair in pairs if "R" in options.axes[0] or not _fills_own_buffer(*pair)]
+    whole = [_with_outer_axes(*pair) for pair in main or pairs]  # one has to have the axes
     return (
-        _first(_loop_within(block) for block in blocks)
+        _first(_loop_within(block) for block, _ in pairs)
         or _axes(whole, options.axes)
-        or _first(_without_start(block, each) for each in functions for block in _working(each))
+        or _first(_without_start(*pair) for pair in pairs)
     )
 
 

@@ -282,6 +282,18 @@ class TestWrong:
         outcome = tensorir(replace(case(facts, outputs=told), comparison=ROWS), SR)
         assert (told.reason, told.hint) == (outcome.reason, outcome.hint)
 
+    def test_a_function_that_fills_nothing_but_its_own_buffer_has_no_axes_right(self):
+        @T.prim_func(s_tir=True)
+        def idle(A: T.Buffer((4, 8)), B: T.Buffer((8,)), C: T.Buffer((4,))):
+            own = T.sblock_alloc_buffer((8,))
+            for j in range(8):
+                with T.sblock("own"):
+                    vj = T.axis.spatial(8, j)
+                    own[vj] = B[vj]
+
+        outcome = judge(idle, TensorIROptions(axes=("SS",)))
+        assert "it should have SS" in outcome.reason.english
+
 
 class TestWithoutAxes:
     """Scheduled functions have whatever axes their schedule left."""

@@ -121,6 +121,24 @@ def global_barrier(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32"))
 
 
 @T.prim_func
+def virtual_threads(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    with T.launch_thread("vthread.x", 4) as v, T.launch_thread("threadIdx.x", 8) as tx:
+        B[v * 8 + tx] = A[v * 8 + tx]
+
+
+@T.prim_func
+def as_many_as_a_number_says(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    with T.launch_thread("threadIdx.x", T.Cast("int32", A[0])) as tx:
+        B[tx] = A[tx]
+
+
+@T.prim_func
+def as_many_as_a_block_says(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    with T.launch_thread("blockIdx.x", 2) as bx, T.launch_thread("threadIdx.x", bx * 8 + 8) as tx:
+        B[bx * 16 + tx] = A[bx * 16 + tx]
+
+
+@T.prim_func
 def many_kernels(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
     for many in range(65):  # noqa: B007
         for tx in T.thread_binding(32, thread="threadIdx.x"):
@@ -134,6 +152,9 @@ def many_kernels(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
         (brain_floats, "dtype", "bfloat16"),
         (local_barrier, "barrier", "local"),
         (global_barrier, "barrier", "global"),
+        (virtual_threads, "axis", "vthread.x"),
+        (as_many_as_a_number_says, "statement", "load of A before a kernel"),
+        (as_many_as_a_block_says, "statement", "bx before a kernel"),
         (many_kernels, "kernels", "many"),
     ],
 )

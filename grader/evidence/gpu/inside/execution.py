@@ -16,6 +16,7 @@ from grader.evidence.gpu.inside.failure import NotSimulatedError
 from grader.evidence.gpu.inside.kernels import (
     OTHER_REGISTERS,
     POINTER_REGISTERS,
+    THREAD_KEYS,
     Translated,
     Translator,
     launch_kernel,
@@ -189,7 +190,7 @@ class _Run:
     @staticmethod
     def _is_kernel(node: Any) -> bool:
         kind = type(node).__name__
-        thread = kind == "AttrStmt" and str(node.attr_key) == "thread_extent"
+        thread = kind == "AttrStmt" and str(node.attr_key) in THREAD_KEYS
         return thread or (kind == "For" and int(node.kind) == 4)
 
     def _allocate(self, node: Any) -> None:

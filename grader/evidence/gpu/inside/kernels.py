@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from tvm.tirx.analysis import undefined_vars
 
 from grader.evidence.gpu.inside.expressions import (
     Evaluate,
@@ -73,6 +74,9 @@ _MEMORIES = {
 _BARRIERS = frozenset({"shared", "shared.dyn"})
 """What TVM's CUDA has a barrier for. That of "global" memory needs a counter that only another pass
 declares: without it no compiler accepts the kernel."""
+THREAD_KEYS = frozenset({"thread_extent", "virtual_thread"})
+"""Attributes that give an index its threads. TVM makes loops of virtual ones, but leaves them where
+a function has no blocks."""
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -326,7 +330,7 @@ class Translator:
 
     def _attribute(self, node: Any, place: _Place) -> Run:
         key = str(node.attr_key)
-        if key == "thread_extent":
+        if key in THREAD_KEYS:
             self._thread(str(node.node.thread_tag), node.node.var, node.value)
         if key == "reduce_scope":
             # TVM may put a barrier in before the reduction itself.
@@ -612,8 +616,11 @@ def launch_kernel(
     host = State(Launch(number, (1, 1, 1), (1, 1, 1), [], notes), np.zeros(1, np.int64), values)
     for (kind, axis), variables in kernel.threads.items():
         for _, extent in variables:
-            size = expressions.of(extent, _no_load)(host)
-            extents[kind][axis] = max(extents[kind][axis], int(size))
+            size = expressions.of(extent, _no_load)
+            for each in undefined_vars(extent):
+                if values[expressions.slot(each)] is None:  # a thread's place, or of a loop inside
+                    raise NotSimulatedError("statement", f"{each.name} before a kernel")
+            extents[kind][axis] = max(extents[kind][axis], int(size(host)))
     grid, block = (_axes(extents[each]) for each in ("blockIdx", "threadIdx"))
     launch = Launch(number, grid, block, kernel.sites, notes, skipped)
     for slot in kernel.stored & set(memories):

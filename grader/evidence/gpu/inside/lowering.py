@@ -61,10 +61,11 @@ def _check_extents(body: Any) -> None:
     for outer in _threads_in(body):
         found: dict[str, int] = {}
         for each in [outer, *_threads_in(outer.body)]:
-            extent = getattr(each.extent, "value", None)
-            if extent is None or each.tag.startswith("vthread"):
+            # A cast has a value, too, and that is no number.
+            if type(each.extent).__name__ != "IntImm" or each.tag.startswith("vthread"):
                 continue
-            least, most = sorted((found.setdefault(each.tag, int(extent)), int(extent)))
+            extent = int(each.extent.value)
+            least, most = sorted((found.setdefault(each.tag, extent), extent))
             if least != most:
                 raise NotSimulatedError("extents", f"`{each.tag}`: {least:,} / {most:,}")
 
