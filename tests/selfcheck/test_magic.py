@@ -156,11 +156,11 @@ class TestWords:
         assert reason.english.startswith(
             "create_model (code cell 6) raised AttributeError at line 3:"
         )
-        assert reason.english.replace("code cell 6", "code cell 21") in " ".join(text.split())
+        assert reason.english.replace("code cell 6", "code cell 22") in " ".join(text.split())
 
     def test_of_a_stub(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader check model extern")
-        assert "create_model (code cell 23) is not solved yet." in text
+        assert "create_model (code cell 24) is not solved yet." in text
         assert "Replace the placeholder code" in text
 
 
