@@ -47,9 +47,8 @@ def make_assignment(
         )
     contents = {root / path: text.encode() for path, text in _files(slug, languages).items()}
     places = (*contents, *(root / "templates").glob(f"{slug}.*"))
-    taken = [
-        path for path in places if lexists(path)
-    ]  # a link that leads nowhere is theirs as well
+    # A link that leads nowhere is theirs as well.
+    taken = [path for path in places if lexists(path)]
     if taken:
         raise UsageError(
             say("exists-already", path=str(taken[0])), say("choose-another-name-or-move-away-first")

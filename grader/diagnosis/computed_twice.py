@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
-from grader.diagnosis.layers import Change, is_equal, known, numbers
+from grader.diagnosis.layers import Change, known
 from grader.diagnosis.matching import Matching
 from grader.diagnosis.mistakes import LikelyMistake, whole_of
 
@@ -23,18 +23,15 @@ def computed_twice(matching: Matching, wrong: int) -> tuple[int, LikelyMistake] 
     value, program = matching.steps[wrong].value, matching.program
     if value is None or known(value).is_trivial:
         return None
-    flat = numbers(value)
     for step in sorted(matching.steps[wrong].takes):
         first = _first_with(matching, step)
         if first is None or not matching.steps[first].variable:
             continue
         for wanted, one in _repeated(matching, step):
-            for after, found in program.changed(one, flat.size):
-                is_open = program.layers[after].name and after not in matching.matched
-                if is_open and is_equal(flat, known(found), matching.tolerance):
-                    name = program.layers[whole_of(wanted, program)].name
-                    told = {"repeats": matching.steps[first].variable}
-                    return step, LikelyMistake("other_operand", name, told, wanted)
+            if next(matching.open_layers_of(one, value), None) is not None:
+                name = program.layers[whole_of(wanted, program)].name
+                told = {"repeats": matching.steps[first].variable}
+                return step, LikelyMistake("other_operand", name, told, wanted)
     return None
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.layers import KnownValue, Program, is_equal, is_rearranged, known, numbers
+from grader.diagnosis.layers import (
+    Change,
+    KnownValue,
+    Program,
+    is_equal,
+    is_rearranged,
+    known,
+    numbers,
+)
 from grader.evidence.operations import SIDE_KINDS
 
 _SWALLOWING = frozenset({"softmax", *SIDE_KINDS})
@@ -184,6 +192,14 @@ class Matching:
     def has_followers(self, step: int) -> bool:
         """Say whether anything is computed from a step."""
         return any(step in before for before in self.ancestors)
+
+    def open_layers_of(self, one: Change, value: npt.NDArray[Any]) -> Iterator[int]:
+        """Yield the layers that no step does and that would have these numbers with a change."""
+        flat = numbers(value)
+        for place, found in self.program.changed(one, flat.size):
+            is_open = self.program.layers[place].name and place not in self.matched
+            if is_open and is_equal(flat, known(found), self.tolerance):
+                yield place
 
     def _may_be_taken(self, step: int) -> bool:
         """Say whether anything is computed from a step, or from what is not known.

@@ -154,16 +154,8 @@ def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | N
     if not computes:
         return None
     one = Change("other_operand", min(computes), computes, {})
-    flat = numbers(value)
-    for after, found in program.changed(one, flat.size):
-        is_open = program.layers[after].name and after not in matching.matched
-        if (
-            is_open
-            and other not in program.takes[after]
-            and is_equal(flat, known(found), matching.tolerance)
-        ):
-            return after
-    return None
+    found = matching.open_layers_of(one, value)
+    return next((after for after in found if other not in program.takes[after]), None)
 
 
 def _with_other(operation: Operation, place: int, given: Any, *values: Any) -> Any:

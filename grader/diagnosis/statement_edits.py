@@ -236,7 +236,7 @@ def _adds_to(one: Expression, own: Expression) -> bool:
     """Say whether an expression is the sum of a buffer's own number and something else."""
     if one.name not in _SUMS or len(one.arguments) != 2:
         return False
-    return any((each.name, each.arguments) == (own.name, own.arguments) for each in one.arguments)
+    return _takes(one, own)
 
 
 def _longer(function: FunctionFacts) -> Iterator[Edit]:
@@ -614,9 +614,12 @@ def _regrouped(_function: FunctionFacts, _block: Block, store: Store) -> Iterato
 
 def _is_product(one: Expression, store: Store) -> bool:
     """Say whether a buffer's own number is multiplied: a sum that begins with 0 would stay 0."""
-    return one.name in ("mul", "div") and any(
-        (each.name, each.arguments) == (store.buffer, store.index) for each in one.arguments
-    )
+    return one.name in ("mul", "div") and _takes(one, _target(store))
+
+
+def _takes(one: Expression, own: Expression) -> bool:
+    """Say whether an operation takes a buffer's own number."""
+    return any((each.name, each.arguments) == (own.name, own.arguments) for each in one.arguments)
 
 
 def _widened(_function: FunctionFacts, _block: Block, store: Store) -> Iterator[Made]:

@@ -35,7 +35,7 @@ from grader.ir.vocabulary import load_schema, shown
 from grader.language import Text, say
 
 RUNS = say("in-function-contents-buffer-decide-which-statements")
-"""What is told of a statement that runs under a condition, such as an `if`."""
+"""The message about a statement under a condition, such as an `if`."""
 
 _LOOPS = say("in-function-contents-buffer-decide-how-often")
 _ACCESS = say("in-function-contents-buffer-decide-which-element")
