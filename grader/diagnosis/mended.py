@@ -141,7 +141,7 @@ def _named(
                     wanted,
                     tolerance,
                 ),
-                others=() if facts.has_main else others,
+                others=others,
                 is_own=is_own,
                 has_main=facts.has_main,
                 below=None if best is None else best[1].stage,

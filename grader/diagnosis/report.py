@@ -134,8 +134,10 @@ def _look(
 
 
 def _others(diagnosed: Diagnosed, rows: Sequence[int]) -> tuple[Other, ...]:
-    """Return samples beside those at `rows`, of a part whose calls have one each."""
+    """Return samples beside those at `rows`, of a function alone whose calls have one each."""
     candidate, oracle = diagnosed.candidate, diagnosed.oracle
+    if candidate.facts.has_main:  # of its functions no other arguments are known
+        return ()
     arrangement = oracle.arrange(diagnosed.part, candidate.signature)
     if isinstance(arrangement, Problem) or arrangement.is_batched:
         return ()
