@@ -146,7 +146,7 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
             "conv2d",
             "llvm",
             (ShapeResult(3, ARRAY, (0, 5), Slots(ARRAY, ARRAY, ARRAY)),),
-            (Slice(3, (ARRAY,), ARRAY),),
+            (Slice(3, (ARRAY,), (ARRAY,)),),
         ),
         FromRunner,
     ),

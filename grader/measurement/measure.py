@@ -41,7 +41,6 @@ from grader.messages.timing import (
     TimingRules,
 )
 from grader.report import Timing
-from grader.timing.core import LOOPS
 from grader.timing.estimate import TimedSlice, is_plausible
 from grader.timing.slices import BLOCKS_OF_A_SLICE, FUNCTIONS, FloatArray
 from grader.timing.stack import PLACES
@@ -190,22 +189,23 @@ def read_slices(
             TimedSlice(
                 each.place,
                 tuple(_times(array, functions) for array in each.seconds),
-                _times(each.looks, LOOPS),
+                tuple(_times(array, functions) for array in each.units),
             )
             for each in slices
         )
     except FrameError:
         return None
     is_whole = {*range(PLACES)} == {each.place for each in found}
-    is_whole = is_whole and {shapes} == {len(each.seconds) for each in found}
-    rounds = {array.shape[1] for each in found for array in each.seconds}
-    looks = {each.looks.shape[1] - 1 for each in found}
+    is_whole = is_whole and {shapes} == {
+        len(arrays) for each in found for arrays in (each.seconds, each.units)
+    }
+    rounds = {array.shape[1] for each in found for array in (*each.seconds, *each.units)}
     fits = len(rounds) == 1 and max(rounds) * functions <= BLOCKS_OF_A_SLICE
-    return found if is_whole and fits and looks == rounds else None
+    return found if is_whole and fits else None
 
 
 def _times(array: Array, functions: int) -> FloatArray:
-    """Return the times of a slice. Raises FrameError where they cannot be times."""
+    """Return the times of a slice, or units. Raises FrameError where they cannot be times."""
     seconds = cast(FloatArray, view_array(array))
     if array.dtype != "float64" or not is_plausible(seconds, functions):
         raise FrameError("Times are positive float64.")

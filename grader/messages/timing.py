@@ -150,13 +150,13 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     For each shape the seconds of one call (float64), of shape (4, rounds): of the baseline, of the
     baseline compiled once more, of the submission and of the reference, in the order in which the
-    rounds were taken. Within a round the order was drawn. `looks` are those at the core, before
-    each round and after the last: the seconds of one addition (float64) of shape (3, rounds + 1).
+    rounds were taken. Within a round the order was drawn. `units` (float64) are those of the core
+    that were free before and after each block, of the same shapes.
     """
 
     place: Annotated[int, msgspec.Meta(ge=0, le=3)]
     seconds: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
-    looks: Array
+    units: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
 
 
 class TimingResult(Message, frozen=True):

@@ -5,11 +5,11 @@ part of its arithmetic units. Nothing else shows it: the functions that are time
 different amounts, for seconds, and repeat themselves; the baseline equals its copy to 0.1%, and
 one schedule got 5.4 to 9.8 of 15 points.
 
-So each round is preceded by three loops of additions. In the first and the last each addition waits
-for the one before it: it takes a cycle, whoever else is there. In the middle they are independent:
-a core with four units does four in a cycle, beside another program two to three and a half. Their
-ratio needs no clock rate, and on a free core it is the number of units: 3.97 of 4 (AMD's Genoa) and
-4.91 of 5 (Intel's Emerald Rapids) were found, again and again.
+So there are three loops of additions before each block, and after the last. In the first and the
+last of them each addition waits for the one before it: it takes a cycle, whoever else is there. In
+the middle they are independent: a core with four units does four in a cycle, beside another program
+two to three and a half. Their ratio needs no clock rate, and on a free core it is the number of
+units: 3.97 of 4 (AMD's Genoa) and 4.91 of 5 (Intel's Emerald Rapids) were found, again and again.
 
 The rate changes from one look to the next, and within one: an Intel core that has multiplied
 vectors of 512 bits does 2.4 GHz, a microsecond later 2.8, then 3.0. Compared with the quickest
@@ -30,7 +30,7 @@ LOOPS: Final = 3
 """A chain, independent additions, and the chain once more."""
 
 FREE = 0.98
-"""A round whose ratio is so near the highest one had the core for itself. Under a neighbour it was
+"""A block whose ratio is so near the highest one had the core for itself. Under a neighbour it was
 0.95 at the best, which slowed functions by a fiftieth, and 0.5 to 0.8 mostly."""
 
 NEAR = 0.03
@@ -45,6 +45,12 @@ QUICKEST = 5e-11
 """No addition that waits for another one is quicker than this, in seconds: four times the clock
 rate of any core. A clock with steps of a millisecond says so, and that all looks are alike."""
 
+NO_UNITS = 1e-9
+"""Stands for units that the clock does not show."""
+
+MOST_UNITS = 100.0
+"""No core has so many. Chains that were both interrupted say that it has thousands."""
+
 
 class Core(Protocol):
     """The loops of additions, in the thread that times."""
@@ -53,24 +59,36 @@ class Core(Protocol):
         """Run all once, as the look of that number of a slice."""
         ...
 
-    def seconds(self, looks: int) -> FloatArray:
-        """Return the seconds of an addition of each loop in the first looks, (3, looks)."""
+    def units(self, looks: int) -> FloatArray:
+        """Return how many units were free at each of the first looks."""
         ...
 
 
-def free_rounds(looks: Sequence[FloatArray]) -> list[Mask]:
-    """Say of each slice which of its rounds had the core for themselves.
+def units_of(looks: FloatArray) -> FloatArray:
+    """Return how many units were free, by the seconds of an addition of each loop: (3, looks).
 
-    `looks` has an array of each slice: a look before each round, and one after the last. A round
-    is free if the looks at both of its ends are, so the worse of them is the round's. Of the chains
-    of a look the quicker counts: it was not interrupted, and has the clock rate at which the
-    additions between them were done, or a higher one.
+    Of the chains of a look the quicker counts: it was not interrupted, and has the clock rate at
+    which the additions between them were done, or a higher one.
     """
-    units = [np.minimum(each[BEFORE], each[AFTER]) / each[WIDE] for each in looks]
-    rounds = [np.minimum(each[:-1], each[1:]) for each in units]
-    highest = float(np.concatenate(rounds).max())
+    chain = np.minimum(looks[BEFORE], looks[AFTER])
+    units = np.clip(chain / looks[WIDE], NO_UNITS, MOST_UNITS)
+    return np.where(chain < QUICKEST, NO_UNITS, units)
+
+
+def worse_of_both(units: FloatArray) -> FloatArray:
+    """Return the fewer units of the looks before and after each block."""
+    return np.minimum(units[:-1], units[1:])
+
+
+def free_blocks(units: Sequence[FloatArray]) -> list[Mask]:
+    """Say of each slice which of its blocks had the core for themselves.
+
+    `units` has an array of each slice, of any shape: of each block `worse_of_both`.
+    """
+    every = np.concatenate([each.ravel() for each in units])
+    highest = float(every.max())
     nearest = max(round(highest), FEWEST_UNITS)
-    is_alike = float(np.mean(np.concatenate(units) >= FREE * highest)) >= ALIKE
-    is_timed = min(each[[BEFORE, AFTER]].min() for each in looks) >= QUICKEST
+    is_alike = float(np.mean(every >= FREE * highest)) >= ALIKE
+    is_timed = float(every.min()) > NO_UNITS
     is_known = is_timed and (is_alike or abs(highest / nearest - 1) <= NEAR)
-    return [(each >= FREE * highest) & is_known for each in rounds]
+    return [(each >= FREE * highest) & is_known for each in units]

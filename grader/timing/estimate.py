@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from grader.messages.timing import TimingRules
-from grader.timing.core import free_rounds
+from grader.timing.core import Mask, free_blocks
 from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION, FloatArray
 from grader.timing.stack import PLACES
 
 RESAMPLES = 200
 MOST_DRAWN = 2**22
-"""So many times are drawn at once. All draws of as many slices as a runner may tell took 8 GB."""
+"""So many times are weighed at once. All draws of as many slices as a runner may tell took 8 GB."""
 
 CONFIDENCE = 0.95
 _TAILS = (50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE))
@@ -29,10 +28,14 @@ LOWEST = 0.1
 Of rounds that had the core for themselves a tenth varies half as much as a hundredth, and says the
 same beside a load of 4 and beside a program that moves memory; a quarter does not."""
 
-LEAST_FREE = 2
-"""Each place has free rounds of so many slices at least, or all rounds count. One slice does not
-show how slices differ: of 95% intervals from 17 rounds of one at each place 18 to 55% held the
-value, and one more round in another slice made them endless."""
+PORTION = 0.25
+"""A portion is slices in a row, at one place of the stack, that have so many free blocks of each
+function, of the rounds of a slice. Draws are of portions: of slices some draws had one free block
+of a function, and intervals were far too wide."""
+
+LEAST_PORTIONS = 2
+"""Each place has so many portions at least, or all blocks count. One slice does not show how slices
+differ: of 95% intervals from 17 rounds of one at each place 18 to 55% held the value."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -54,116 +57,144 @@ class Estimate(msgspec.Struct, frozen=True):
 
 class TimedSlice(NamedTuple):
     """A slice's place of the stack, and seconds of a call for each shape, of shape (4, rounds); of
-    beginnings of a schedule (functions, rounds). `looks` are those at the core, (3, rounds + 1)."""
+    beginnings of a schedule (functions, rounds). `units` are those of the core that were free, of
+    the same shapes."""
 
     place: int
     seconds: tuple[FloatArray, ...]
-    looks: FloatArray
+    units: tuple[FloatArray, ...]
 
 
 class Times:
     """The times of all slices, which have equally many rounds, by the places of the stack.
 
-    Those of rounds count that had the core for themselves, in whichever slices: beside a neighbour
-    that rests for a millisecond now and then, 20 to 50 of 7,000 rounds gave each speed-up to 1%,
-    and all together one that was 12% too high. Where a place has fewer than half a slice of
-    them, or most in one slice, the core was not free, and all rounds count.
+    Those of blocks count that had the core for themselves, in whichever slices: beside a neighbour
+    that rests for a millisecond now and then, 20 to 50 of 7,000 gave each speed-up to 1%, and all
+    together one that was 12% too high. A whole round takes four times as long, and functions of
+    150 microseconds had no free one beside a load of 4. Where a place has too few free blocks of a
+    function, the core was not free, and all count.
     """
 
     def __init__(self, slices: Sequence[TimedSlice]) -> None:
         """At least one slice is of each place."""
-        free = free_rounds([each.looks for each in slices])
-        self._length = len(free[0])
-        wanted = max(self._length // 2, LEAST_FREE)
-        most = math.ceil(wanted / LEAST_FREE)  # of one slice
-        found: Counter[int] = Counter()
-        for each, is_free in zip(slices, free, strict=True):
-            found[each.place] += min(int(is_free.sum()), most)
-        self.is_free = min(found.values()) >= wanted
-        by_place: dict[int, list[FloatArray]] = {}
-        for each, is_free in zip(slices, free, strict=True):
-            if self.is_free and not is_free.any():
-                continue
-            logs = np.log(np.stack(each.seconds)).transpose(2, 0, 1)  # (rounds, shapes, 4)
-            if self.is_free:
-                logs[~is_free] = np.inf  # never among the lowest
-            by_place.setdefault(each.place, []).append(logs)
-        self._places = [np.stack(by_place[place]) for place in sorted(by_place)]
+        self._length = slices[0].seconds[0].shape[1]
+        seconds = np.log([each.seconds for each in slices])  # (slices, shapes, 4, rounds)
+        free = np.array(free_blocks([np.array(each.units) for each in slices]))
+        places = [np.array([each.place for each in slices]) == place for place in range(PLACES)]
+        least = max(1, int(PORTION * self._length))
+        self._places = [_Place(seconds[each], free[each], least) for each in places]
+        self.is_free = min(each.portions for each in self._places) >= LEAST_PORTIONS
+        if not self.is_free:
+            free[:] = True
+            self._places = [_Place(seconds[each], free[each], least) for each in places]
 
     @property
     def rounds(self) -> int:
-        """Return how many rounds there are that count."""
-        return sum(int(_countable(each).sum()) for each in self._places)
+        """Return how many blocks count of the function that has the fewest."""
+        return sum(min(each.logs.size for each in place.functions) for place in self._places)
 
     @property
     def slices(self) -> int:
-        """Return how many slices' rounds there are that count."""
+        """Return how many slices have as many rounds."""
         return self.rounds // self._length
 
     def lows(self) -> FloatArray:
         """Return the logarithm of each function's time, of shape (shapes, 4)."""
-        lows = [_lowest(each[np.newaxis])[0] for each in self._places]
-        return np.asarray(np.mean(lows, axis=0))
+        return np.asarray(np.mean([each.lows() for each in self._places], axis=0))
 
     def drawn_lows(self, generator: np.random.Generator) -> FloatArray:
-        """Return the same of slices drawn with replacement: (RESAMPLES, shapes, 4)."""
-        drawn = []
-        for each in self._places:
-            picks = generator.integers(len(each), size=(RESAMPLES, len(each)))
-            drawn.append(_lowest_of_slices(each, picks))
-        return np.asarray(np.mean(drawn, axis=0))
+        """Return the same of portions drawn with replacement: (RESAMPLES, shapes, 4)."""
+        return np.asarray(np.mean([each.drawn_lows(generator) for each in self._places], axis=0))
 
     def ratios(self, shape: int) -> list[float]:
-        """Return the submission's speed-up in each slice, places one after the other."""
-        lows = np.concatenate([_lowest(each) for each in self._places])[:, shape]
+        """Return the submission's speed-up in each portion, places one after the other."""
+        lows = np.concatenate([each.lows_of_portions() for each in self._places])[:, shape]
         return [float(each) for each in np.exp(lows[:, BASELINE] - lows[:, SUBMISSION])]
 
 
-def _countable(logs: FloatArray) -> npt.NDArray[np.int_]:
-    """Return how many rounds of each slice count: logarithms are (..., rounds, shapes, 4)."""
-    return np.asarray(np.isfinite(logs[..., 0, 0]).sum(axis=-1))
+class _Blocks(NamedTuple):
+    """Of one function's blocks at a place the logarithms of their times, the lowest first, and the
+    portion of each."""
+
+    logs: FloatArray
+    portions: npt.NDArray[np.intp]
 
 
-def _lowest(logs: FloatArray) -> FloatArray:
-    """Return the mean of the lowest of logarithms of shape (..., rounds, shapes, 4)."""
-    flat = logs.reshape(len(logs), -1, *logs.shape[-2:])
-    return _mean_of_lowest(flat, counted(_countable(flat)))
+class _Place:
+    """The blocks that count at one place of the stack, in portions.
+
+    `seconds` and `is_free` are of shape (slices, shapes, 4, rounds). What is left over behind the
+    last portion belongs to it.
+    """
+
+    def __init__(self, seconds: FloatArray, is_free: Mask, least: int) -> None:
+        self._shape = seconds.shape[1:3]
+        portions = _portions(is_free.sum(axis=-1).reshape(len(seconds), -1), least)
+        self.portions = int(portions.max()) + 1
+        self.functions = []
+        for logs, free in zip(_by_function(seconds), _by_function(is_free), strict=True):
+            of_slice, _ = np.nonzero(free)
+            order = np.argsort(logs[free])
+            self.functions.append(_Blocks(logs[free][order], portions[of_slice][order]))
+
+    def lows(self) -> FloatArray:
+        """Return the mean of each function's lowest, (shapes, 4)."""
+        lows = [each.logs[: counted(len(each.logs))].mean() for each in self.functions]
+        return np.reshape(lows, self._shape)
+
+    def lows_of_portions(self) -> FloatArray:
+        """Return that of each portion, (portions, shapes, 4)."""
+        return self._weighted(np.eye(self.portions, dtype=int))
+
+    def drawn_lows(self, generator: np.random.Generator) -> FloatArray:
+        """Return that of portions drawn with replacement: (RESAMPLES, shapes, 4)."""
+        picks = generator.integers(self.portions, size=(RESAMPLES, self.portions))
+        return self._weighted(
+            np.stack([np.bincount(each, minlength=self.portions) for each in picks])
+        )
+
+    def _weighted(self, weights: npt.NDArray[np.int_]) -> FloatArray:
+        """Return that of each row, in which each portion counts so many times."""
+        lows = [_weighted_low(each, weights) for each in self.functions]
+        return np.reshape(np.transpose(lows), (len(weights), *self._shape))
 
 
-def _mean_of_lowest(logs: FloatArray, counts: npt.NDArray[np.int_]) -> FloatArray:
-    """Return the mean of the lowest along the second axis, of so many in each row of the first."""
-    means = np.empty((len(logs), *logs.shape[2:]))
-    for count in np.unique(counts):  # a single one on a free core: it is looked at often
-        rows = counts == count
-        few = logs[rows]  # a copy
-        few.partition(count - 1, axis=1)
-        means[rows] = few[:, :count].mean(axis=1)
-    return means
+def _by_function(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return (shapes * 4, slices, rounds) of (slices, shapes, 4, rounds)."""
+    slices, shapes, functions, rounds = values.shape
+    return np.swapaxes(values.reshape(slices, shapes * functions, rounds), 0, 1)
 
 
-def _lowest_few(logs: FloatArray, count: int) -> FloatArray:
-    """Return so many of the lowest along the second axis."""
-    few: FloatArray = np.partition(logs, count - 1, axis=1)[:, :count]
-    return few
+def _portions(counts: npt.NDArray[np.int_], least: int) -> npt.NDArray[np.intp]:
+    """Return the portion of each slice, by the number of its blocks that count of each function;
+    -1 where there is not one whole portion."""
+    portions, portion = np.zeros(len(counts), np.intp), 0
+    total = np.zeros_like(counts[0])
+    for place, count in enumerate(counts):
+        portions[place] = portion
+        total += count
+        if total.min() >= least:
+            portion += 1
+            total[:] = 0
+    return np.minimum(portions, portion - 1)
 
 
-def _lowest_of_slices(logs: FloatArray, picks: npt.NDArray[np.intp]) -> FloatArray:
-    """Return what `_lowest` would of the slices picked: no more than the lowest of each count."""
-    counts = counted(_countable(logs)[picks].sum(axis=1))
-    best = _lowest_few(logs, min(int(counts.max()), logs.shape[1]))
-    at_once = max(1, MOST_DRAWN // (picks.shape[1] * best[0].size))
-    found = []
-    for start in range(0, len(picks), at_once):
-        drawn = slice(start, start + at_once)
-        chosen = best[picks[drawn]]
-        flat = chosen.reshape(len(chosen), -1, *best.shape[-2:])
-        found.append(_mean_of_lowest(flat, counts[drawn]))
-    return np.concatenate(found)
+def _weighted_low(blocks: _Blocks, weights: npt.NDArray[np.int_]) -> FloatArray:
+    """Return the mean of the lowest in each row, where a portion's blocks count so many times."""
+    lows = []
+    at_once = max(1, MOST_DRAWN // len(blocks.logs))
+    for start in range(0, len(weights), at_once):
+        times = weights[start : start + at_once, blocks.portions]
+        until = np.cumsum(times, axis=1)
+        wanted = counted(until[:, -1:])
+        taken = np.clip(wanted - (until - times), 0, times)
+        lows.append(taken @ blocks.logs / wanted[:, 0])
+    return np.concatenate(lows)
 
 
-def counted(rounds: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:
+def counted(blocks: Any) -> npt.NDArray[np.int_]:
     """Return how many of so many times count."""
-    return np.maximum(1, np.round(LOWEST * rounds)).astype(int)
+    return np.maximum(1, np.round(LOWEST * np.asarray(blocks))).astype(int)
 
 
 def speedup_of(lows: FloatArray, function: int) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from grader.timing.core import Core
+from grader.timing.core import Core, worse_of_both
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -133,7 +133,7 @@ def choose_rounds(benches: Sequence[Bench], plans: Sequence[Plan]) -> int:
     is_warm = all(plan.warm for plan in plans) and float(seconds.sum()) < LONG_SECONDS
     fewest = FEWEST_ROUNDS if is_warm else 1
     wanted = math.floor(SLICE_SECONDS / max(float(seconds.sum()), 1e-9))
-    return max(1, min(max(wanted, fewest), most, MOST_ROUNDS))
+    return max(1, min(max(wanted, fewest), most, MOST_ROUNDS // len(benches)))
 
 
 def _round_seconds(benches: Sequence[Bench], plans: Sequence[Plan]) -> FloatArray:
@@ -152,11 +152,12 @@ def take_slice(
     rounds: int,
     core: Core,
     generator: np.random.Generator,
-) -> tuple[FloatArray, ...]:
-    """Take a slice for which the benches are ready; return seconds of a call, (4, rounds) each.
+) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+    """Take a slice for which the benches are ready; return seconds of a call, (4, rounds) each, and
+    the core's units that were free meanwhile, the same.
 
     In each round the order is drawn, of all shapes' functions together. After the submission's
-    block of one round, which is drawn, its output is kept. Before each round, and after the last,
+    block of one round, which is drawn, its output is kept. Before each block, and after the last,
     there is a look at the core.
     """
     numbers = len(benches) * FUNCTIONS
@@ -164,14 +165,26 @@ def take_slice(
     kept = int(generator.integers(rounds))
     for number, order in enumerate(orders):
         first = number * FUNCTIONS
-        core.look(number)
-        for each in order:
+        for place, each in enumerate(order, number * numbers):
+            core.look(place)
             shape, function = divmod(each, FUNCTIONS)
             benches[shape].run(function, first + function, *plans[shape])
             if number == kept and function == SUBMISSION:
                 benches[shape].keep()
-    core.look(rounds)
-    return tuple(
+    core.look(rounds * numbers)
+    seconds = tuple(
         bench.seconds(rounds * FUNCTIONS).reshape(rounds, FUNCTIONS).T / plan.calls
         for bench, plan in zip(benches, plans, strict=True)
     )
+    units = units_of_blocks(core, orders)
+    return seconds, tuple(np.split(units, len(benches)))
+
+
+def units_of_blocks(core: Core, orders: Sequence[Sequence[int]]) -> FloatArray:
+    """Return the core's units that were free before and after each block, (functions, rounds), of
+    looks that were taken in these orders of functions."""
+    functions = len(orders[0])
+    in_turn = worse_of_both(core.units(len(orders) * functions + 1)).reshape(-1, functions)
+    units = np.empty((functions, len(orders)))
+    units[np.array(orders), np.arange(len(orders))[:, np.newaxis]] = in_turn
+    return units

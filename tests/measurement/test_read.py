@@ -103,7 +103,10 @@ class TestTiming:
     def test_the_speedup_over_shapes_is_their_geometric_mean(self) -> None:
         pairs = zip(steady(30e-6, 15e-6, 5e-6), steady(80e-6, 10e-6, 16e-6), strict=True)
         timing = read(
-            [TimedSlice(one.place, one.seconds + other.seconds, one.looks) for one, other in pairs],
+            [
+                TimedSlice(one.place, one.seconds + other.seconds, one.units * 2)
+                for one, other in pairs
+            ],
             work=(BATCH_4, BATCH_8),
         )
         assert 4.0 == pytest.approx(timing.speedup)

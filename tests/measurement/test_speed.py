@@ -33,7 +33,7 @@ from grader.messages.timing import (
 from grader.report import Timing
 from tests.evidence import factory, products
 from tests.evidence.factory import WEIGHT, argument, call, case, convolution, module, update
-from tests.timing.machine import CALLS, NO_SLOTS, looks, slots_of, steady
+from tests.timing.machine import CALLS, NO_SLOTS, free, packed, slots_of, steady
 
 CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
@@ -54,10 +54,7 @@ ORACLE = SimpleNamespace(workload=twice)
 
 def slices_of(shapes: int, *seconds: float, **changes: Any) -> tuple[Slice, ...]:
     """The slices of a quiet machine, as a runner sends them."""
-    return tuple(
-        Slice(each.place, tuple(map(pack_array, each.seconds)), pack_array(each.looks))
-        for each in steady(*seconds, shapes=shapes, **changes)
-    )
+    return packed(steady(*seconds, shapes=shapes, **changes))
 
 
 class Machine:
@@ -470,14 +467,14 @@ class TestOutputs:
         assert not timed(Machine(spoil=spoil)).outputs_right
 
 
-def one_slice(seconds: np.ndarray = np.ones((4, 10)), looks: np.ndarray = looks(10)) -> Slice:  # noqa: B008
+def one_slice(seconds: np.ndarray = np.ones((4, 10)), units: np.ndarray = free(10)) -> Slice:  # noqa: B008
     """A slice of ten rounds, but for what is given."""
-    return Slice(0, (pack_array(seconds),), pack_array(looks))
+    return Slice(0, (pack_array(seconds),), (pack_array(units),))
 
 
 def rounds_of_all(slices: Sequence[Slice], rounds: int) -> tuple[Slice, ...]:
     """The same places, with so many rounds."""
-    made = one_slice(np.ones((4, rounds)), looks(rounds))
+    made = one_slice(np.ones((4, rounds)), free(rounds))
     return tuple(msgspec.structs.replace(made, place=each.place) for each in slices)
 
 
@@ -490,13 +487,13 @@ class TestUnreadable:
             lambda answer: {"shapes": answer.shapes * 2},
             lambda answer: {"slices": (*answer.slices, *slices_of(2))},
             lambda answer: {"slices": answer.slices[:3]},
-            lambda answer: {"slices": (*answer.slices, one_slice(np.ones((4, 3)), looks(3)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(np.ones((4, 3)), free(3)))},
             lambda answer: {"slices": (*answer.slices, one_slice(np.zeros((4, 10))))},
             lambda answer: {"slices": (*answer.slices, one_slice(np.ones((4, 10), np.float16)))},
-            lambda answer: {"slices": (*answer.slices, one_slice(looks=looks(9)))},
-            lambda answer: {"slices": (*answer.slices, one_slice(looks=np.ones((4, 11))))},
-            lambda answer: {"slices": (*answer.slices, one_slice(looks=0 * looks(10)))},
-            lambda answer: {"slices": (*answer.slices, one_slice(looks=1e300 * looks(10)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(units=free(9)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(units=np.ones((3, 10))))},
+            lambda answer: {"slices": (*answer.slices, one_slice(units=0 * free(10)))},
+            lambda answer: {"slices": (*answer.slices, one_slice(units=1e300 * free(10)))},
             lambda answer: {"slices": (*answer.slices, one_slice(np.full((4, 10), 5e-324)))},
             lambda answer: {"slices": rounds_of_all(answer.slices, 65)},
             lambda answer: {"shapes": (cut(answer.shapes[0]),)},
@@ -512,10 +509,10 @@ class TestUnreadable:
             "fewer rounds",
             "no time",
             "times of another type",
-            "fewer looks",
-            "looks at four loops",
-            "looks of no time",
-            "looks without end",
+            "units of fewer rounds",
+            "units of three functions",
+            "no units",
+            "units without end",
             "times of no ratio",
             "more rounds than are ever taken",
             "outputs cut",

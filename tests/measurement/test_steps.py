@@ -31,7 +31,7 @@ from grader.messages.runner import TaskFailure
 from grader.messages.timing import PREFIX_LIMIT, ShapeResult, Slice, Slots, StepTimes, TimeSteps
 from grader.timing.stack import PLACES
 from tests import sample_reports
-from tests.timing.machine import looks
+from tests.timing.machine import FREE
 
 BLOCK = ["GetSBlock", [], ["sum", "main"], ["b0"]]
 LOOPS = ["GetLoops", ["b0"], [], ["l1", "l2", "l3"]]
@@ -107,7 +107,7 @@ def answer(
         Slice(
             number % PLACES,
             (pack_array(exact * np.exp(np.abs(generator.normal(0, 0.001, (len(exact), 8))))),),
-            pack_array(looks(8)),
+            (pack_array(np.full((len(exact), 8), FREE)),),
         )
         for number in range(16)
     ]
@@ -115,14 +115,14 @@ def answer(
     return StepTimes(fates, tuple(found), tuple(slices))  # type: ignore[arg-type]
 
 
-def slices(seconds: np.ndarray, looks_: np.ndarray | None = None) -> tuple[Slice, ...]:
+def slices(seconds: np.ndarray, units: np.ndarray | None = None) -> tuple[Slice, ...]:
     """A slice of these times at each place of the stack."""
-    seen = looks(seconds.shape[1]) if looks_ is None else looks_
-    return tuple(Slice(place, (pack_array(seconds),), pack_array(seen)) for place in range(PLACES))
+    seen = pack_array(np.full(seconds.shape, FREE) if units is None else units)
+    return tuple(Slice(place, (pack_array(seconds),), (seen,)) for place in range(PLACES))
 
 
 def at_two_shapes(one: Slice) -> Slice:
-    return msgspec.structs.replace(one, seconds=one.seconds * 2)
+    return msgspec.structs.replace(one, seconds=one.seconds * 2, units=one.units * 2)
 
 
 def asked(*names: str) -> StepsTask:

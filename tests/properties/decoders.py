@@ -86,7 +86,7 @@ from tests import sample_reports
 from tests.broken import files
 from tests.broken.cells import CELLS
 from tests.properties import strategies
-from tests.timing.machine import slots_of, steady
+from tests.timing.machine import packed, slots_of, steady
 
 SAMPLES = 6
 WIDTH = 16
@@ -138,10 +138,7 @@ def check_notebook(content: bytes) -> None:
 # --- messages -------------------------------------------------------------------------------------
 
 _ARRAY = pack_array(np.arange(6, dtype=np.float32).reshape(2, 3))
-_SLICES = tuple(
-    Slice(each.place, tuple(map(pack_array, each.seconds)), pack_array(each.looks))
-    for each in steady(1e-3, 3e-4, 3e-4)
-)
+_SLICES = packed(steady(1e-3, 3e-4, 3e-4))
 _OUTPUTS = np.ones((2, *_OUTPUT), np.float32)
 _SLOTS = slots_of(_OUTPUTS, (0, 1))
 TIMING = TimingResult(

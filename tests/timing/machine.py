@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grader.messages.frames import pack_array
-from grader.messages.timing import Slots, TimingRules
-from grader.timing.core import WIDE
+from grader.messages.timing import Slice, Slots, TimingRules
 from grader.timing.estimate import TimedSlice
 from grader.timing.slices import FUNCTIONS
 from grader.timing.stack import PLACES
@@ -77,9 +76,13 @@ def rules(**changes: float) -> TimingRules:
     return TimingRules(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def looks(rounds: int, units: float = 3.97) -> np.ndarray:
-    """Return looks at a core of which so many units were free all the time."""
-    return np.tile(np.array([[3e-10], [3e-10 / units], [3e-10]]), rounds + 1)
+FREE = 3.97
+"""Units of a core with four that is free."""
+
+
+def free(rounds: int, units: float = FREE) -> np.ndarray:
+    """Return that so many units were free beside the blocks of all functions."""
+    return np.full((FUNCTIONS, rounds), units)
 
 
 class Core:
@@ -91,8 +94,16 @@ class Core:
     def look(self, number: int) -> None:
         self.looks.append(number)
 
-    def seconds(self, looks_: int) -> np.ndarray:
-        return looks(looks_ - 1)
+    def units(self, looks: int) -> np.ndarray:
+        return np.full(looks, FREE)
+
+
+def packed(slices: Sequence[TimedSlice]) -> tuple[Slice, ...]:
+    """The same as a runner sends them."""
+    return tuple(
+        Slice(each.place, tuple(map(pack_array, each.seconds)), tuple(map(pack_array, each.units)))
+        for each in slices
+    )
 
 
 def steady(
@@ -109,7 +120,7 @@ def steady(
         TimedSlice(
             number % PLACES,
             tuple(np.tile(np.array([times]).T, (1, 10)) for _ in range(shapes)),
-            looks(10),
+            (free(10),) * shapes,
         )
         for number in range(count)
     ]
@@ -138,14 +149,9 @@ class Noise:
         for number in range(count):
             is_shared = bool(self._generator.random() < 0.75)
             seconds = np.exp(self._logs(number, rounds, is_shared=is_shared) - gains)
-            slices.append(TimedSlice(number % PLACES, (seconds,), self._looks(rounds, is_shared)))
+            units = self._generator.uniform(2.1, 3.6, seconds.shape) if is_shared else free(rounds)
+            slices.append(TimedSlice(number % PLACES, (seconds,), (units,)))
         return slices
-
-    def _looks(self, rounds: int, is_shared: bool) -> np.ndarray:
-        units = self._generator.uniform(2.1, 3.6, rounds + 1) if is_shared else 3.97
-        seen = looks(rounds)
-        seen[WIDE] *= 3.97 / units
-        return seen
 
     def _logs(self, number: int, rounds: int, *, is_shared: bool) -> np.ndarray:
         shape = (FUNCTIONS, rounds)
@@ -163,6 +169,6 @@ def shared_core(seed: int, count: int) -> list[TimedSlice]:
     generator = np.random.default_rng(seed)
     weights = np.log(np.array([[1.3], [1.3], [1.4], [1.15]]))
     return [
-        TimedSlice(each.place, (each.seconds[0] * np.exp(share * weights),), looks(10, 4 - share))
+        TimedSlice(each.place, (each.seconds[0] * np.exp(share * weights),), (free(10, 4 - share),))
         for each, share in zip(steady(count=count), generator.uniform(0.5, 1.0, count), strict=True)
     ]

@@ -5,22 +5,30 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.timing.core import AFTER, BEFORE, LOOPS, WIDE, free_rounds
-from tests.timing.machine import looks
+from grader.timing.core import (
+    AFTER,
+    BEFORE,
+    LOOPS,
+    MOST_UNITS,
+    free_blocks,
+    units_of,
+    worse_of_both,
+)
 
 
 def units(*found: float) -> np.ndarray:
     """Looks at a core of which these units were free."""
-    seen = looks(len(found) - 1)
-    seen[WIDE] *= 3.97 / np.array(found)
-    return seen
+    chain = np.full(len(found), 3e-10)
+    return np.stack([chain, chain / found, chain])
 
 
 def told(*slices: np.ndarray) -> list[list[bool]]:
-    return [each.tolist() for each in free_rounds(slices)]
+    return [
+        each.tolist() for each in free_blocks([worse_of_both(units_of(each)) for each in slices])
+    ]
 
 
-def test_a_round_is_free_if_the_core_is_at_both_of_its_ends() -> None:
+def test_a_block_is_free_if_the_core_is_at_both_of_its_ends() -> None:
     assert [[True, False, False, True]] == told(units(3.97, 3.95, 2.5, 3.96, 3.97))
 
 
@@ -42,15 +50,20 @@ def test_half_of_four_units_are_no_core_of_two() -> None:
     assert not any(told(units(*[1.8] * 20, 2.0, 2.0))[0])
 
 
-def test_where_nearly_all_looks_are_alike_the_core_is_of_a_kind_that_is_not_known() -> None:
+def test_where_nearly_all_blocks_are_alike_the_core_is_of_a_kind_that_is_not_known() -> None:
     """Units of a processor that are counted otherwise need not be a whole number."""
     assert [[True] * 19 + [False]] == told(units(*[3.4] * 20, 2.2))
 
 
-def test_a_look_that_was_interrupted_is_one_look_of_those_that_are_alike() -> None:
-    """It ends two rounds."""
-    seen = units(*[2.0] * 7, 1.5, *[2.0] * 7)
-    assert [[True] * 6 + [False] * 2 + [True] * 6] == told(seen)
+def test_a_look_that_was_interrupted_is_beside_two_blocks() -> None:
+    seen = units(*[2.0] * 10, 1.5, *[2.0] * 10)
+    assert [[True] * 9 + [False] * 2 + [True] * 9] == told(seen)
+
+
+def test_chains_that_were_both_interrupted_are_no_core_of_a_thousand_units() -> None:
+    seen = units(3.97, 3.97)
+    seen[[BEFORE, AFTER]] *= 1e9
+    assert MOST_UNITS == units_of(seen).max()
 
 
 def test_the_clock_rate_does_not_matter() -> None:

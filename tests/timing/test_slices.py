@@ -19,7 +19,7 @@ from grader.timing.slices import (
     choose_rounds,
     take_slice,
 )
-from tests.timing.machine import Bench, Core
+from tests.timing.machine import FREE, Bench, Core
 
 BLOCK = 4e-5
 
@@ -102,7 +102,9 @@ class TestSpending:
 
 class TestSlice:
     def take(self, *benches: Bench, rounds: int = 20) -> tuple[np.ndarray, ...]:
-        return take_slice(benches, [Plan(1, 3)] * len(benches), rounds, Core(), generator())
+        plans = [Plan(1, 3)] * len(benches)
+        seconds, _ = take_slice(benches, plans, rounds, Core(), generator())
+        return seconds
 
     def test_it_has_the_seconds_of_a_call_by_function_and_round(self) -> None:
         (seconds,) = self.take(Bench(4.0, 3.0, 2.0, 1.0))
@@ -118,10 +120,25 @@ class TestSlice:
         assert {(0, 1, 2, 3)} == {tuple(sorted(order)) for order in orders}
         assert 10 < len(set(orders))
 
-    def test_the_core_is_looked_at_before_each_round_and_after_the_last(self) -> None:
+    def test_the_core_is_looked_at_before_each_block_and_after_the_last(self) -> None:
         core = Core()
-        take_slice([Bench(1.0)], [Plan(1, 3)], 20, core, generator())
-        assert [*range(21)] == core.looks
+        take_slice([Bench(1.0)] * 2, [Plan(1, 3)] * 2, 20, core, generator())
+        assert [*range(161)] == core.looks
+
+    def test_of_each_block_there_are_the_units_before_and_after_it(self) -> None:
+        """A round is four times as long, and longer than a neighbour rests."""
+
+        class Shared(Core):
+            def units(self, looks: int) -> np.ndarray:
+                return np.array([FREE] * 5 + [2.0] + [FREE] * (looks - 6))
+
+        one, other = Bench(1.0), Bench(1.0)
+        _, units = take_slice([one, other], [Plan(1, 3)] * 2, 20, Shared(), generator())
+        order = generator().permutation(2 * FUNCTIONS)
+        expected = np.full((2 * FUNCTIONS, 20), FREE)
+        expected[order[[4, 5]], 0] = 2.0
+        assert np.array_equal(expected, np.concatenate(units))
+        assert (FUNCTIONS, 20) == units[0].shape
 
     def test_shapes_take_turns_within_a_round(self) -> None:
         one, other = Bench(1.0), Bench(2.0)

@@ -13,7 +13,7 @@ import tvm
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T  # noqa: N812 - TVM's own name for it
 
-from grader.timing.core import LOOPS
+from grader.timing.core import LOOPS, units_of
 from grader.timing.slices import BLOCKS_OF_A_SLICE
 
 Nanoseconds = npt.NDArray[np.int64]
@@ -22,7 +22,7 @@ LENGTHS = (64, 260, 64)
 """Additions of one turn of each loop. Counting turns takes one more, a hundredth at the most."""
 
 TURNS = (128, 128, 128)
-"""2 or 3 microseconds each: 30 ns are of the clock, and a round takes 300 microseconds."""
+"""2 or 3 microseconds each: 30 ns are of the clock, and a block takes 70 microseconds."""
 
 TICKS = 100
 """Steps of the clock that each loop lasts at least. That of a Hyper-V guest may have steps of
@@ -59,6 +59,10 @@ class CoreLoops:
         if not 0 <= number < MOST_LOOKS:  # the loop would write behind the array
             raise ValueError(f"There is no look {number} of {MOST_LOOKS}.")
         self._run(self._pointer, number, *self._turns)
+
+    def units(self, looks: int) -> npt.NDArray[np.float64]:
+        """Return how many units were free at each of the first looks."""
+        return units_of(self.seconds(looks))
 
     def seconds(self, looks: int) -> npt.NDArray[np.float64]:
         """Return the seconds of an addition of each loop in the first looks, (3, looks)."""

@@ -38,10 +38,9 @@ from grader.inside.runner.signature import (
     unpack_arrays,
 )
 from grader.inside.runner.subjects import TimedOutputs, one_call
-from grader.inside.runner.timing import settle, without_collector
-from grader.messages.frames import pack_array
-from grader.messages.timing import PrefixFate, ShapeResult, Slice, StepTimes, TimeSteps
-from grader.timing.estimate import LEAST_FREE, TimedSlice, Times, Waiting
+from grader.inside.runner.timing import pack_slices, settle, without_collector
+from grader.messages.timing import PrefixFate, ShapeResult, StepTimes, TimeSteps
+from grader.timing.estimate import LEAST_PORTIONS, TimedSlice, Times, Waiting
 from grader.timing.slices import (
     BLOCKS_OF_A_SLICE,
     CALLS_OF_A_SLICE,
@@ -50,6 +49,7 @@ from grader.timing.slices import (
     Plan,
     Spending,
     choose_plan,
+    units_of_blocks,
 )
 from grader.timing.stack import PLACES, call_at
 
@@ -110,7 +110,7 @@ def time_steps(task: TimeSteps) -> StepTimes:
         kernels = [prepared.base.plain, prepared.copy.plain, *_callable(prepared)]
     with stage("time"), without_collector():
         bench = Bench(kernels, prepared, generator)
-        slices = tuple(_measure(bench, task, generator))
+        slices = pack_slices(_measure(bench, task, generator))
     return StepTimes(tuple(prepared.fates), bench.results(), slices)
 
 
@@ -278,7 +278,7 @@ class Bench:
         return tuple(each.result(self.calls) for each in self._outputs)
 
 
-def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> list[Slice]:
+def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> list[TimedSlice]:
     """Take slices until the budget is spent: four in turn have each place of the stack once."""
     plan = choose_plan(bench, task.block_seconds)
     bench.calls = plan.calls
@@ -290,20 +290,17 @@ def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> l
     slices: list[TimedSlice] = []
     spending, waiting = Spending(), Waiting()
     while len(slices) < FEWEST_SLICES or spending.seconds() * len(task.cpus) < task.budget_seconds:
-        if len(slices) >= LEAST_FREE * PLACES:
+        if len(slices) >= LEAST_PORTIONS * PLACES:
             waiting.look(is_free=Times(slices).is_free)
         time.sleep(waiting.pause())
         placement = len(slices) // PLACES
         for place in generator.permutation(PLACES).tolist():
             bench.begin(len(slices) + 1, placement)
             take = partial(_take_slice, bench, plan, rounds, generator)
-            found = call_at(place, placement, take)
+            times, units = call_at(place, placement, take)
             bench.finish()
-            slices.append(TimedSlice(place, (found,), bench.core.seconds(rounds + 1)))
-    return [
-        Slice(place, (pack_array(seconds),), pack_array(looks))
-        for place, (seconds,), looks in slices
-    ]
+            slices.append(TimedSlice(place, (times,), (units,)))
+    return slices
 
 
 def round_seconds(bench: Bench, plan: Plan) -> float:
@@ -321,17 +318,18 @@ def _block_seconds(bench: Bench, plan: Plan) -> npt.NDArray[np.float64]:
 
 def _take_slice(
     bench: Bench, plan: Plan, rounds: int, generator: np.random.Generator
-) -> npt.NDArray[np.float64]:
-    """Take a slice: seconds of a call, (functions, rounds). In each round the order is drawn, and
-    in one that is drawn each function's output is offered."""
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Take a slice: seconds of a call, (functions, rounds), and the core's units that were free
+    meanwhile. In each round the order is drawn, and in one that is drawn each function's output is
+    offered."""
     orders = [generator.permutation(bench.count).tolist() for _ in range(rounds)]
     kept = int(generator.integers(rounds))
     for number, order in enumerate(orders):
-        bench.core.look(number)
-        for function in order:
+        for turn, function in enumerate(order, number * bench.count):
+            bench.core.look(turn)
             bench.run(function, number * bench.count + function, *plan)
             if number == kept:
                 bench.keep_of(function)
-    bench.core.look(rounds)
+    bench.core.look(rounds * bench.count)
     blocks = bench.seconds(rounds * bench.count).reshape(rounds, bench.count)
-    return np.ascontiguousarray(blocks.T / plan.calls)
+    return np.ascontiguousarray(blocks.T / plan.calls), units_of_blocks(bench.core, orders)

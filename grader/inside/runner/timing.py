@@ -57,12 +57,17 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
             shapes=tuple(
                 shape.outputs.result(plan.calls) for shape, plan in zip(shapes, plans, strict=True)
             ),
-            slices=tuple(
-                Slice(each.place, tuple(map(pack_array, each.seconds)), pack_array(each.looks))
-                for each in slices
-            ),
+            slices=pack_slices(slices),
             hot_loops=read_hot_loops(shapes[0], Times(slices).lows()[0]),
         )
+
+
+def pack_slices(slices: Sequence[TimedSlice]) -> tuple[Slice, ...]:
+    """Return slices as the referee gets them."""
+    return tuple(
+        Slice(each.place, tuple(map(pack_array, each.seconds)), tuple(map(pack_array, each.units)))
+        for each in slices
+    )
 
 
 def compile_ahead(task: TimeSchedule) -> None:
@@ -113,8 +118,7 @@ def _measure(
             for shape in shapes:
                 shape.begin(len(slices) + 1, placement)
             take = partial(take_slice, shapes, plans, rounds, core, for_slices)
-            seconds = call_at(place, placement, take)
-            slices.append(TimedSlice(place, seconds, core.seconds(rounds + 1)))
+            slices.append(TimedSlice(place, *call_at(place, placement, take)))
             for shape in shapes:
                 shape.finish()
     return slices

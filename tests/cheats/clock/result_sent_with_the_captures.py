@@ -23,7 +23,7 @@ emit = outlets[0]._emit
 
 outputs = pack_array(np.zeros((16, 4, 16), "float32"))
 seconds = pack_array(np.repeat([[1.0], [1.0], [1e-9], [1.0]], 20, axis=1))
-looks = pack_array(np.ones((2, 21)))
+units = pack_array(np.ones((4, 20)))
 emit(RunResult(outputs, calls={"create_model": 1}))
 slots = Slots(outputs, outputs, outputs)
 shapes = (ShapeResult(1, outputs, (0,) * 16, slots),)
@@ -32,6 +32,6 @@ emit(
         "conv2d",
         "llvm",
         shapes,
-        tuple(Slice(place % 4, (seconds,), looks) for place in range(16)),
+        tuple(Slice(place % 4, (seconds,), (units,)) for place in range(16)),
     )
 )
