@@ -160,6 +160,12 @@ def _numbers_begin_again() -> None:
     begin_again()
 
 
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Let what a module draws while it is imported not hang on which were imported before it."""
+    if isinstance(collector, pytest.Module):
+        begin_again()
+
+
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[SteppingSandbox]:
     """A sandbox of the level in GRADER_TEST_LEVEL, without it the strongest of this machine."""

@@ -81,7 +81,8 @@ class TestProducts:
             return torch.bmm(double(self.a), double(self.b)).relu().numpy()
 
         layers = record(compute, [self.a, self.b])
-        alignment = align([Observed("Y", "f", noise(3, 6, 6), (), takes_input=True)], layers)
+        other = noise(3, 3, 6, 6)[2]  # neither `a` nor `b`, which are drawn first
+        alignment = align([Observed("Y", "f", other, (), takes_input=True)], layers)
         assert alignment.expected is not None
         assert (None, "relu") == (alignment.mistake, layers[alignment.expected].name)
 
