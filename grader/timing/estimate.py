@@ -119,6 +119,11 @@ class _Blocks(NamedTuple):
     logs: FloatArray
     portions: npt.NDArray[np.intp]
 
+    def by_portion(self) -> list[FloatArray]:
+        """Return the logarithms of each portion, the lowest first."""
+        ends = np.cumsum(np.bincount(self.portions))
+        return np.split(self.logs[np.argsort(self.portions, kind="stable")], ends[:-1])
+
 
 class _Place:
     """The blocks that count at one place of the stack, in portions.
@@ -131,7 +136,7 @@ class _Place:
         self._shape = seconds.shape[1:3]
         portions = _portions(is_free.sum(axis=-1).reshape(len(seconds), -1), least)
         self.portions = int(portions.max()) + 1
-        self.functions = []
+        self.functions: list[_Blocks] = []
         for logs, free in zip(_by_function(seconds), _by_function(is_free), strict=True):
             of_slice, _ = np.nonzero(free)
             order = np.argsort(logs[free])
@@ -139,24 +144,19 @@ class _Place:
 
     def lows(self) -> FloatArray:
         """Return the mean of each function's lowest, (shapes, 4)."""
-        lows = [each.logs[: counted(len(each.logs))].mean() for each in self.functions]
-        return np.reshape(lows, self._shape)
+        return np.reshape([_low(each.logs) for each in self.functions], self._shape)
 
     def lows_of_portions(self) -> FloatArray:
         """Return that of each portion, (portions, shapes, 4)."""
-        return self._weighted(np.eye(self.portions, dtype=int))
+        lows = [[_low(each) for each in blocks.by_portion()] for blocks in self.functions]
+        return np.reshape(np.transpose(lows), (self.portions, *self._shape))
 
     def drawn_lows(self, generator: np.random.Generator) -> FloatArray:
         """Return that of portions drawn with replacement: (RESAMPLES, shapes, 4)."""
         picks = generator.integers(self.portions, size=(RESAMPLES, self.portions))
-        return self._weighted(
-            np.stack([np.bincount(each, minlength=self.portions) for each in picks])
-        )
-
-    def _weighted(self, weights: npt.NDArray[np.int_]) -> FloatArray:
-        """Return that of each row, in which each portion counts so many times."""
-        lows = [_weighted_low(each, weights) for each in self.functions]
-        return np.reshape(np.transpose(lows), (len(weights), *self._shape))
+        weights = np.stack([np.bincount(each, minlength=self.portions) for each in picks])
+        lows = [_drawn_lows(each, weights) for each in self.functions]
+        return np.reshape(np.transpose(lows), (RESAMPLES, *self._shape))
 
 
 def _by_function(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -179,16 +179,25 @@ def _portions(counts: npt.NDArray[np.int_], least: int) -> npt.NDArray[np.intp]:
     return np.minimum(portions, portion - 1)
 
 
-def _weighted_low(blocks: _Blocks, weights: npt.NDArray[np.int_]) -> FloatArray:
-    """Return the mean of the lowest in each row, where a portion's blocks count so many times."""
+def _low(logs: FloatArray) -> float:
+    """Return the mean of the lowest, which come first."""
+    return float(logs[: counted(len(logs))].mean())
+
+
+def _drawn_lows(blocks: _Blocks, weights: npt.NDArray[np.int_]) -> FloatArray:
+    """Return the mean of the lowest of each draw, of (draws, portions): how often it has each."""
+    wanted = counted(weights @ np.bincount(blocks.portions))
+    few = 4 * int(wanted.max())
+    sizes = np.bincount(blocks.portions[:few], minlength=weights.shape[1])
+    if (weights @ sizes < wanted).any():
+        few = len(blocks.logs)  # some have none of the portions of the lowest
+    logs, portions = blocks.logs[:few], blocks.portions[:few]
+    at_once = max(1, MOST_DRAWN // len(logs))
     lows = []
-    at_once = max(1, MOST_DRAWN // len(blocks.logs))
     for start in range(0, len(weights), at_once):
-        times = weights[start : start + at_once, blocks.portions]
-        until = np.cumsum(times, axis=1)
-        wanted = counted(until[:, -1:])
-        taken = np.clip(wanted - (until - times), 0, times)
-        lows.append(taken @ blocks.logs / wanted[:, 0])
+        times, most = weights[start : start + at_once, portions], wanted[start : start + at_once]
+        taken = np.clip(most[:, np.newaxis] - (np.cumsum(times, axis=1) - times), 0, times)
+        lows.append(taken @ logs / most)
     return np.concatenate(lows)
 
 
