@@ -91,7 +91,7 @@ class Times:
     @property
     def rounds(self) -> int:
         """Return how many blocks count of the function that has the fewest."""
-        return sum(min(each.logs.size for each in place.functions) for place in self._places)
+        return sum(min(each.count for each in place.functions) for place in self._places)
 
     @property
     def slices(self) -> int:
@@ -118,6 +118,11 @@ class _Blocks(NamedTuple):
 
     logs: FloatArray
     portions: npt.NDArray[np.intp]
+
+    @property
+    def count(self) -> int:
+        """Return how many there are."""
+        return len(self.logs)
 
     def by_portion(self) -> list[FloatArray]:
         """Return the logarithms of each portion, the lowest first."""

@@ -113,10 +113,13 @@ class TestInterval:
         assert pytest.approx(2 * error) == found.submission.width
         assert pytest.approx(2 * error / math.log(4)) == found.share.width
 
-    def test_draws_are_of_slices_and_equal_the_plain_way(self) -> None:
+    @pytest.mark.parametrize("factor", [1.0, 0.1])
+    def test_draws_are_of_slices_and_equal_the_plain_way(self, factor: float) -> None:
+        """Draws without a slice that has all the quickest times as well."""
         slices = Noise(3).slices(16, 0.5)
         for each in slices:
             each.units[0][:] = FREE
+        slices[5].seconds[0][:] *= factor
         drawn = Times(slices).drawn_lows(generator(7))
         picks, plain = generator(7), []
         for place in range(PLACES):
