@@ -77,7 +77,7 @@ class Times:
 
     def __init__(self, slices: Sequence[TimedSlice]) -> None:
         """At least one slice is of each place."""
-        self._length = slices[0].seconds[0].shape[1]
+        self._length: int = slices[0].seconds[0].shape[1]
         seconds = np.log([each.seconds for each in slices])  # (slices, shapes, 4, rounds)
         free = np.array(free_blocks([np.array(each.units) for each in slices]))
         places = [np.array([each.place for each in slices]) == place for place in range(PLACES)]
@@ -91,7 +91,7 @@ class Times:
     @property
     def rounds(self) -> int:
         """Return how many blocks count of the function that has the fewest."""
-        return sum(min(each.count for each in place.functions) for place in self._places)
+        return sum(min(each.logs.size for each in place.functions) for place in self._places)
 
     @property
     def slices(self) -> int:
@@ -118,11 +118,6 @@ class _Blocks(NamedTuple):
 
     logs: FloatArray
     portions: npt.NDArray[np.intp]
-
-    @property
-    def count(self) -> int:
-        """Return how many there are."""
-        return len(self.logs)
 
     def by_portion(self) -> list[FloatArray]:
         """Return the logarithms of each portion, the lowest first."""
