@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.execute.path_redaction import PathRedaction
+from grader.execute.problems import PathRedaction
 from grader.execute.result import Execution
 from grader.grading.account import transcribe
 from grader.reading.source_lines import STEPS, source_lines

@@ -20,11 +20,13 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from grader.authoring.master import (
+    ENGLISH,
     Source,
     cell_id,
     find_master,
     has_solution,
     is_instructors_code,
+    master_languages,
     read_master,
     regions,
     sources,
@@ -33,7 +35,6 @@ from grader.authoring.master import (
     with_solutions,
     without_solutions,
 )
-from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment
 from grader.errors import CourseError
 from grader.files import write_whole, writing

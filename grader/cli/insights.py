@@ -30,7 +30,7 @@ from grader.insights import (
 from grader.insights.exports import encode_insights, insights_table
 from grader.language import say
 from grader.render.html import render_html
-from grader.render.html.class_charts import names_on_page
+from grader.render.html.charts import names_on_page
 from grader.render.html.class_page import render_insights
 from grader.render.wording import MISTAKE_NAMES
 from grader.report.document import utc_now

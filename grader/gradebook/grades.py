@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from grader.errors import UsageError
-from grader.gradebook.decisions import adjustment_line, decided_parts, idle_line, told_time
 from grader.gradebook.entries import (
     Adjustment,
     Attempt,
@@ -24,7 +23,14 @@ from grader.gradebook.entries import (
     show,
     valid,
 )
-from grader.gradebook.objections import Objection, told_objections
+from grader.gradebook.objections import (
+    Objection,
+    adjustment_line,
+    decided_parts,
+    idle_line,
+    told_objections,
+    told_time,
+)
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
 from grader.render.final_grade import DecidedPart, FinalGrade, ToldObjection

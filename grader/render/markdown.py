@@ -35,8 +35,7 @@ from grader.render.findings import (
     worth,
 )
 from grader.render.speech import speaking, tell
-from grader.render.step_bars import StepRow, steps_view
-from grader.render.timings import speed_sentence
+from grader.render.timings import StepRow, speed_sentence, steps_view
 from grader.render.wording import built, is_told, one_line, plain
 from grader.report import (
     Bars,

@@ -24,8 +24,8 @@ from grader.insights.observation import ConcernKind
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import told_stage
-from grader.render.html.charts import WIDTHS
-from grader.render.html.class_charts import (
+from grader.render.html.charts import (
+    WIDTHS,
     SpeedStrip,
     histogram,
     names_on_page,
