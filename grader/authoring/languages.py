@@ -3,8 +3,6 @@
 It is work on text, so that what remains stays as it was, to the last space.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 An error makes a template wrong or impossible; a warning is for a person to judge.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A master notebook as `grader lint` and `grader verify` look at it, and where its cells stand."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Literal

@@ -7,8 +7,6 @@ the master, with the same cell ids.
 All functions are pure: the same master makes the same bytes.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Every attempt that is not withdrawn is kept as it is, counted anew in today's ru
 or run again. What is run again is run once for all attempts of the same content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path, PurePath

@@ -3,8 +3,6 @@
 What the commands need is imported last: it takes a second, in which one may press Ctrl-C.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

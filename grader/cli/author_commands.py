@@ -1,7 +1,5 @@
 """Commands for who makes assignments: begin one, check it, make templates and releases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Commands for a whole class: what it hands in, and what goes back to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`grader grades stats` and `agreement`: how a class did, and how far two markers agree."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`grader leaderboard` and `grader similar`: the works of a class beside one another."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """`grader collect`, `export`, `feedback`: from a learning management system and back to it."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Arguments and options that several commands have, and help that begins with what to do."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable

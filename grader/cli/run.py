@@ -1,7 +1,5 @@
 """`grader run`: grade one notebook; `grader render`: show its report once more, in any format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime

@@ -263,7 +263,7 @@ class _Run:
         if self._is_done(number):
             self.executed, self.exited = self.executed + 1, number
             return
-        self.problems.append(self._problem(number))
+        self.problems.append(cell_problem(self._client.reply, number, self._limits, self._given))
         elsewhere = raised_elsewhere(self._client.reply, number)
         if elsewhere is not None:
             self.raised.append(elsewhere)
@@ -273,9 +273,6 @@ class _Run:
         reply = self._client.reply
         is_exit = reply.get("ename") == "SystemExit" and reply.get("evalue") in ("", "0", "None")
         return is_exit and number == len(self.cells)
-
-    def _problem(self, number: int) -> CellProblem:
-        return cell_problem(self._client.reply, number, self._limits, self._given)
 
     def _allow_output(self) -> None:
         cell_limit = int(self._limits.output_mb * 2**20)

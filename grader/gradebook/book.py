@@ -1,7 +1,5 @@
 """The gradebook: what is asked of it and what is written into it, each its own transaction."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections import defaultdict

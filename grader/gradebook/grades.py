@@ -4,8 +4,6 @@ A grade is never stored. It is what a grading gave, with the adjustments in the 
 were made, less what lateness costs, for the attempt that counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal

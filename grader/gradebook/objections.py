@@ -4,8 +4,6 @@ A student writes to the course; an instructor enters it, so that no student says
 text is a student's all the same: whoever shows it escapes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Rows of the gradebook's tables, and what is made of them; all of it within a transaction."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections import defaultdict

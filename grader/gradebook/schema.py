@@ -1,7 +1,5 @@
 """The tables of the gradebook as they are today, for queries; `versions` makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal

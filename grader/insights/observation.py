@@ -1,7 +1,5 @@
 """What a class's figures need of one student's report: a few facts, so that no report is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby, pairwise

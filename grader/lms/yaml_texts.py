@@ -4,8 +4,6 @@ Gradescope writes what a class's programs have printed into the file that says w
 is. To build all of 16 MB took 50 seconds and more memory than there is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import yaml

@@ -3,8 +3,6 @@
 The gradebook is asked anew each time: others may mark at the same moment.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Every rendering of a report by its name."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping
 from datetime import datetime

@@ -9,8 +9,6 @@ does not matter: a span is closed where it is written, and what a text with back
 leaves outside of it is escaped like any other. In code nothing has a meaning, to GitHub either.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby

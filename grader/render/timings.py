@@ -1,7 +1,5 @@
 """The measured schedule on a terminal: a sentence, a roofline of bars, how it was measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

@@ -4,8 +4,6 @@ Every drawing is made twice, for wide pages and for phones, so that its letters 
 those around it.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

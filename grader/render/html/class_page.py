@@ -4,8 +4,6 @@ By the rules of a student's page: one file, no script, no request, bounded. Ever
 students behind it folded below it, and each name leads to the student's line and page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

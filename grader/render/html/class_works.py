@@ -1,7 +1,5 @@
 """Pages that put the works of a class beside one another: a leaderboard, and which are alike."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ This goes through the whole document once, whatever fields it has, so that no pa
 to think of it. Escaping for HTML is the templates' matter.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from datetime import datetime

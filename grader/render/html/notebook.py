@@ -1,7 +1,5 @@
 """The notebook as it was run, with what the report says of a cell beside the cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 

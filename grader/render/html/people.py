@@ -1,7 +1,5 @@
 """What people say beside a part's checks: what a marker decided, and what a student asked."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from typing import Final

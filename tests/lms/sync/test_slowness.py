@@ -94,7 +94,7 @@ def test_a_change_that_is_answered_too_slowly_may_have_been_done() -> None:
 
 def test_an_answer_of_which_enough_comes_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requesting, "ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr("grader.lms.sync.session.BYTES", 0)
+    monkeypatch.setattr("grader.lms.sync.session.ANSWER_BYTES", 0)
     monkeypatch.setattr("grader.lms.sync.session._PIECE", 1)
     head = HEADS["body"].replace(b"1000", b"20")
     with trickling(head) as site, session(site) as asking:
