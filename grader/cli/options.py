@@ -209,6 +209,9 @@ SpokenOption = Annotated[
     Language | None,
     option("CODE", "Language of the rendering: en, zh or ko (default: the report's).", "--lang"),
 ]
+PageLanguageOption = Annotated[
+    Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
+]
 DialectOption = Annotated[
     Literal["auto", "current"],
     option(
