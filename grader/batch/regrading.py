@@ -20,8 +20,7 @@ from grader.gradebook.book import Gradebook, Recounted
 from grader.gradebook.rows import StoredAttempt, StoredGrading
 from grader.grading.preparation import BasisPart, changed_parts
 from grader.grading.rescoring import rescored
-from grader.report import Report, decode_report
-from grader.report.document import utc_now
+from grader.report import Report, decode_report, utc_now
 
 Way = Literal["kept", "rescored", "run", "left"]
 Reason = Literal[

@@ -24,7 +24,7 @@ from grader.language import NOTHING, Text, say
 from grader.reading.documents import migrate_document
 from grader.render.audience import shown
 from grader.render.html.class_works import leaderboard_markdown, render_leaderboard, render_similar
-from grader.report.document import utc_now
+from grader.report import utc_now
 from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
 from grader.tables import harmless, read_table, write_table
 

@@ -33,7 +33,7 @@ from grader.render.html import render_html
 from grader.render.html.charts import names_on_page
 from grader.render.html.class_page import render_insights
 from grader.render.wording import MISTAKE_NAMES
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 
 class InsightsOptions(msgspec.Struct, frozen=True):

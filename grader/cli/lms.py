@@ -43,7 +43,7 @@ from grader.lms.handback import (
 from grader.lms.roster import keys_of, read_roster
 from grader.lms.times import moment_of, zone_of
 from grader.reading.member_names import ENCODINGS
-from grader.report.document import utc_now
+from grader.report import utc_now
 from grader.tables import read_table
 
 _SHOWN = 20

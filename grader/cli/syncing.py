@@ -64,8 +64,7 @@ from grader.lms.sync.source import (
 )
 from grader.render.audience import shown
 from grader.render.wording import one_line
-from grader.report import Report
-from grader.report.document import utc_now
+from grader.report import Report, utc_now
 from grader.tables import as_before_harmless
 
 _KEY_DIGITS = 16

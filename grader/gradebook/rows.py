@@ -25,8 +25,7 @@ from grader.gradebook.entries import (
 )
 from grader.gradebook.grades import Rules, unknown_assignment
 from grader.gradebook.objections import NewObjection, Objection, Reply
-from grader.report import Report, encode_report
-from grader.report.document import utc_now
+from grader.report import Report, encode_report, utc_now
 
 
 class StoredGrading(Value, frozen=True):

@@ -22,7 +22,7 @@ from sqlalchemy.engine import Dialect
 from grader.decoding import prepared
 from grader.gradebook.entries import Marking, PartPoints
 from grader.lateness import LatePolicy
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 metadata = MetaData()
 

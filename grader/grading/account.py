@@ -40,8 +40,8 @@ from grader.report import (
     SandboxFacts,
     Submission,
     Timing,
+    image_size,
 )
-from grader.report.document import image_size
 
 # The text of code that a notebook showed coloured: what `mod.show()` and `sch.show()` display.
 #

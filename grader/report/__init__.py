@@ -17,7 +17,9 @@ from grader.report.document import (
     decode_report,
     encode_report,
     encode_texts,
+    image_size,
     ungraded_report,
+    utc_now,
 )
 from grader.report.parts import (
     CellCode,
@@ -94,5 +96,7 @@ __all__ = [
     "decode_report",
     "encode_report",
     "encode_texts",
+    "image_size",
     "ungraded_report",
+    "utc_now",
 ]

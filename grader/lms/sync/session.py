@@ -31,7 +31,7 @@ from grader.decoding import prepared
 from grader.errors import LmsError, UsageError
 from grader.language import Text, say
 from grader.lms.sync.tokens import Credential
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 # A time for each read ends a server that says nothing. One that sends a byte a minute says
 # something: the lines of its head alone may last for years.

@@ -26,8 +26,8 @@ from grader.report import (
     Report,
     Sample,
     Scripts,
+    image_size,
 )
-from grader.report.document import image_size
 
 TEXT_LENGTH: Final = 500
 """Characters of a text that nothing else is said of."""

@@ -27,8 +27,8 @@ from grader.report import (
     Step,
     StepStatus,
     Verdict,
+    image_size,
 )
-from grader.report.document import image_size
 
 
 def part_anchor(place: int) -> str:
