@@ -25,7 +25,8 @@ from grader.reading.documents import migrate_document
 from grader.render.audience import shown
 from grader.render.html.class_works import leaderboard_markdown, render_leaderboard, render_similar
 from grader.report import utc_now
-from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
+from grader.similarity.fragments import Writing, given_keys, writing_of
+from grader.similarity.pairs import Similarities, compare
 from grader.tables import harmless, read_table, write_table
 
 _STUDENT, _NAME = "student", "name"
