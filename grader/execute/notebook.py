@@ -17,10 +17,15 @@ from grader.assignment import Limits
 from grader.execute.advice import Given
 from grader.execute.captures import Taken
 from grader.execute.kernel import KernelOrder
-from grader.execute.loop_thread import HandOver, run_in_loop_thread
 from grader.execute.problems import cell_problem, raised_elsewhere, with_refused
 from grader.execute.result import Execution, Raised
-from grader.execute.session import LOG, ChannelLimitError, KernelSession
+from grader.execute.session import (
+    LOG,
+    ChannelLimitError,
+    HandOver,
+    KernelSession,
+    run_in_loop_thread,
+)
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import NOTHING, Text, say
 from grader.messages.kernel import EntrySpec, NoteKind

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from grader.language import Text, say
 from grader.report import Cell, Check, CheckCode, Frozen, MistakeKind, Report, Verdict
-from grader.report.values import nothing
+from grader.report.parts import nothing
 
 ConcernKind = Literal[
     "ungraded",

@@ -22,18 +22,26 @@ from grader.report.document import (
     utc_now,
 )
 from grader.report.parts import (
+    Bar,
+    Bars,
+    Block,
     CellCode,
     Check,
     CheckCode,
     Diagnosis,
+    Frozen,
     Graph,
+    Grid,
+    Listing,
     MistakeKind,
     Node,
     NodeKind,
     Origin,
+    Paragraph,
     Part,
     Sample,
     Scripts,
+    Section,
     SelfTest,
     ShapeTiming,
     Step,
@@ -43,10 +51,9 @@ from grader.report.parts import (
     StepSpeeds,
     StepStatus,
     Timing,
+    Verdict,
     Visibility,
 )
-from grader.report.sections import Bar, Bars, Block, Grid, Listing, Paragraph, Section
-from grader.report.values import Frozen, Verdict
 
 __all__ = [
     "READABLE",

@@ -19,8 +19,7 @@ from msgspec import field
 from grader.decoding import prepared
 from grader.language import LANGUAGES, NOTHING, Text
 from grader.report import texts
-from grader.report.parts import CellCode, Diagnosis, MistakeKind, Part, Timing
-from grader.report.values import Frozen, nothing
+from grader.report.parts import CellCode, Diagnosis, Frozen, MistakeKind, Part, Timing, nothing
 
 SCHEMA_VERSION: Literal[5] = 5
 
