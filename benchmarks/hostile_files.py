@@ -34,7 +34,7 @@ from reader_watch import Watch, children
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from grader.execute.path_redaction import PathRedaction
+from grader.execute.problems import PathRedaction
 from grader.execute.result import Execution
 from grader.grading.account import transcribe
 from grader.grading.spelling import respell

@@ -19,7 +19,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from grader.similarity import compare, given_keys, writing_of
+from grader.similarity.fragments import given_keys, writing_of
+from grader.similarity.pairs import compare
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]

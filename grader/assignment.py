@@ -241,10 +241,6 @@ class GuideTable(Table, frozen=True):
         """Say whether it is for a part."""
         return not self.part or any(fnmatchcase(part, pattern) for pattern in self.part)
 
-    def link_in(self, language: str) -> str:
-        """Return the heading in a language, in English where it is not translated, or the URL."""
-        return self.url or self.headings.get(language, self.heading)
-
     @property
     def link(self) -> Text:
         """The address, or the heading in all of its languages."""

@@ -22,11 +22,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from grader.authoring.master import FORMATS, find_master, read_master
+from grader.authoring.master import ENGLISH, FORMATS, find_master, master_languages, read_master
 from grader.authoring.mutants import apply_declared, load_declared
 from grader.authoring.subject import Notebooks
 from grader.authoring.template import make_template, notebook_bytes
-from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment, load_course
 from grader.errors import GraderError
 from grader.evidence.registry import find_check

@@ -268,21 +268,21 @@ class TestGuide:
         self, assignment: Assignment, part: str, subjects: tuple[str, ...], link: str
     ) -> None:
         found = assignment.guide_to(part, subjects)
-        assert found is not None and link == found.link_in("en")
+        assert found is not None and link == found.link.in_("en")
 
     def test_a_heading_is_told_in_the_language_if_it_is_translated(
         self, assignment: Assignment
     ) -> None:
         found = assignment.guide_to("first", ())
         assert found is not None
-        assert ("그 밖에", "Everything else") == (found.link_in("ko"), found.link_in("zh"))
+        assert ("그 밖에", "Everything else") == (found.link.in_("ko"), found.link.in_("zh"))
 
     def test_what_is_not_known_is_not_looked_for(self, file: Path) -> None:
         anything = "\n[[guide]]\nabout = ['*']\nheading = 'Anything'\n"
         relu = "\n[[guide]]\nabout = ['relu']\nheading = 'ReLU'\n"
         file.write_text(SMALL + relu + anything)
         found = load_assignment(file).guide_to("first", ("", "relu"))
-        assert found is not None and "ReLU" == found.link_in("en")
+        assert found is not None and "ReLU" == found.link.in_("en")
 
     def test_an_assignment_without_a_guide_has_no_links(self, file: Path) -> None:
         file.write_text(SMALL)

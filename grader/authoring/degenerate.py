@@ -4,8 +4,6 @@ Outputs that are not finite, that are the same for all inputs or all seeds, or t
 than the tolerance, let wrong submissions pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -3,16 +3,13 @@
 It is work on text, so that what remains stays as it was, to the last space.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.authoring.master import find_master, read_master
+from grader.authoring.master import ENGLISH, LANGUAGES, find_master, master_languages, read_master
 from grader.authoring.template import template_name, write_files
-from grader.authoring.translation import ENGLISH, LANGUAGES, master_languages
 from grader.course import CourseAssignment
 from grader.errors import UsageError
 from grader.language import say

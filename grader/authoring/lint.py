@@ -3,35 +3,31 @@
 An error makes a template wrong or impossible; a warning is for a person to judge.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 
 from grader.authoring.master import (
-    INSTRUCTOR,
-    UNREADABLE,
-    MarkError,
-    has_solution,
-    is_instructors_code,
-    regions,
-    tags_of,
-)
-from grader.authoring.subject import LintedMaster, LintFinding, bound_names
-from grader.authoring.template import UNMARKED, parse_cell, syntax_problem
-from grader.authoring.translation import (
     ENGLISH,
+    INSTRUCTOR,
     LANGUAGES,
+    UNREADABLE,
     Comment,
+    MarkError,
     Misplaced,
     Outline,
     Passage,
     cut_comments,
+    has_solution,
+    is_instructors_code,
     outline_of,
+    regions,
     scripts_in,
+    tags_of,
 )
+from grader.authoring.subject import LintedMaster, LintFinding, bound_names
+from grader.authoring.template import UNMARKED, parse_cell, syntax_problem
 from grader.language import Text, foreign, in_a_row, say
 
 Rule = Callable[[LintedMaster], Iterator[LintFinding]]

@@ -4,8 +4,6 @@ Everything that can be seen by reading comes first, then the course's checks are
 with nothing in it, and the oracle is run on a few cases. No sandbox is started.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -18,8 +18,6 @@ Those of the instructor are in `assignments/<slug>/mutants.toml`:
 would have written them: with solutions, without their marks.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ TOML has all of it, as `assignment.toml` does; CSV has the items, a row each, fo
 What is imported is checked as a whole assignment before anything is written.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

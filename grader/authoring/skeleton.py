@@ -4,8 +4,6 @@ Its texts are files in `skeleton_files/`, in which `{slug}` and `{title}` are fi
 assignment is complete: it passes `grader verify`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

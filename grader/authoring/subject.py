@@ -1,7 +1,5 @@
 """A master notebook as `grader lint` and `grader verify` look at it, and where its cells stand."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Literal
@@ -11,12 +9,18 @@ from nbformat import NotebookNode
 
 from grader.assignment import Assignment
 from grader.authoring.master import (
+    ENGLISH,
     INSTRUCTOR,
     MarkError,
+    Misplaced,
+    Passage,
     Source,
+    comment_languages,
     find_master,
+    find_passages,
     has_master,
     marked_source,
+    master_languages,
     read_master,
     sources,
     tags_of,
@@ -24,14 +28,6 @@ from grader.authoring.master import (
     without_solutions,
 )
 from grader.authoring.template import make_reference, make_template, parse_cell
-from grader.authoring.translation import (
-    ENGLISH,
-    Misplaced,
-    Passage,
-    comment_languages,
-    find_passages,
-    master_languages,
-)
 from grader.course import CourseAssignment
 from grader.language import Text
 from grader.reading.submission import defined_names

@@ -7,8 +7,6 @@ the master, with the same cell ids.
 All functions are pure: the same master makes the same bytes.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,11 +18,13 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from grader.authoring.master import (
+    ENGLISH,
     Source,
     cell_id,
     find_master,
     has_solution,
     is_instructors_code,
+    master_languages,
     read_master,
     regions,
     sources,
@@ -33,7 +33,6 @@ from grader.authoring.master import (
     with_solutions,
     without_solutions,
 )
-from grader.authoring.translation import ENGLISH, master_languages
 from grader.course import CourseAssignment
 from grader.errors import CourseError
 from grader.files import write_whole, writing

@@ -1,7 +1,5 @@
 """`grader.verify`, and what it shares with the command: one assignment, verified."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

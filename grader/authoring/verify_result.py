@@ -1,7 +1,5 @@
 """What `grader verify` found out: one document, and its sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

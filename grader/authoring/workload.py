@@ -3,8 +3,6 @@
 It is executed in runners alone, beside TVM, which the grader's own process never imports.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

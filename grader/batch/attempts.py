@@ -2,8 +2,6 @@
 cannot has one that says why. A batch on this machine goes through here, and a worker of a cluster.
 """
 
-from __future__ import annotations
-
 import threading
 import traceback
 from collections.abc import Callable

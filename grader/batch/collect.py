@@ -1,7 +1,5 @@
 """Which files a batch grades, searched for in folders, and the name that each report gets."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

@@ -5,8 +5,6 @@ of these counts (`grader.gradebook.grades`), and every row says so: by their nam
 draft `z.ipynb` had the draft graded.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable

@@ -35,8 +35,7 @@ from grader.language import Text, foreign, say
 from grader.reading.submission import open_handed_in
 from grader.render.final_grade import FinalGrade
 from grader.render.wording import one_line
-from grader.report import Report, decode_report, encode_report
-from grader.report.document import utc_now
+from grader.report import Report, decode_report, encode_report, utc_now
 
 FolderTimes = Mapping[Path, datetime | Literal["late"]]
 """When what lies in folders was handed in; "late" where nothing but that is known."""

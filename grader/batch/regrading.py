@@ -4,8 +4,6 @@ Every attempt that is not withdrawn is kept as it is, counted anew in today's ru
 or run again. What is run again is run once for all attempts of the same content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path, PurePath
@@ -22,8 +20,7 @@ from grader.gradebook.book import Gradebook, Recounted
 from grader.gradebook.rows import StoredAttempt, StoredGrading
 from grader.grading.preparation import BasisPart, changed_parts
 from grader.grading.rescoring import rescored
-from grader.report import Report, decode_report
-from grader.report.document import utc_now
+from grader.report import Report, decode_report, utc_now
 
 Way = Literal["kept", "rescored", "run", "left"]
 Reason = Literal[

@@ -1,7 +1,5 @@
 """The overview of a batch: one row for each submission, as JSON, for files and the terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal

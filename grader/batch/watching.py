@@ -4,8 +4,6 @@ It is there for as long as the batch, and after one that was killed. That a batc
 by its lock on the folder, which the kernel takes back whatever ends it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -3,8 +3,6 @@
 Students get the templates and the self-check, and what both need, installed by the release's lock.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fetching a course's test images and parameters while an image for grading is made."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

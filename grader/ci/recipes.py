@@ -1,7 +1,5 @@
 """The files of a recipe: what an instructor chooses, filled in, as files or as an archive."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -4,8 +4,6 @@ A recipe names no package of a registry but those whose hashes are locked here: 
 this one, a registry may have, or get one day, what somebody else has written.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -3,8 +3,6 @@
 What the commands need is imported last: it takes a second, in which one may press Ctrl-C.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
@@ -15,7 +13,6 @@ from typing import cast
 from grader.cli.ending import (
     Interruption,
     OutputError,
-    command_language,
     discard_output,
     prepare_process,
 )
@@ -109,20 +106,10 @@ def _say(message: Text, hint: Text = NOTHING) -> int:
     """Tell a person on the standard error. Returns the exit code of what could not be done."""
     from rich.console import Console
 
+    from grader.cli.telling import tell, words
+
     console = Console(stderr=True, emoji=False)
-    language = command_language()
-    text = f"grader: {_printable(message.in_(language))}"
-    console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)
+    tell(console, f"grader: {words(message)}", style="bold red")
     if hint:
-        console.print(
-            f"        {_printable(hint.in_(language))}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        tell(console, f"        {words(hint)}")
     return UNGRADED
-
-
-def _printable(text: str) -> str:
-    """Return text without what steers a terminal: names of files were chosen by students."""
-    return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in text)

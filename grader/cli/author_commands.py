@@ -1,7 +1,5 @@
 """Commands for who makes assignments: begin one, check it, make templates and releases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,7 @@ from grader.cli.options import (
     Commands,
     CourseOption,
     DataOption,
-    Language,
+    PageLanguageOption,
     SandboxOption,
     SeedOption,
     SlugArgument,
@@ -68,9 +66,7 @@ def preview(
     slug: Annotated[str, argument("SLUG", "Assignment.")],
     timed: Annotated[bool, flag("--timed", "Measure speed, too (slower).")] = False,
     port: Annotated[int, option("N", "Port (default: a free one).", min=0, max=65535)] = 0,
-    language: Annotated[
-        Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
-    ] = None,
+    language: PageLanguageOption = None,
     course: CourseOption = None,
     data: DataOption = None,
     seed: SeedOption = None,

@@ -44,8 +44,7 @@ from grader.lms.handback import attempt_number, collected_around
 from grader.reading.submission import absolute
 from grader.render.asking import AskAddress
 from grader.render.audience import shown
-from grader.report import Report, decode_report
-from grader.report.document import utc_now
+from grader.report import Report, decode_report, utc_now
 
 if TYPE_CHECKING:
     from grader.cluster.jobs import ClusterOptions

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 from rich.console import Console
@@ -49,58 +49,35 @@ MinutesOption = Annotated[int, option("MINUTES", "Time limit of a grading.", "--
 ForceOption = Annotated[bool, flag("--force", "Overwrite existing files.")]
 
 
-@init.command()
-def github(
-    directory: DirectoryOption = Path(),
-    assignment: AssignmentOption = None,
-    threshold: ThresholdOption = None,
-    submissions: SubmissionsOption = "submissions",
-    course: CourseOption = None,
-    install: InstallOption = None,
-    minutes: MinutesOption = 60,
-    force: ForceOption = False,
-) -> None:
-    """Write a workflow for GitHub Actions: .github/workflows/grade.yml.
+def _add_service(name: Literal["github", "gitlab"], about: str, where: Text) -> None:
+    @init.command(name, help=f"{about}\n\nExamples:\ngrader ci init {name} --threshold 60")
+    def write(
+        directory: DirectoryOption = Path(),
+        assignment: AssignmentOption = None,
+        threshold: ThresholdOption = None,
+        submissions: SubmissionsOption = "submissions",
+        course: CourseOption = None,
+        install: InstallOption = None,
+        minutes: MinutesOption = 60,
+        force: ForceOption = False,
+    ) -> None:
+        from grader.ci.recipes import Choices, github_files, gitlab_files
+        from grader.ci.wheel import find_installed
 
-    Examples:
-        grader ci init github --threshold 60
-    """
-    from grader.ci.recipes import Choices, github_files
-    from grader.ci.wheel import find_installed
-
-    installed = find_installed(install, directory)
-    choices = Choices(
-        directory, installed, assignment, threshold, submissions, course, minutes, force
-    )
-    _write(github_files, choices)
-    _say_what_is_next(choices, say("tab-actions"))
+        installed = find_installed(install, directory)
+        choices = Choices(
+            directory, installed, assignment, threshold, submissions, course, minutes, force
+        )
+        _write(github_files if name == "github" else gitlab_files, choices)
+        _say_what_is_next(choices, where)
 
 
-@init.command()
-def gitlab(
-    directory: DirectoryOption = Path(),
-    assignment: AssignmentOption = None,
-    threshold: ThresholdOption = None,
-    submissions: SubmissionsOption = "submissions",
-    course: CourseOption = None,
-    install: InstallOption = None,
-    minutes: MinutesOption = 60,
-    force: ForceOption = False,
-) -> None:
-    """Write a pipeline for GitLab: .gitlab-ci.yml.
-
-    Examples:
-        grader ci init gitlab --threshold 60
-    """
-    from grader.ci.recipes import Choices, gitlab_files
-    from grader.ci.wheel import find_installed
-
-    installed = find_installed(install, directory)
-    choices = Choices(
-        directory, installed, assignment, threshold, submissions, course, minutes, force
-    )
-    _write(gitlab_files, choices)
-    _say_what_is_next(choices, foreign("Build > Pipelines"))
+_add_service(
+    "github",
+    "Write a workflow for GitHub Actions: .github/workflows/grade.yml.",
+    say("tab-actions"),
+)
+_add_service("gitlab", "Write a pipeline for GitLab: .gitlab-ci.yml.", foreign("Build > Pipelines"))
 
 
 @init.command()
@@ -215,47 +192,33 @@ RepositoryOption = Annotated[
 ]
 
 
-@init.command()
-def codespaces(
-    directory: ReleaseOption = Path(),
-    assignment: OpenedOption = None,
-    repository: RepositoryOption = "OWNER/REPOSITORY",
-    install: InstallOption = None,
-    force: ForceOption = False,
-) -> None:
-    """Write a dev container with the self-check into a release, and a button that opens it.
+def _add_button(service: Service, about: str, example: str) -> None:
+    @init.command(service, help=f"{about}\n\nExamples:\ngrader ci init {service} {example}")
+    def write(
+        directory: ReleaseOption = Path(),
+        assignment: OpenedOption = None,
+        repository: RepositoryOption = "OWNER/REPOSITORY",
+        install: InstallOption = None,
+        force: ForceOption = False,
+    ) -> None:
+        from grader.ci.browser import BrowserChoices
+        from grader.ci.wheel import find_installed
 
-    Examples:
-        grader ci init codespaces --directory public --repository ada/course
-    """
-    from grader.ci.browser import BrowserChoices, codespaces_files
-    from grader.ci.wheel import find_installed
-
-    installed = find_installed(install, directory)
-    choices = BrowserChoices(directory, installed, assignment, repository, force)
-    _write_with_button("codespaces", codespaces_files, choices)
+        installed = find_installed(install, directory)
+        choices = BrowserChoices(directory, installed, assignment, repository, force)
+        _write_with_button(service, choices)
 
 
-@init.command()
-def binder(
-    directory: ReleaseOption = Path(),
-    assignment: OpenedOption = None,
-    repository: RepositoryOption = "OWNER/REPOSITORY",
-    install: InstallOption = None,
-    force: ForceOption = False,
-) -> None:
-    """Write an environment for Binder into a release, and a button that opens it.
-
-    Examples:
-        grader ci init binder --directory public --repository ada/course --assignment e2e-mlp
-    """
-    from grader.ci.browser import BrowserChoices, binder_files
-    from grader.ci.wheel import find_installed
-
-    installed = find_installed(install, directory)
-    choices = BrowserChoices(directory, installed, assignment, repository, force)
-    _write_with_button("binder", binder_files, choices)
-    tell(Console(emoji=False), say("binder-reads-public-repositories-only"))
+_add_button(
+    "codespaces",
+    "Write a dev container with the self-check into a release, and a button that opens it.",
+    "--directory public --repository ada/course",
+)
+_add_button(
+    "binder",
+    "Write an environment for Binder into a release, and a button that opens it.",
+    "--directory public --repository ada/course --assignment e2e-mlp",
+)
 
 
 @ci.command()
@@ -317,20 +280,18 @@ def _write(make: Callable[[Made], dict[Path, bytes]], choices: Made) -> None:
     tell(Console(emoji=False), *map(str, files))
 
 
-def _write_with_button(
-    service: Service,
-    make: Callable[[BrowserChoices], dict[Path, bytes]],
-    choices: BrowserChoices,
-) -> None:
+def _write_with_button(service: Service, choices: BrowserChoices) -> None:
     """Write files and show the button that opens them: refused choices write nothing."""
-    from grader.ci.browser import PLACEHOLDER, button
+    from grader.ci.browser import PLACEHOLDER, binder_files, button, codespaces_files
 
     shown = button(choices, service)
-    _write(make, choices)
+    _write(binder_files if service == "binder" else codespaces_files, choices)
     console = Console(emoji=False)
     tell(console, say("next-commit-and-put-button-into-readme"), shown)
     if choices.repository == PLACEHOLDER:
         tell(console, say("replace-by-your-repository", placeholder=PLACEHOLDER))
+    if service == "binder":
+        tell(console, say("binder-reads-public-repositories-only"))
 
 
 def _say_what_is_next(choices: Choices, where: Text) -> None:
@@ -338,8 +299,7 @@ def _say_what_is_next(choices: Choices, where: Text) -> None:
 
     console = Console(emoji=False)
     if find_course_of(choices) is None:
-        missing = say("there-no-course-here-yet-put-assignments")
-        tell(console, missing)
+        tell(console, say("there-no-course-here-yet-put-assignments"))
     tell(
         console,
         say("next-commit-push-notebook-and-look", submissions=choices.submissions, where=where),

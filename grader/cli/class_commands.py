@@ -1,7 +1,5 @@
 """Commands for a whole class: what it hands in, and what goes back to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +15,7 @@ from grader.cli.options import (
     CourseOption,
     DataOption,
     JobsOption,
-    Language,
+    PageLanguageOption,
     SandboxOption,
     SeedOption,
     argument,
@@ -28,6 +26,17 @@ from grader.cli.options import (
 from grader.lms.choices import FORMS, LAYOUTS, PACKED
 
 NOT_ALL, UNGRADED = 1, 2
+
+ClassSlugOption = Annotated[
+    str | None, option("SLUG", "Assignment (default: all).", "--assignment")
+]
+BookSlugOption = Annotated[str | None, option("SLUG", "Assignment in the gradebook.")]
+ReportsOption = Annotated[
+    Path | None, option("DIR", "Reports of `grader batch`, instead of a gradebook.")
+]
+CollectedOption = Annotated[Path | None, option("DIR", "Output folder of `grader collect`.")]
+NamesOption = Annotated[Path | None, option("DIR", "Output folder of `grader collect`, for names.")]
+NoPagesOption = Annotated[bool, flag("--no-pages", "Do not create missing student pages.")]
 
 
 class_app = Commands(panel=GRADE)
@@ -122,9 +131,7 @@ def mark(
         str | None, option("NAME", "Name of the marker (default: your user name).", "--by")
     ] = None,
     port: Annotated[int, option("N", "Port (default: a free one).", min=0, max=65535)] = 0,
-    language: Annotated[
-        Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
-    ] = None,
+    language: PageLanguageOption = None,
     course: CourseOption = None,
 ) -> None:
     """Mark answers by hand, in a browser; end with Ctrl-C.
@@ -149,11 +156,9 @@ def mark(
 @class_app.command()
 def export(
     form: Annotated[str, argument("FORM", f"Format: {', '.join(FORMS)}.")],
-    assignment: Annotated[str | None, option("SLUG", "Assignment in the gradebook.")] = None,
-    reports: Annotated[
-        Path | None, option("DIR", "Reports of `grader batch`, instead of a gradebook.")
-    ] = None,
-    collected: Annotated[Path | None, option("DIR", "Output folder of `grader collect`.")] = None,
+    assignment: BookSlugOption = None,
+    reports: ReportsOption = None,
+    collected: CollectedOption = None,
     into: Annotated[
         Path | None, option("CSV", "File that the system exported; grades are filled in.")
     ] = None,
@@ -179,11 +184,9 @@ def export(
 @class_app.command()
 def feedback(
     output: Annotated[Path, option("PATH", "Output folder, or archive.", "--output", "-o")],
-    assignment: Annotated[str | None, option("SLUG", "Assignment in the gradebook.")] = None,
-    reports: Annotated[
-        Path | None, option("DIR", "Reports of `grader batch`, instead of a gradebook.")
-    ] = None,
-    collected: Annotated[Path | None, option("DIR", "Output folder of `grader collect`.")] = None,
+    assignment: BookSlugOption = None,
+    reports: ReportsOption = None,
+    collected: CollectedOption = None,
     packed: Annotated[
         str | None, option("NAME", f"Pack an archive for: {', '.join(PACKED)}.", "--zip")
     ] = None,
@@ -203,21 +206,6 @@ def feedback(
         raise typer.Exit(NOT_ALL)
 
 
-ClassSlugOption = Annotated[
-    str | None, option("SLUG", "Assignment (default: all).", "--assignment")
-]
-ReportsOption = Annotated[
-    Path | None, option("DIR", "Reports of `grader batch`, instead of a gradebook.")
-]
-CollectedOption = Annotated[
-    Path | None, option("DIR", "Output folder of `grader collect`, for names.")
-]
-PageLanguageOption = Annotated[
-    Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
-]
-NoPagesOption = Annotated[bool, flag("--no-pages", "Do not create missing student pages.")]
-
-
 @class_app.command()
 def insights(
     output: Annotated[
@@ -225,7 +213,7 @@ def insights(
     ],
     assignment: ClassSlugOption = None,
     reports: ReportsOption = None,
-    collected: CollectedOption = None,
+    collected: NamesOption = None,
     passing: Annotated[
         float | None,
         points_option("Pass mark; near misses are flagged.", "--pass"),
@@ -260,7 +248,7 @@ def similar(
     ],
     assignment: ClassSlugOption = None,
     reports: ReportsOption = None,
-    collected: CollectedOption = None,
+    collected: NamesOption = None,
     given: Annotated[list[Path] | None, option("FILE", "Course material to ignore.")] = None,
     least: Annotated[
         float,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
 
-from grader.insights import Person, ReportedAttempt
 from grader.insights.figures import ObjectionRow, ObjectionState, Source
+from grader.insights.observation import Person, ReportedAttempt
 from grader.language import NOTHING, Text, join, say
 from grader.lms.collect import CollectedStudent, read_manifest
 from grader.lms.handback import read_report, report_files

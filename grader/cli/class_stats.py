@@ -1,7 +1,5 @@
 """`grader grades stats` and `agreement`: how a class did, and how far two markers agree."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +26,8 @@ from grader.cli.student_grades import (
 from grader.cli.telling import tell, words
 from grader.gradebook.entries import rounded, show
 from grader.gradebook.grades import Grade
-from grader.insights import Insights
 from grader.insights.exports import told as told_insights
+from grader.insights.figures import Insights
 from grader.language import foreign, say
 from grader.marking.agreement import Agreement, MarkedTwice, agreements, marked_twice
 from grader.render.html.class_page import CONCERNS

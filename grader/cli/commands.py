@@ -47,7 +47,7 @@ from grader.cli.options import (
 from grader.cli.rubrics import rubric_app
 from grader.cli.sync import sync_app
 from grader.render.formats import FORMATS
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 if TYPE_CHECKING:
     from grader.cluster.jobs import ClusterOptions

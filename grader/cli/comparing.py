@@ -1,7 +1,5 @@
 """`grader leaderboard` and `grader similar`: the works of a class beside one another."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,8 +24,9 @@ from grader.language import NOTHING, Text, say
 from grader.reading.documents import migrate_document
 from grader.render.audience import shown
 from grader.render.html.class_works import leaderboard_markdown, render_leaderboard, render_similar
-from grader.report.document import utc_now
-from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
+from grader.report import utc_now
+from grader.similarity.fragments import Writing, given_keys, writing_of
+from grader.similarity.pairs import Similarities, compare
 from grader.tables import harmless, read_table, write_table
 
 _STUDENT, _NAME = "student", "name"

@@ -1,7 +1,5 @@
 """Commands that write a course's files: `new`, `untranslate`, `template` and `release`."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

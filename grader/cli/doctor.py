@@ -1,7 +1,5 @@
 """`grader doctor`: what this machine offers for grading."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ What a grading needs of a machine is tried by using it: to look whether a file e
 of a compiler that is empty, or of a folder that is mounted read-only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Final

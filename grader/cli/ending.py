@@ -1,7 +1,5 @@
 """What a command does to its own process: its streams, its signals, the modes of its files."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import faulthandler

@@ -1,7 +1,5 @@
 """What the commands of the gradebook do: open it, ask or write, and tell."""
 
-from __future__ import annotations
-
 import gc
 import getpass
 import os

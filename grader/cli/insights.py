@@ -18,22 +18,15 @@ from grader.cli.ending import command_language
 from grader.cli.telling import students, tell
 from grader.errors import UsageError
 from grader.files import write_whole, writing
-from grader.insights import (
-    Insights,
-    Observation,
-    Person,
-    best_of,
-    insights_of,
-    observe,
-    unobserved,
-)
 from grader.insights.exports import encode_insights, insights_table
+from grader.insights.figures import Insights, insights_of
+from grader.insights.observation import Observation, Person, best_of, observe, unobserved
 from grader.language import say
 from grader.render.html import render_html
-from grader.render.html.class_charts import names_on_page
+from grader.render.html.charts import names_on_page
 from grader.render.html.class_page import render_insights
 from grader.render.wording import MISTAKE_NAMES
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 
 class InsightsOptions(msgspec.Struct, frozen=True):

@@ -1,7 +1,5 @@
 """`grader kernelspec`: a sandboxed kernel for Jupyter and what else starts kernels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """`grader collect`, `export`, `feedback`: from a learning management system and back to it."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -45,7 +43,7 @@ from grader.lms.handback import (
 from grader.lms.roster import keys_of, read_roster
 from grader.lms.times import moment_of, zone_of
 from grader.reading.member_names import ENCODINGS
-from grader.report.document import utc_now
+from grader.report import utc_now
 from grader.tables import read_table
 
 _SHOWN = 20

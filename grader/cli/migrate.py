@@ -1,7 +1,5 @@
 """`grader migrate`: a file in an older dialect of TVM becomes one in today's."""
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 

@@ -24,7 +24,6 @@ from grader.cli.student_grades import (
 from grader.cli.telling import tell, words
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import Attempt, Student, find_student, folded, signed
 from grader.gradebook.grades import Account, Grade, Rules
 from grader.gradebook.objections import (
@@ -33,6 +32,7 @@ from grader.gradebook.objections import (
     ObjectionState,
     checked_part,
     checked_text,
+    told_time,
 )
 from grader.language import Text, in_a_row, say
 from grader.render.wording import one_line

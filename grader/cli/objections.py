@@ -3,8 +3,6 @@
 What they do is imported by each alone: the library of databases takes its time.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

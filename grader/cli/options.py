@@ -1,7 +1,5 @@
 """Arguments and options that several commands have, and help that begins with what to do."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -210,6 +208,9 @@ LanguageOption = Annotated[
 SpokenOption = Annotated[
     Language | None,
     option("CODE", "Language of the rendering: en, zh or ko (default: the report's).", "--lang"),
+]
+PageLanguageOption = Annotated[
+    Language | None, option("CODE", "Language of the page: en, zh or ko.", "--lang")
 ]
 DialectOption = Annotated[
     Literal["auto", "current"],

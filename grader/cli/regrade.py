@@ -1,7 +1,5 @@
 """`grader regrade`: grade anew what the gradebook has, as far as that is asked for or needed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing

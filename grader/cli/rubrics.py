@@ -1,7 +1,5 @@
 """`grader rubric`: rubrics out of an assignment into a file, and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

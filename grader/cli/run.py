@@ -1,7 +1,5 @@
 """`grader run`: grade one notebook; `grader render`: show its report once more, in any format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -25,8 +23,7 @@ from grader.reading.submission import LINK_HINT, absolute, link_on_the_way
 from grader.render.audience import Audience, shown
 from grader.render.formats import FORMATS, render_as
 from grader.render.terminal import render
-from grader.report import Report, encode_report, ungraded_report
-from grader.report.document import utc_now
+from grader.report import Report, encode_report, ungraded_report, utc_now
 from grader.sandbox.start import Launcher
 
 

@@ -23,7 +23,7 @@ from grader.language import in_a_row, say
 from grader.loopback import address_of, listening, serve
 
 if TYPE_CHECKING:
-    from grader.marking.shares import Share
+    from grader.marking.queue import Share
 
 
 class MarkOptions(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ def run_mark(options: MarkOptions, console: Console) -> None:
 
 def _share(options: MarkOptions, course: Path) -> Share | None:
     """Return which answers are asked for; None for all. Raises UsageError."""
-    from grader.marking.shares import read_share
+    from grader.marking.queue import read_share
 
     if options.share is None:
         if options.twice is not None:

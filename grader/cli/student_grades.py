@@ -18,10 +18,9 @@ from grader.cli.telling import line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
-from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show, signed
 from grader.gradebook.grades import Account, Grade, Rules, derive_all, unknown_assignment
-from grader.gradebook.objections import Objection, objection_lines
+from grader.gradebook.objections import Objection, objection_lines, told_time
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.lateness import NONE
 from grader.render import pieces

@@ -1,7 +1,5 @@
 """What `grader sync` does: fetch a class, plan and push its grades, and tell."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
@@ -66,8 +64,7 @@ from grader.lms.sync.source import (
 )
 from grader.render.audience import shown
 from grader.render.wording import one_line
-from grader.report import Report
-from grader.report.document import utc_now
+from grader.report import Report, utc_now
 from grader.tables import as_before_harmless
 
 _KEY_DIGITS = 16
@@ -229,7 +226,7 @@ def run_push(
         _tell_absent(options, [student for student, _, _ in graded], output)
         told = zip(rows, graded, strict=True)
         _tell_scale((grade for row, (_, grade, _) in told if row.wanted.grade), account, output)
-        skipped = _skipped(rows)
+        skipped = [row for row in rows if row.verdict not in ("write", "same", "excused")]
         count = sum(row.verdict == "write" for row in rows)
         if options.dry_run or not count:
             tell(output, say("nothing-written"))
@@ -424,10 +421,6 @@ def _shows_all(whole: Report, now: datetime) -> bool:
 def _page(account: _Account, work: GradedWork) -> bytes:
     takes = account.options.pages and account.assignment.takes_pages
     return student_page(work, account.now) if takes else b""
-
-
-def _skipped(rows: Collection[Row]) -> list[Row]:
-    return [row for row in rows if row.verdict not in ("write", "same", "excused")]
 
 
 def _print_plan(

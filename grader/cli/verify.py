@@ -1,7 +1,5 @@
 """`grader lint` and `grader verify`: what is wrong with an assignment, read and then run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

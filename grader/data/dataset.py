@@ -4,8 +4,8 @@ IDX: https://yann.lecun.com/exdb/mnist/ (big-endian extents of four bytes; type 
 byte). torchvision has a reader too, but importing it takes over a second, and it accepts a label
 file with bytes missing.
 
-The built-in set needs no network and no files but the package's own. `tools/train_builtin.py` made
-its parameters.
+The built-in set needs no network and no files but the package's own, which `tools/train_builtin.py`
+made.
 """
 
 import gzip
@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.data.drawing import CLASS_NAMES, draw_images
 from grader.data.parameters import (
     BYTE_LIMIT,
     KNOWN,
@@ -107,6 +106,20 @@ def _plain(content: bytes, name: str) -> bytes:
 
 DataSetName = Literal["Fashion-MNIST", "built-in", "none"]
 
+CLASS_NAMES = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
+"""What the labels 0 to 9 mean, as in Fashion-MNIST."""
+
 _RAW = "data/FashionMNIST/raw"
 _TRAINING_IMAGES = 800
 _EVEN = (400, 100, 20, 4)
@@ -185,11 +198,6 @@ def no_data() -> DataSet:
     return DataSet("none", detail, images, np.empty(0, np.uint8), {})
 
 
-TEST_SEED = 2026
-
-TEST_COUNT = 499
-"""Number of test images. Batches of four leave a remainder, as in the real images at hand."""
-
 _ALONE = say("synthetic-images-drawn-by-grader-because")
 _TRAINED = say("synthetic-images-drawn-by-grader-with-parameters")
 
@@ -200,13 +208,13 @@ def builtin_data(parameter_file: str, reason: Text) -> DataSet:
     Raises DataError for a parameter file that has no stand-in.
     """
     parameters = builtin_parameters(parameter_file) if parameter_file else {}
-    images, labels = draw_images(TEST_SEED, TEST_COUNT)
+    images = read_images(_asset("images.gz"), "images.gz")
     detail = _TRAINED if parameters else _ALONE
     return DataSet(
         name="built-in",
-        detail=say(detail, count=TEST_COUNT, reason=reason),
+        detail=say(detail, count=len(images), reason=reason),
         images=images,
-        labels=labels,
+        labels=read_labels(_asset("labels.gz"), "labels.gz"),
         parameters=parameters,
         parameter_file=parameter_file,
     )
@@ -220,8 +228,11 @@ def builtin_parameters(parameter_file: str) -> Parameters:
             say("name-folder-that-holds-them-with-data"),
         )
     asset = KNOWN[parameter_file].asset
-    content = (files("grader.data") / "assets" / asset).read_bytes()
-    return decode_parameters(content, asset, parameter_file)
+    return decode_parameters(_asset(asset), asset, parameter_file)
+
+
+def _asset(name: str) -> bytes:
+    return (files("grader.data") / "assets" / name).read_bytes()
 
 
 # Data sets in a folder: FashionMNIST/raw/ as torchvision keeps it, and parameters beside it.

@@ -1,7 +1,5 @@
 """Calls that do not fit their functions, in words: what is wrong, and the least that mends it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.errors import IRError

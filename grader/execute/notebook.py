@@ -16,12 +16,16 @@ from nbformat import NotebookNode
 from grader.assignment import Limits
 from grader.execute.advice import Given
 from grader.execute.captures import Taken
-from grader.execute.client import LOG, ChannelLimitError
 from grader.execute.kernel import KernelOrder
-from grader.execute.loop_thread import HandOver, run_in_loop_thread
 from grader.execute.problems import cell_problem, raised_elsewhere, with_refused
 from grader.execute.result import Execution, Raised
-from grader.execute.session import KernelSession
+from grader.execute.session import (
+    LOG,
+    ChannelLimitError,
+    HandOver,
+    KernelSession,
+    run_in_loop_thread,
+)
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import NOTHING, Text, say
 from grader.messages.kernel import EntrySpec, NoteKind
@@ -264,7 +268,7 @@ class _Run:
         if self._is_done(number):
             self.executed, self.exited = self.executed + 1, number
             return
-        self.problems.append(self._problem(number))
+        self.problems.append(cell_problem(self._client.reply, number, self._limits, self._given))
         elsewhere = raised_elsewhere(self._client.reply, number)
         if elsewhere is not None:
             self.raised.append(elsewhere)
@@ -274,9 +278,6 @@ class _Run:
         reply = self._client.reply
         is_exit = reply.get("ename") == "SystemExit" and reply.get("evalue") in ("", "0", "None")
         return is_exit and number == len(self.cells)
-
-    def _problem(self, number: int) -> CellProblem:
-        return cell_problem(self._client.reply, number, self._limits, self._given)
 
     def _allow_output(self) -> None:
         cell_limit = int(self._limits.output_mb * 2**20)

@@ -1,7 +1,5 @@
 """The gradebook: what is asked of it and what is written into it, each its own transaction."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections import defaultdict
@@ -20,8 +18,7 @@ from grader.gradebook.entries import Adjustment, Changes, Marking, Student, Valu
 from grader.gradebook.grades import Account, Rules
 from grader.gradebook.objections import NewObjection
 from grader.language import say
-from grader.report import Report, decode_report
-from grader.report.document import utc_now
+from grader.report import Report, decode_report, utc_now
 
 
 class HandedIn(Value, frozen=True):

@@ -5,8 +5,6 @@ a process that is killed leaves either all of a change or nothing of it, also wh
 tables up to date.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading

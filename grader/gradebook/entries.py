@@ -1,7 +1,5 @@
 """What the gradebook is about, without its database: students, and what is entered of attempts."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict

@@ -4,15 +4,12 @@ A grade is never stored. It is what a grading gave, with the adjustments in the 
 were made, less what lateness costs, for the attempt that counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from grader.errors import UsageError
-from grader.gradebook.decisions import adjustment_line, decided_parts, idle_line, told_time
 from grader.gradebook.entries import (
     Adjustment,
     Attempt,
@@ -24,7 +21,14 @@ from grader.gradebook.entries import (
     show,
     valid,
 )
-from grader.gradebook.objections import Objection, told_objections
+from grader.gradebook.objections import (
+    Objection,
+    adjustment_line,
+    decided_parts,
+    idle_line,
+    told_objections,
+    told_time,
+)
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.lateness import IN_TIME, NONE, Counting, Lateness, LatePolicy, lateness
 from grader.render.final_grade import DecidedPart, FinalGrade, ToldObjection

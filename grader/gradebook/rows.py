@@ -1,7 +1,5 @@
 """Rows of the gradebook's tables, and what is made of them; all of it within a transaction."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections import defaultdict
@@ -27,8 +25,7 @@ from grader.gradebook.entries import (
 )
 from grader.gradebook.grades import Rules, unknown_assignment
 from grader.gradebook.objections import NewObjection, Objection, Reply
-from grader.report import Report, encode_report
-from grader.report.document import utc_now
+from grader.report import Report, encode_report, utc_now
 
 
 class StoredGrading(Value, frozen=True):

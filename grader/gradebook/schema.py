@@ -1,7 +1,5 @@
 """The tables of the gradebook as they are today, for queries; `versions` makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
@@ -24,7 +22,7 @@ from sqlalchemy.engine import Dialect
 from grader.decoding import prepared
 from grader.gradebook.entries import Marking, PartPoints
 from grader.lateness import LatePolicy
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 metadata = MetaData()
 

@@ -18,7 +18,7 @@ from grader.assignment import Assignment
 from grader.data import DataSet
 from grader.environment import describe_environment
 from grader.execute.consequences import told_problems
-from grader.execute.path_redaction import PathRedaction, own_folders
+from grader.execute.problems import PathRedaction, own_folders
 from grader.execute.result import Execution
 from grader.grading.preparation import Preparation, as_given
 from grader.grading.rescoring import describe_assignment, rubric_digest
@@ -40,8 +40,8 @@ from grader.report import (
     SandboxFacts,
     Submission,
     Timing,
+    image_size,
 )
-from grader.report.document import image_size
 
 # The text of code that a notebook showed coloured: what `mod.show()` and `sch.show()` display.
 #

@@ -333,7 +333,7 @@ class Referee:
             outputs = gather_outputs(candidate, part, oracle, self._runners, compared)
         if "replay" in needs and (is_given or not isinstance(outputs, Problem)):
             weight, batches = replayed(part)
-            subject = self._subject(part, weight)
+            subject = Subject(weight, self._course_assignment.assignment.comparison(part))
             replay = gather_replay(candidate, subject, batches, self._runners)
         found = {
             kind.name: kind.gather(replace(self._question(part, kind, candidate), outputs=outputs))
@@ -354,9 +354,6 @@ class Referee:
             workload=self._course_assignment.workload,
             weight=replayed(part)[0],
         )
-
-    def _subject(self, part: PartTable, weight: tuple[int, ...]) -> Subject:
-        return Subject(weight, self._course_assignment.assignment.comparison(part))
 
     def _setup(self, part: PartTable) -> MeasurementSetup:
         return timing_setup(self._course_assignment, part, self._runners, self._machine)

@@ -1,7 +1,5 @@
 """A class's figures as JSON and as a table, all of the page's numbers; and its leaderboard."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal

@@ -1,7 +1,5 @@
 """The figures of a class: pure functions of what was observed of each student's report."""
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence

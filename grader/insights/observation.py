@@ -1,7 +1,5 @@
 """What a class's figures need of one student's report: a few facts, so that no report is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby, pairwise
@@ -12,7 +10,7 @@ from msgspec.structs import replace
 
 from grader.language import Text, say
 from grader.report import Cell, Check, CheckCode, Frozen, MistakeKind, Report, Verdict
-from grader.report.values import nothing
+from grader.report.parts import nothing
 
 ConcernKind = Literal[
     "ungraded",

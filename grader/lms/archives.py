@@ -6,8 +6,6 @@ reason, as is a damaged one; an archive over its limits ends the unpacking. No m
 the name of another, nothing is written over, and no link is made: nothing leads out of the folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import math

@@ -1,7 +1,5 @@
 """Names that are typed: whose a layout is, how grades are written, what a student is known by."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, get_args
 

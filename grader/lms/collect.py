@@ -12,8 +12,6 @@ Only what the system has added to a name says whose something is. Two in one arc
 the same student are nobody's, and nothing is written over.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import itertools

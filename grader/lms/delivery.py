@@ -1,7 +1,5 @@
 """What students have handed in, whichever system it was, before anybody knows who they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypedDict

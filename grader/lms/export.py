@@ -5,8 +5,6 @@ numbers of their own, and take nothing whose headers are other than theirs. What
 what the others need to know whose a grade is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal

@@ -4,8 +4,6 @@ A report of a folder belongs to the student in whose folder its submission lies.
 submissions were made by `grader collect`, its manifest says who that is, and which attempt it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

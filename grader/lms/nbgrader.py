@@ -10,8 +10,6 @@ is copied, within bounds, before anything else reads it. Every file is opened wi
 link, and has to be that user's: a link that is made meanwhile leads to no file of the course.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -3,8 +3,6 @@
 A student is matched by what identifies one, or by a name that nobody else has.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -5,8 +5,6 @@ with a zone's name, its abbreviation, an offset, or nothing. What has no zone is
 as it was written until somebody says which zone it is in, and that it does is told.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import unicodedata

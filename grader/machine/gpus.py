@@ -1,7 +1,5 @@
 """Whether TVM can use a GPU here: a process of its own asks, for drivers may crash."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

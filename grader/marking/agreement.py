@@ -1,7 +1,5 @@
 """How far two people agree who marked the same answers without seeing each other's marking."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple

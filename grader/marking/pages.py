@@ -15,8 +15,8 @@ from starlette.types import ASGIApp
 from grader.decoding import prepared
 from grader.errors import GraderError
 from grader.gradebook.book import OvertakenError
-from grader.gradebook.decisions import told_time
 from grader.gradebook.entries import show, signed
+from grader.gradebook.objections import told_time
 from grader.language import Text, foreign, join, say
 from grader.loopback import Guard
 from grader.marking.queue import (

@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -15,7 +14,6 @@ from grader.decoding import prepared
 from grader.errors import SubmissionError
 from grader.language import say
 from grader.reading.messages import CELL_LIMIT, CELL_NAMES, NAME_LENGTH
-from grader.reading.source_lines import source_lines
 
 _NOTHING = msgspec.Raw()
 _BETWEEN = re.compile(rb"[\[,\s]*")
@@ -47,16 +45,12 @@ def read_fields(content: bytes) -> RawNotebook:
     """Read a notebook of format 3 or 4. Raises SubmissionError for what is none.
 
     What a strict reader of JSON refuses, and Jupyter or Python may have written, is read all the
-    same: by Python's own reader, which builds all of it.
+    same.
     """
     try:
         return _read_strictly(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        text = content.decode("utf-8", errors="replace")
-    try:
-        return _read_strictly(text.encode())
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _read_patiently(text)
+        return _read_patiently(content.decode("utf-8", errors="replace"))
 
 
 def _no_cells() -> SubmissionError:
@@ -252,28 +246,44 @@ def _place(content: bytes, name: bytes, value: msgspec.Raw) -> int | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-# --- with Python's reader, which takes what Jupyter and Python write, NaN among it ----------------
+# --- what Jupyter and Python write beside JSON ----------------------------------------------------
+
+_ODD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\w.+-])(?:NaN|-?Infinity)(?![\w.])')
+_ESCAPED = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)|\\.")
 
 
 def _read_patiently(text: str) -> RawNotebook:
-    hint = say("hand-in-ipynb-file-itself-as-jupyter")
+    """Read what Python's reader takes: NaN, infinities, and halves of surrogate pairs, too."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        json.loads(text)
+        return _read_strictly("".join(_as_json(text)).encode())
+    except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         refuse_conflict(text)
         if isinstance(error, json.JSONDecodeError) and text.startswith("{", error.pos):
             _refuse_two(error)
-        raise SubmissionError(say("file-not-notebook-not-json"), hint) from None
-    if not isinstance(document, dict):
-        raise _no_cells()
-    cells = [_patient_cell(cell) for cell in _cells_of(document)]
-    lines = source_lines(text)
-    if len(lines) == len(cells):
-        pairs = zip(cells, lines, strict=True)
-        cells = [msgspec.structs.replace(cell, line=line) for cell, line in pairs]
-    metadata = document.get("metadata")
-    declared = metadata.get("grader") if isinstance(metadata, dict) else None
-    return RawNotebook(cells, declared if isinstance(declared, dict) else {})
+        raise SubmissionError(
+            say("file-not-notebook-not-json"), say("hand-in-ipynb-file-itself-as-jupyter")
+        ) from None
+
+
+def _as_json(text: str) -> Iterator[str]:
+    """Yield the text in pieces, a number for NaN and "?" for a half: no encoding leaves more of it.
+
+    Most of it is left as it is, and no piece of it is made.
+    """
+    at = 0
+    for found in _ODD.finditer(text):
+        token = found[0]
+        plain = _ESCAPED.sub(_whole, token) if token.startswith('"') else "0"
+        if plain != token:
+            yield text[at : found.start()]
+            yield plain
+            at = found.end()
+    yield text[at:]
+
+
+def _whole(escape: re.Match[str]) -> str:
+    return "?" if escape["half"] else escape[0]
 
 
 _MARKS = re.compile(r"^[ \t]{0,40}(<{7} .{0,200}|={7}|>{7} .{0,200})$", re.MULTILINE)
@@ -310,29 +320,3 @@ def _refuse_two(error: json.JSONDecodeError) -> None:
             say("file-has-two-notebooks-one-after-other"),
             say("hand-in-one-notebook-copy-cells-other"),
         ) from None
-
-
-def _cells_of(document: dict[str, object]) -> list[object]:
-    """Return the cells of format 4, or those of all worksheets of format 3."""
-    cells = document.get("cells")
-    worksheets = document.get("worksheets")
-    if cells is None and isinstance(worksheets, list):
-        sheets = [sheet for sheet in worksheets if isinstance(sheet, dict)]
-        cells = [cell for sheet in sheets for cell in _as_list(sheet.get("cells"))]
-    if not isinstance(cells, list):
-        raise _no_cells()
-    check_count(len(cells))
-    return cells
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _patient_cell(cell: Any) -> RawCell:
-    fields = cell if isinstance(cell, dict) else {}
-    source = next((fields[name] for name in _SOURCES if name in fields), "")
-    metadata = fields.get("metadata")
-    tags = metadata.get("tags") if isinstance(metadata, dict) else None
-    names = _short_names([fields.get("id"), *_as_list(tags)])
-    return RawCell(fields.get("cell_type") == "code", source, None, names)

@@ -5,8 +5,6 @@ that the instructor noted down. It is read strictly all the same: an archive tha
 mistake of something else is refused, and nothing is written outside of the folder that was named.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import ipaddress

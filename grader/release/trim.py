@@ -5,8 +5,6 @@ it every definition that nothing else refers to then: the layers of a hidden mod
 of a reference schedule, with the comments above them and the strings below them.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import symtable

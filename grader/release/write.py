@@ -1,7 +1,5 @@
 """A release: the files of a folder that students may read, and the public assignments in it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath

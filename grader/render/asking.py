@@ -4,8 +4,6 @@ It has the assignment, the part and the student's id in the roster: nothing that
 page does not have. Whose an objection is, is said by the instructor who enters it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode

@@ -5,8 +5,6 @@ for students is made from what `shown` returns, so that no rendering decides tha
 taken out is also taken out of what would tell it: sums, the seed, and what explains a check.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal

@@ -8,8 +8,6 @@ All numbers in it are whole, and 0.5 of a point would be lost or made up. So the
 a point, for everybody: 77.5 of 100 points are 7750 of 10000.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

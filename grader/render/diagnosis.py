@@ -1,7 +1,5 @@
 """A diagnosis on a terminal: a module's steps beside PyTorch, and an image with its scores."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import struct

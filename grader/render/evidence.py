@@ -1,7 +1,5 @@
 """What kinds of evidence show of a part, in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType

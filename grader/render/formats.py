@@ -1,7 +1,5 @@
 """Every rendering of a report by its name."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -18,6 +16,7 @@ from grader.render.markdown import render_markdown
 from grader.render.prairielearn import render_prairielearn
 from grader.render.terminal import WIDEST, render
 from grader.report import Report, encode_report
+from grader.report.document import rendered_by
 
 Renderer = Callable[[Report], bytes]
 
@@ -74,10 +73,15 @@ def render_as(
 ) -> bytes:
     """Return a report in a format, with what an audience may see of it at a time.
 
-    It speaks `language`, by default the report's own. Raises KeyError for a name that is none of
-    `FORMATS`.
+    It speaks `language`, by default the report's own. Raises ValueError for a name that is none
+    of `FORMATS`.
     """
+    if name not in FORMATS:
+        raise ValueError(f"there is no format {name!r}, but {', '.join(FORMATS)}")
     if language is not None:
         report = replace(report, language=language)
     seen = report if name in WITHHOLDING else shown(report, audience, now)
     return FORMATS[name](seen)
+
+
+rendered_by(render_as)

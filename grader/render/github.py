@@ -11,8 +11,6 @@ holds for each NAME of its input `runners`, prints the tests, and adds up their 
 What it prints reaches the log of the job, where a line of a student's text must be no command.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

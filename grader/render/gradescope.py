@@ -6,8 +6,6 @@ made from the instructor's report. What is told is HTML of a few elements withou
 templates make that escape every text. Names are "text", in which nothing can be markup.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -12,8 +12,6 @@ box that takes it; where a box takes several, a line joins them above it:
 Parameters and constants have no rails: they are named beside the box.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

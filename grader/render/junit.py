@@ -5,8 +5,6 @@ read too. A suite is a part and a case is a check. Whatever cost points is a fai
 so that no page is green where points were lost. A last suite has the cells that failed.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

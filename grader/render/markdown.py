@@ -9,8 +9,6 @@ does not matter: a span is closed where it is written, and what a text with back
 leaves outside of it is escaped like any other. In code nothing has a meaning, to GitHub either.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -35,8 +33,7 @@ from grader.render.findings import (
     worth,
 )
 from grader.render.speech import speaking, tell
-from grader.render.step_bars import StepRow, steps_view
-from grader.render.timings import speed_sentence
+from grader.render.timings import StepRow, speed_sentence, steps_view
 from grader.render.wording import built, is_told, one_line, plain
 from grader.report import (
     Bars,

@@ -1,7 +1,5 @@
 """What pages in a terminal are made of: a bar, and tables with a line below their heads alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich import box

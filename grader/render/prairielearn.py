@@ -6,8 +6,6 @@ terminal would: it escapes them, so all of it is plain text here. The score is a
 points. A submission that could not be graded costs the student no attempt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

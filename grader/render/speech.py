@@ -3,8 +3,6 @@
 A rendering says in which language it is, by `speaking`, and then tells its texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

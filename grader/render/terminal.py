@@ -5,8 +5,6 @@ pipe. All text of the report is foreign text: it reaches rich only as `Text`, wh
 markup.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 

@@ -4,8 +4,6 @@ Names and error messages in a report come from a student's notebook. They are pl
 move a terminal's cursor, change its colours or turn the direction of writing is taken out here.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

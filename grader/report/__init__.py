@@ -17,21 +17,31 @@ from grader.report.document import (
     decode_report,
     encode_report,
     encode_texts,
+    image_size,
     ungraded_report,
+    utc_now,
 )
 from grader.report.parts import (
+    Bar,
+    Bars,
+    Block,
     CellCode,
     Check,
     CheckCode,
     Diagnosis,
+    Frozen,
     Graph,
+    Grid,
+    Listing,
     MistakeKind,
     Node,
     NodeKind,
     Origin,
+    Paragraph,
     Part,
     Sample,
     Scripts,
+    Section,
     SelfTest,
     ShapeTiming,
     Step,
@@ -41,10 +51,9 @@ from grader.report.parts import (
     StepSpeeds,
     StepStatus,
     Timing,
+    Verdict,
     Visibility,
 )
-from grader.report.sections import Bar, Bars, Block, Grid, Listing, Paragraph, Section
-from grader.report.values import Frozen, Verdict
 
 __all__ = [
     "READABLE",
@@ -94,5 +103,7 @@ __all__ = [
     "decode_report",
     "encode_report",
     "encode_texts",
+    "image_size",
     "ungraded_report",
+    "utc_now",
 ]

@@ -4,8 +4,6 @@ kernel ──FindAssignment──▶ checker ──AssignmentCard | Refused─�
 kernel ──CheckParts──▶ checker ──Checked | Refused──▶ kernel
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from grader.language import NOTHING, Text

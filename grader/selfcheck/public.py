@@ -1,7 +1,5 @@
 """Which checks of an assignment are made in a live notebook, and what is said of the others."""
 
-from __future__ import annotations
-
 import msgspec
 
 from grader.assignment import Assignment, CheckTable, PartTable

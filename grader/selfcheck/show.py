@@ -3,8 +3,6 @@
 The text is that of the terminal, the HTML that of the report's page. Who shows them takes one.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 from collections.abc import Iterable, Iterator

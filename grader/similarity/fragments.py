@@ -3,8 +3,6 @@
 They do not depend on the order of cells, nor, of schedules, on the order of steps that are free.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator

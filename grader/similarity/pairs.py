@@ -1,7 +1,5 @@
 """Which works share more than others do: fragments count by how rare they are in the class."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

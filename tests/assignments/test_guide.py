@@ -29,7 +29,7 @@ def headings(slug: str, language: str) -> list[str]:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("slug", SLUGS)
 def test_every_heading_is_once_in_the_notebook_that_students_have(slug: str, language: str) -> None:
-    named = {each.link_in(language) for each in COURSE.get(slug).assignment.guide if each.heading}
+    named = {each.link.in_(language) for each in COURSE.get(slug).assignment.guide if each.heading}
     there = headings(slug, language)
     assert dict.fromkeys(named, 1) == {name: there.count(name) for name in named}
 

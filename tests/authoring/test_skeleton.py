@@ -10,9 +10,9 @@ import pytest
 from grader.authoring import skeleton
 from grader.authoring.languages import remove_language, without_language
 from grader.authoring.lint import lint
+from grader.authoring.master import scripts_in
 from grader.authoring.skeleton import make_assignment
 from grader.authoring.subject import read_subject
-from grader.authoring.translation import scripts_in
 from grader.course import load_course
 from grader.errors import UsageError
 from grader.language import say

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.master import read_master
-from grader.authoring.translation import (
+from grader.authoring.master import (
     Comment,
     Misplaced,
     comment_languages,
@@ -18,6 +17,7 @@ from grader.authoring.translation import (
     localize_comments,
     master_languages,
     outline_of,
+    read_master,
     scripts_in,
 )
 from tests.authoring.masters import TRANSLATED

@@ -116,7 +116,7 @@ def test_the_training_set_can_be_loaded_too(seen: dict[str, Any]) -> None:
 
 
 def test_labels_mean_what_torchvision_says(seen: dict[str, Any]) -> None:
-    from grader.data.drawing import CLASS_NAMES
+    from grader.data.dataset import CLASS_NAMES
 
     assert seen["classes"] == list(CLASS_NAMES)
 

@@ -6,9 +6,11 @@ import hashlib
 import time
 
 import numpy as np
+from drawing import Draws, draw_images, profile, wave
+from train_builtin import TEST_COUNT, TEST_SEED
 
-from grader.data.dataset import TEST_COUNT, TEST_SEED
-from grader.data.drawing import CLASS_NAMES, Draws, draw_images, profile, wave
+from grader.data.dataset import CLASS_NAMES, builtin_data
+from grader.language import foreign
 
 IMAGES, LABELS = draw_images(TEST_SEED, TEST_COUNT)
 
@@ -23,6 +25,12 @@ def test_the_built_in_images_never_change() -> None:
         hashlib.sha256(LABELS.tobytes()).hexdigest()
         == "f16c09cf678c9a583af50edef22fff4864dfc1e6ca4143e3b30b7740663a7b75"
     )
+
+
+def test_the_package_has_these_images() -> None:
+    data = builtin_data("", foreign("a test asked for it"))
+    assert (data.images == IMAGES).all()
+    assert (data.labels == LABELS).all()
 
 
 def test_the_random_words_are_philox() -> None:

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from grader.assignment import OracleOptions
-from grader.data.dataset import DataSet, no_data
-from grader.data.drawing import CLASS_NAMES
+from grader.data.dataset import CLASS_NAMES, DataSet, no_data
 from grader.diagnosis import explain
 from grader.diagnosis.explain import (
     choose_sample,

@@ -10,8 +10,8 @@ import zmq.asyncio
 from jupyter_client.session import Session
 
 from grader.assignment import Limits
-from grader.execute.client import ChannelLimitError, MeteredChannel, SandboxKernelClient
 from grader.execute.kernel import KernelOrder, start_kernel
+from grader.execute.session import ChannelLimitError, MeteredChannel, SandboxKernelClient
 from grader.sandbox.interface import Sandbox
 
 MESSAGES = 400

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.execute.loop_thread import HandOver, run_in_loop_thread
+from grader.execute.session import HandOver, run_in_loop_thread
 
 
 async def answer(hand_over: HandOver) -> int:
@@ -105,7 +105,7 @@ def test_a_process_that_has_replaced_asyncio_run_is_no_other() -> None:
         "def run(main, *, debug=False):\n"
         "    return asyncio.get_event_loop_policy().get_event_loop().run_until_complete(main)\n"
         "asyncio.run = run\n"
-        "from grader.execute.loop_thread import run_in_loop_thread\n"
+        "from grader.execute.session import run_in_loop_thread\n"
         "async def answer(hand_over): return 42\n"
         "print(run_in_loop_thread(answer))"
     )

@@ -16,7 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
-from grader.execute.path_redaction import PathRedaction
+from grader.execute.problems import PathRedaction
 from grader.execute.result import Execution
 from grader.grading.account import (
     IMAGES_SIZE,

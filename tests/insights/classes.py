@@ -9,7 +9,8 @@ from typing import NamedTuple, get_args
 
 from msgspec.structs import replace
 
-from grader.insights import Insights, Observation, Person, ReportedAttempt, insights_of, observe
+from grader.insights.figures import Insights, insights_of
+from grader.insights.observation import Observation, Person, ReportedAttempt, observe
 from grader.language import foreign
 from grader.report import CellProblem, MistakeKind, Report
 from tests import sample_reports

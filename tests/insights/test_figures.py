@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from grader.cli.class_reports import StudentWork
 from grader.cli.insights import _observed
-from grader.insights import Person, best_of, insights_of, observe, unobserved
 from grader.insights.exports import encode_insights, insights_table
-from grader.insights.figures import Insights
+from grader.insights.figures import Insights, insights_of
+from grader.insights.observation import Person, best_of, observe, unobserved
 from grader.language import foreign
 from grader.render.final_grade import DecidedPart, FinalGrade
 from tests import sample_reports
@@ -116,7 +116,7 @@ def test_the_best_of_several_reports_counts_and_is_looked_at() -> None:
     ],
 )
 def test_who_needs_a_look_by_points(points: float, attempts, kinds: list[str]) -> None:
-    from grader.insights import ReportedAttempt
+    from grader.insights.observation import ReportedAttempt
 
     given = tuple(ReportedAttempt(number, None, scores, 100.0) for number, scores in attempts)
     seen = observe(sample_reports.full_marks(), ADA, points=points, attempts=given, passing=50)
@@ -125,7 +125,7 @@ def test_who_needs_a_look_by_points(points: float, attempts, kinds: list[str]) -
 
 def test_files_that_were_handed_in_together_are_not_less_than_one_another() -> None:
     """Two notebooks of one archive were attempts 1 and 2, by name: the second was "less"."""
-    from grader.insights import ReportedAttempt
+    from grader.insights.observation import ReportedAttempt
 
     for last, kinds in ((90.0, []), (80.0, ["fell"])):
         given = (
@@ -138,7 +138,7 @@ def test_files_that_were_handed_in_together_are_not_less_than_one_another() -> N
 
 
 def test_other_points_by_another_rubric_are_no_reason_to_look() -> None:
-    from grader.insights import ReportedAttempt
+    from grader.insights.observation import ReportedAttempt
 
     for rules, kinds in ((("a", "b"), []), (("a", "a"), ["regraded"]), (("a", "b", "a"), [])):
         scores = (60.0, 90.0, 60.0)[: len(rules)]

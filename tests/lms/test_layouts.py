@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.lms import yaml_texts
+from grader.lms import layouts
 from grader.lms.choices import Layout
 from grader.lms.delivery import Delivery
 from grader.lms.layouts import read_layout
@@ -190,7 +190,7 @@ def test_gradescope_may_write_a_text_once_and_refer_to_it(tmp_path: Path) -> Non
 def test_a_file_of_gradescopes_with_too_much_in_it_is_told_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(yaml_texts, "MOST_EVENTS", 10)
+    monkeypatch.setattr(layouts, "MOST_EVENTS", 10)
     files = {"submission_metadata.yml": METADATA, "submission_101/hw.ipynb": "x"}
     folder = make_folder(tmp_path, files)
     with pytest.raises(UsageError, match="too large to be read") as refused:

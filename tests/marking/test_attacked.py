@@ -23,8 +23,7 @@ from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, OvertakenError
 from grader.gradebook.database import open_database
 from grader.gradebook.entries import find_student
-from grader.marking.queue import AnswerToMark, Session
-from grader.marking.shares import Share, read_share
+from grader.marking.queue import AnswerToMark, Session, Share, read_share
 from tests.marking.factory import ASSIGNMENT, COURSE, enrol, grade_of, hand_in, make_class
 from tests.marking.test_pages import Visitor
 

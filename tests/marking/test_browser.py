@@ -17,7 +17,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import open_database
-from grader.marking.shares import Share
+from grader.marking.queue import Share
 from tests.browser import WIDE, Browser, Scheme, Visit, browser, chromium, enter
 from tests.endtoend.command import GRADER, heed_interrupts
 from tests.marking.factory import COURSE, grade_of, make_class

@@ -9,8 +9,7 @@ import pytest
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook, OvertakenError
 from grader.marking.agreement import agreements, marked_twice, weighted_kappa
-from grader.marking.queue import Session
-from grader.marking.shares import Share, read_share
+from grader.marking.queue import Session, Share, read_share
 from tests.marking.factory import ASSIGNMENT, grade_of
 
 ANSWERS = [("hw", part, f"student{number}") for number in range(300) for part in ("a", "b")]

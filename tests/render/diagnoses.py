@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from grader.data.drawing import CLASS_NAMES
+from grader.data.dataset import CLASS_NAMES
 from grader.diagnosis.explain import encode_png
 from grader.language import foreign, join
 from grader.report import Check, Diagnosis, Part, Report, Sample, Step

@@ -7,7 +7,7 @@ import pytest
 
 from grader.language import say
 from grader.render.markdown import render_markdown
-from grader.render.step_bars import steps_view
+from grader.render.timings import steps_view
 from grader.report import StepSpeeds
 from tests import sample_reports
 from tests.render.pages import flat, page, with_timing

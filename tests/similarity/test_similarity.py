@@ -9,8 +9,8 @@ from plant_class import KINDS, PlantedClass, copied, make_class
 from planted_notebooks import WritingPlan, handout, write
 
 from grader.report import Cell
-from grader.similarity import Similarities, Writing, compare, given_keys, writing_of
-from grader.similarity.fragments import fragments_of
+from grader.similarity.fragments import Writing, fragments_of, given_keys, writing_of
+from grader.similarity.pairs import Similarities, compare
 
 GIVEN = given_keys(handout())
 

@@ -5,8 +5,6 @@ nothing here is updated but what a student or an assignment is called, and nothi
 `forget`.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

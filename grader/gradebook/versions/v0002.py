@@ -1,7 +1,5 @@
 """Marking by hand: what was chosen of a rubric stands beside the points that it gave."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -3,8 +3,6 @@
 Gradings from before say nothing there, and are told by nothing: they are made anew, or stay.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """What an LMS says of lateness without a time, and which files were handed in together."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

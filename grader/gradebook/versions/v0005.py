@@ -1,7 +1,5 @@
 """Objections of students, and what was answered."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """What a second person marked without seeing the first one's marking: it gives no points."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

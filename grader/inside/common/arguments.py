@@ -14,7 +14,7 @@ from tvm import relax
 from grader.inside.common.failure import TaskError, stage
 from grader.messages.frames import FrameError, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION
-from grader.messages.runner import RunModule, TensorSpec
+from grader.messages.runner import RunModule
 
 MAIN = "main"
 
@@ -51,7 +51,7 @@ def _around(function: tvm.tirx.PrimFunc | None, task: RunModule) -> tvm.IRModule
         )
         for place, each in enumerate(task.arguments)
     ]
-    results = [_type(each) for each in task.outputs]
+    results = [relax.TensorType(each.shape, each.dtype) for each in task.outputs]
     result = results if results[1:] else results[0]
     if function is None:
         call = relax.op.call_dps_packed(PYTHON_FUNCTION, arguments, result)
@@ -64,10 +64,6 @@ def _around(function: tvm.tirx.PrimFunc | None, task: RunModule) -> tvm.IRModule
             output = builder.emit_output(builder.emit(call))
         builder.emit_func_output(output)
     return builder.get()
-
-
-def _type(spec: TensorSpec) -> relax.TensorType:
-    return relax.TensorType(spec.shape, spec.dtype)
 
 
 Values = npt.NDArray[np.generic]

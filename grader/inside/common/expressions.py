@@ -13,12 +13,13 @@ from typing import Any
 
 from tvm import tirx
 
-from grader.inside.common.checks import Demands, Expression
-from grader.inside.common.ranges import (
+from grader.inside.common.checks import (
     BIT,
     COMPARISONS,
     DIVISIONS,
     OPERATIONS,
+    Demands,
+    Expression,
     Interval,
     Unguarded,
     add,

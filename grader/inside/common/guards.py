@@ -8,7 +8,7 @@ not used: a wild store passes it.
 Checked are: indices; sums, differences, products and quotients of integers, which LLVM takes to
 never overflow or divide by zero, so that a check behind an overflow might be dropped; numbers that
 become integers; and the sizes of buffers. What intervals show to be right needs no check at run
-time (`grader.inside.common.ranges`), which is most of what there is in any honest program.
+time (`grader.inside.common.checks`), which is most of what there is in any honest program.
 
 What goes wrong first is written down where the runner finds it, and the function ends.
 """
@@ -31,10 +31,9 @@ from grader.inside.common.allocations import (
     pipeline,
     stack_bytes,
 )
-from grader.inside.common.checks import GuardCheck, Site, decides_by_contents
+from grader.inside.common.checks import GuardCheck, Site, Unguarded, decides_by_contents
 from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
-from grader.inside.common.ranges import Unguarded
 from grader.messages.runner import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"

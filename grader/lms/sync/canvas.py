@@ -5,8 +5,6 @@ and follows what a server says. What comes back is decoded strictly, not by its 
 any field that a server names for an attribute.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import datetime

@@ -8,8 +8,6 @@ Whose something is the system's id of the user says, and in a roster from elsewh
 the number that administrators gave: never a name or an address, which students can change.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -4,8 +4,6 @@ A line before each change says what is about to be written, one after it that it
 them, the next push finds either the old or the new, and knows both for its own.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ that somebody names, or a new one. A score that is posted twice is the same scor
 tells of grades are its results: those are compared.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Moodle by its web services. The token goes in the body of a request: addresses are logged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from decimal import Decimal

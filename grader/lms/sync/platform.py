@@ -1,7 +1,5 @@
 """What a learning management system knows, whichever it is, and what is asked of it."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Mapping

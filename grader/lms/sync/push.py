@@ -4,8 +4,6 @@ What stands there decides, not what a push believes to have done: so a push can 
 moment and run again. What the journal does not know for the grader's own is somebody else's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, NamedTuple

@@ -24,7 +24,7 @@ from grader.lms.choices import OwnApi, Platform
 from grader.lms.sync.platform import LmsPlatform
 from grader.lms.sync.session import LmsSession, Sleep, site_of
 from grader.lms.sync.tokens import find_token
-from grader.report.document import utc_now
+from grader.report import utc_now
 
 if TYPE_CHECKING:
     from grader.lms.sync.lti import Column, LtiPlatform

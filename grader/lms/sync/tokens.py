@@ -4,8 +4,6 @@ A token stands in no file of the course, no argument, no message and no log: who
 owner in the system.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Protocol

@@ -4,8 +4,6 @@ The key is a person's, as a token is: it stands in a file outside of the course,
 or in a keyring. What goes over the wire is a signed statement that counts for a minute.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import secrets

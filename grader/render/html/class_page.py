@@ -4,8 +4,6 @@ By the rules of a student's page: one file, no script, no request, bounded. Ever
 students behind it folded below it, and each name leads to the student's line and page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -24,8 +22,8 @@ from grader.insights.observation import ConcernKind
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.findings import told_stage
-from grader.render.html.charts import WIDTHS
-from grader.render.html.class_charts import (
+from grader.render.html.charts import (
+    WIDTHS,
     SpeedStrip,
     histogram,
     names_on_page,

@@ -1,7 +1,5 @@
 """Pages that put the works of a class beside one another: a leaderboard, and which are alike."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -11,7 +9,7 @@ from markupsafe import escape
 from grader.insights.exports import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
-from grader.render.html.class_charts import names_on_page
+from grader.render.html.charts import names_on_page
 from grader.render.html.page import SIZE, style_hash, template
 from grader.render.speech import speaking, spoken, tell
 from grader.similarity.fragments import Fragment, FragmentKind, Writing

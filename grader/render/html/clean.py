@@ -4,8 +4,6 @@ This goes through the whole document once, whatever fields it has, so that no pa
 to think of it. Escaping for HTML is the templates' matter.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from datetime import datetime
@@ -28,8 +26,8 @@ from grader.report import (
     Report,
     Sample,
     Scripts,
+    image_size,
 )
-from grader.report.document import image_size
 
 TEXT_LENGTH: Final = 500
 """Characters of a text that nothing else is said of."""

@@ -1,7 +1,5 @@
 """Pages for one browser on this machine: those of `grader mark`, and those of `grader preview`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The notebook as it was run, with what the report says of a cell beside the cell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -18,8 +16,7 @@ from grader.render.html.text import (
     read_markdown,
 )
 from grader.render.speech import tell
-from grader.report import Cell, CellOutput, CellProblem, Part, Report
-from grader.report.document import image_size
+from grader.report import Cell, CellOutput, CellProblem, Part, Report, image_size
 
 READ = 100_000
 READ_LISTINGS = 60_000

@@ -1,7 +1,5 @@
 """What the page shows of a part: its checks, what explains them, and where links lead."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import NamedTuple
@@ -29,8 +27,8 @@ from grader.report import (
     Step,
     StepStatus,
     Verdict,
+    image_size,
 )
-from grader.report.document import image_size
 
 
 def part_anchor(place: int) -> str:

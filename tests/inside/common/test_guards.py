@@ -15,11 +15,11 @@ from tvm import relax, te, tirx, topi
 from tvm.script import tirx as T
 
 from grader.inside.common import guards as guards_module
+from grader.inside.common.checks import Interval
 from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
 from grader.inside.common.guards import Guards
 from grader.inside.common.modules import load_workload
-from grader.inside.common.ranges import Interval
 from grader.messages.runner import Violation
 from tests.inside.runner import modules
 from tests.inside.runner.timed import WORKLOAD

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from grader.inside.common.ranges import DIVISIONS, OPERATIONS, Interval, of_integers
+from grader.inside.common.checks import DIVISIONS, OPERATIONS, Interval, of_integers
 
 
 def truncated(a: int, b: int) -> int:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import grader.lms.sync.session as requesting
 from grader.errors import LmsError
-from grader.lms.sync import slowness
 from grader.lms.sync.session import LmsSession, UnsureError
 from grader.lms.sync.tokens import Token
 
@@ -61,7 +61,7 @@ def session(site: str) -> Iterator[LmsSession]:
 
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slowness, "SECONDS", 0.3)
+    monkeypatch.setattr(requesting, "ANSWER_SECONDS", 0.3)
 
 
 @pytest.mark.parametrize("part", HEADS)
@@ -93,8 +93,8 @@ def test_a_change_that_is_answered_too_slowly_may_have_been_done() -> None:
 
 
 def test_an_answer_of_which_enough_comes_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slowness, "SECONDS", 0.5)
-    monkeypatch.setattr("grader.lms.sync.session.BYTES", 0)
+    monkeypatch.setattr(requesting, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("grader.lms.sync.session.ANSWER_BYTES", 0)
     monkeypatch.setattr("grader.lms.sync.session._PIECE", 1)
     head = HEADS["body"].replace(b"1000", b"20")
     with trickling(head) as site, session(site) as asking:

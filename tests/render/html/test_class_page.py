@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import ViewportSize
 
-from grader.insights import Person, insights_of, observe
-from grader.insights.figures import Insights
+from grader.insights.figures import Insights, insights_of
+from grader.insights.observation import Person, observe
 from grader.language import LANGUAGES
 from grader.render.html.class_page import render_insights
 from grader.render.html.page import SIZE

@@ -13,7 +13,8 @@ from playwright.sync_api import ViewportSize
 from grader.render.html.class_works import render_similar
 from grader.render.html.page import SIZE
 from grader.report import Cell
-from grader.similarity import compare, given_keys, writing_of
+from grader.similarity.fragments import given_keys, writing_of
+from grader.similarity.pairs import compare
 from tests.browser import PHONE, WIDE, Browser, Scheme, visit
 from tests.render.html.reading import ATTRIBUTES, TAGS, flat, read
 from tests.render.html.test_escaping import INVISIBLE, SCRIPTS

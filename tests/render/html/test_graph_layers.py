@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.render.html.graph_layers import Placed, Size, place, spread
+from grader.render.html.graph_drawing import Placed, Size, place, spread
 
 GAP = Size(10.0, 20.0)
 

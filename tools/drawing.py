@@ -125,21 +125,8 @@ def wave(values: Field) -> Field:
     return 4.0 * np.abs(values - np.floor(values) - 0.5) - 1.0
 
 
-CLASS_NAMES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
-)
-"""What the labels 0 to 9 mean, as in Fashion-MNIST."""
-
-_ORDER_STREAM = len(CLASS_NAMES)
+_CLASSES = 10
+_ORDER_STREAM = _CLASSES
 
 
 class Figure(NamedTuple):
@@ -156,7 +143,7 @@ def draw_images(seed: int, count: int) -> tuple[npt.NDArray[np.uint8], npt.NDArr
     The classes are as equal in number as `count` allows. `seed` is at least 0 and below 2**64.
     """
     order = np.argsort(Draws(seed, _ORDER_STREAM, count).fractions(count), kind="stable")
-    labels = (np.arange(count) % len(CLASS_NAMES)).astype(np.uint8)[order]
+    labels = (np.arange(count) % _CLASSES).astype(np.uint8)[order]
     images = np.zeros((count, SIDE, SIDE), np.uint8)
     for label, figure in enumerate(_FIGURES):
         (chosen,) = np.nonzero(labels == label)
