@@ -18,7 +18,7 @@ from grader.execute.advice import (
 from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.misfits import advice_on_refused
-from grader.execute.result import LostCell
+from grader.execute.result import PLACEHOLDER, LostCell
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import CaptureFailure
@@ -165,8 +165,12 @@ def explain_absence(
     for cell, name in itertools.islice(_made(lost), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
             return _explain_loss(cell, name, preamble, layers, lost)
-    reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
+    asked = re.compile(rf"#[^\n]{{0,200}}?\b{re.escape(entry)}\b")
+    for cell in lost:
+        if cell.fate == "unsolved" and asked.search(cell.source):
+            return _explain_loss(cell, entry, preamble, layers, lost)
+    reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")
 
@@ -210,14 +214,10 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
                 yield cell, match[1] or match[2]
 
 
-_STUB = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
-"""A line that stands for a solution. TVM's parser refuses it."""
-
-
 def _explain_loss(
     cell: LostCell, name: str, preamble: str, layers: Layers, lost: tuple[LostCell, ...]
 ) -> Problem:
-    if cell.fate == "failed" and _STUB.search(cell.source):
+    if cell.fate in ("failed", "unsolved") and PLACEHOLDER.search(cell.source):
         return Problem(
             say("not-solved-yet", where=say("name-in-code-cell", name=name, cell=cell.cell)),
             REPLACE_STUB,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import PartTable
-from grader.execute.result import LostCell
+from grader.execute.result import Execution, LostCell
 from grader.grading.absence import explain_absence, explain_stale
 from grader.language import say
 from grader.messages.kernel import CaptureFailure
@@ -73,6 +74,20 @@ def test_a_cell_that_fails_at_its_stub_is_not_solved(text, code):
     lost = LostCell(3, text, "failed", "DiagnosticError", "cannot be parsed")
     problem = explain_absence(part(), (), (lost,))
     assert (code, code == "unsolved") == (problem.code, "not solved yet" in problem.reason.english)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# Define the class create here.\n...", "unsolved"),
+        ("create = None\n...", "unsolved"),
+        ("# Define created here.\n...", "absent"),
+    ],
+)
+def test_what_is_asked_for_in_a_cell_with_a_placeholder_is_not_solved(text, code):
+    """Such a cell runs to its end: the notebook was told to have no module of that name."""
+    execution = Execution(new_notebook(cells=[new_code_cell(text)]), (), 1, 1, (), (), begun=1)
+    assert code == explain_absence(part("module"), (), execution.lost).code
 
 
 def test_what_lacks_a_name_of_a_lost_cell_is_told_of_that():
