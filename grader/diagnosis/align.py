@@ -309,7 +309,7 @@ class _Search:
         if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
             return True
         last, value = last_output(self.program), self.steps[-1].value
-        if last is None or value is None or wrong == len(self.steps) - 1:
+        if last is None or value is None:
             return True
         left_out = change("layer_left_out", mistake.place, same)
         found = self.program.following(left_out).get(last)
