@@ -322,6 +322,19 @@ class TestCauses:
 
         assert (0, "raised", 20) == first(raised("a", 3), raised("b", 3), raised("c", 4))
 
+    def test_an_importer_that_raises_is_one_cause_whatever_the_extents_of_its_models(self) -> None:
+        def raised(message: str) -> Part:
+            told = {"error": "ValueError", "line": 3, "message": message}
+            where = say("cell", name="a", cell=9)
+            return part_with(
+                graded(
+                    "raised", 0, 4, say("where-raised-error-at-line-message", where=where, **told)
+                )
+            )
+
+        parts = [raised("x1 has (1, 784)."), raised("x1 has (5, 24)."), raised("x2 has (1, 3).")]
+        assert [8, 4] == [each.points for each in first_causes(of(*parts))]
+
     def test_what_waits_for_the_only_cause_of_its_part_comes_with_it(self) -> None:
         waiting = graded("waits", 0, 8)
         assert (1, "shape", 10) == first(
@@ -403,6 +416,15 @@ class TestCauses:
         steps = graded("unfinished_cell", 2, 6, join(stop, foreign("Not seen: a split.")))
         speed = graded("unfinished_cell", 0, 9, join(stop, foreign("Not timed.")))
         assert (0, "unfinished_cell", 13) == first(part_with(steps, speed))
+
+    def test_what_a_schedule_begins_on_comes_before_the_step_that_it_stops_at(self) -> None:
+        """Whoever mended the step had no points for that."""
+        wrong = replace(graded("values", 0, 0), verdict="failed")
+        stop = say("schedule-stops-in-cell-where-step-raised", cell=7)
+        waits = say("counts-only-once-this-holds", condition=Clause(wrong.title))
+        steps = graded("unfinished_cell", 0, 9, join(stop, waits))
+        causes = first_causes(of(part_with(steps, wrong), part_with(graded("shape", 0, 20))))
+        assert ["values", "unfinished_cell", "shape"] == [each.check.code for each in causes]
 
 
 class TestListed:
