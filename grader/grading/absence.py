@@ -230,7 +230,7 @@ def _explain_loss(
         told = _told_following(where, cause)
         return Problem(told, _advice(cause.cell, name, preamble, layers), code="unfinished_cell")
     reason, _ = _LOST[cell.fate]
-    told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
+    told = say(reason, name=name, cell=cell.cell, error=_error(cell))
     return Problem(told, _advice(cell, name, preamble, layers), code="unfinished_cell")
 
 
@@ -242,9 +242,12 @@ def _told_following(where: Text, cause: Cause) -> Text:
         where=where,
         name=shown(cause.name),
         cell=cell.cell,
-        error=cell.error,
-        message=cell.message,
+        error=_error(cell),
     )
+
+
+def _error(cell: LostCell) -> str:
+    return f"{cell.error}: {cell.message}".strip(": ")
 
 
 def _advice(cell: LostCell, name: str, preamble: str, layers: Layers) -> Text:
@@ -272,7 +275,7 @@ def _explain_failure(
     if failure.reason == "unsolved" or (
         failure.reason == "raised" and known.kind == "not_implemented"
     ):
-        return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")
+        return Problem(_unsolved(failure), REPLACE_STUB, code="unsolved")
     if failure.reason == "raised" and known.kind == "interrupted":
         return Problem(
             say("did-not-return-stopped-when-cell-had", where=where),
@@ -313,6 +316,14 @@ _TRY: dict[EntryKind, Text] = {
 
 def _where(failure: CaptureFailure) -> Text:
     return say("name-in-code-cell", name=failure.name, cell=failure.cell)
+
+
+def _unsolved(failure: CaptureFailure) -> Text:
+    """Say where a placeholder was met: perhaps in a function that the entry point calls."""
+    if failure.line is None:
+        return say("not-solved-yet", where=_where(failure))
+    place = {"cell": failure.cell, "line": failure.line}
+    return say("not-solved-yet-at-line", name=failure.name, **place)
 
 
 def _raised(failure: CaptureFailure, where: Text) -> Text:

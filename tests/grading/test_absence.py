@@ -54,6 +54,18 @@ def test_an_unsolved_stub_is_called_so():
         assert "not solved yet" in explain_absence(part(), (stub,)).reason.english
 
 
+def test_a_placeholder_in_what_is_called_is_told_by_its_place():
+    """The entry point was solved, and was told not to be."""
+    stub = failure("raised", error_name="NotImplementedError", line=7)
+    told = "create is not solved yet: code cell 5, line 7 is a placeholder."
+    assert told == explain_absence(part(), (stub,)).reason.english
+
+
+def test_an_error_without_words_ends_no_sentence_in_a_colon():
+    lost = LostCell(2, "create = build()", "failed", "NotImplementedError")
+    assert explain_absence(part(), (), (lost,)).reason.english.endswith("in NotImplementedError")
+
+
 def test_an_error_that_says_what_is_not_done_is_no_stub():
     """A loop over the nodes of a graph that ends with it was told as not solved yet."""
     own = failure("raised", error_name="NotImplementedError", message="cannot import add")
