@@ -65,6 +65,10 @@ _FAILURES: dict[str, tuple[Text, Text]] = {
         say("end-function-with-return-bb-get"),
     ),
     "needs_arguments": (_NEEDS, _NO_ARGUMENTS),
+    "other_type": (
+        say("is-of-type-not-irmodule"),
+        say("assign-what-that-makes-irmodule-or-primfunc"),
+    ),
     "cannot_be_saved": (
         say("module-that-built-cannot-saved"),
         say("build-from-call-tir-call-dps-packed"),
@@ -153,8 +157,9 @@ def explain_absence(
     that an entry point is given values for.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
-    if failures:
-        last = (named or failures)[-1]
+    called = [each for each in named or failures if each.reason != "other_type"]
+    if called:
+        last = called[-1]
         if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
             return Problem(
                 say(_NEEDS, where=_where(last), told=last.message),
@@ -170,6 +175,8 @@ def explain_absence(
     for cell in lost:
         if cell.fate == "unsolved" and asked.search(cell.source):
             return _explain_loss(cell, entry, preamble, layers, lost)
+    if failures:
+        return _explain_failure(part.entry_kind, failures[-1], preamble, layers, lost)
     reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")

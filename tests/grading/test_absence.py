@@ -54,6 +54,15 @@ def test_an_unsolved_stub_is_called_so():
         assert "not solved yet" in explain_absence(part(), (stub,)).reason.english
 
 
+def test_a_value_that_is_no_module_is_told_by_its_type():
+    """Of a pass that was never called there was said to be no module of the name."""
+    other = failure("other_type", message="ModulePass")
+    told = "create (code cell 5) is of the type ModulePass, not an IRModule."
+    assert told == explain_absence(part("module"), (other,)).reason.english
+    lost = LostCell(7, "class create: pass", "failed", "NameError", "no")
+    assert "code cell 7" in explain_absence(part("module"), (other,), (lost,)).reason.english
+
+
 def test_a_placeholder_in_what_is_called_is_told_by_its_place():
     """The entry point was solved, and was told not to be."""
     stub = failure("raised", error_name="NotImplementedError", line=7)
