@@ -385,7 +385,7 @@ class _Listing:
         checks = tuple(self._check(check, at, given) for check, at in found)
         self._advised |= given.keys()
         hints = [check.hint for check in part.checks if is_lost(check)]
-        return replace(self._once(part, hints), checks=checks)
+        return replace(self._once(part, hints), checks=_advised_once(checks))
 
     def _number(self, part: Part, check: Check) -> tuple[int, Text] | None:
         """Return the place of a check's reason in the list, and what of it is said there."""
@@ -423,6 +423,17 @@ class _Listing:
         is_advised = bool(diagnosis.advice) and diagnosis.advice in hints
         told = replace(diagnosis, advice=NOTHING) if is_advised else diagnosis
         return replace(part, diagnosis=told)
+
+
+def _advised_once(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """Return checks of which one that says something else has no advice that another one gives."""
+    first: dict[Text, Text] = {}
+    return tuple(
+        replace(each, hint=NOTHING)
+        if each.hint and first.setdefault(each.hint, each.reason) != each.reason
+        else each
+        for each in checks
+    )
 
 
 def _sentences(text: Text) -> frozenset[Text]:

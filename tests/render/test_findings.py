@@ -440,6 +440,14 @@ class TestListed:
         reasons = [each.checks[0].reason.english for each in listed.parts]
         assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
 
+    def test_one_advice_on_two_checks_of_a_part_stands_at_the_first(self) -> None:
+        """A function that never writes its output fails the check of that, and of the numbers."""
+        write = foreign("Write into the last argument.")
+        reasons = "It wrote nothing.", "It differs.", "It differs."
+        checks = [graded("unmet", 0, 4, each, hint=write) for each in reasons]
+        (part,) = as_listed(of(part_with(*checks)), []).parts
+        assert [write, NOTHING, NOTHING] == [each.hint for each in part.checks]
+
     def test_what_to_do_about_one_cause_stands_in_the_first_of_its_parts(self) -> None:
         """A web page in place of a notebook was told four times, with what to do, and not first."""
         page, get = foreign("It is a web page."), foreign("Download the notebook.")
