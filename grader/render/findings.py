@@ -638,7 +638,7 @@ def _raised_at(check: Check) -> object:
     where = told.values.get("where")
     cell = where.values.get("cell") if isinstance(where, Sentence) else None
     # An importer is tried on models of several widths, which the message has.
-    message = re.sub(r"\b\d+\b", "", tell(told.values.get("message", "")))
+    message = re.sub(r"\b\d+\b", "", str(told.values.get("message")))
     return cell, told.values.get("line"), told.values.get("error"), message
 
 
