@@ -497,6 +497,9 @@ np.testing.assert_allclose(run(example, values), 2 * values.sum(axis=1), rtol=1e
 # 맞으면 8점입니다.
 
 # %%
+# Build MyModule here.
+# zh: 在这里构建 MyModule。
+# ko: 여기에서 MyModule을 만드세요.
 ### BEGIN SOLUTION
 A = relax.Var("A", R.Tensor((128, 64), "float32"))
 B = relax.Var("B", R.Tensor((64, 32), "float32"))

@@ -143,7 +143,7 @@ class _Search:
             exchanged = self._exchanged(wrong, mistake) or self._exchanged_before(wrong, mistake)
             if exchanged is not None:
                 return self._alignment(*exchanged)
-            if self._may_be_moved(wrong, mistake):
+            if self._may_be_moved(mistake):
                 elsewhere = self._elsewhere(wrong, mistake)
                 if elsewhere is not None:
                     return self._alignment(wrong, elsewhere)
@@ -301,7 +301,7 @@ class _Search:
             if one.value is not None and each.value is not None
         )
 
-    def _may_be_moved(self, wrong: int, mistake: LikelyMistake | None) -> bool:
+    def _may_be_moved(self, mistake: LikelyMistake | None) -> bool:
         """Say whether a mistake does not foretell the last value, and a move may."""
         kinds = {*_LEFT_OUT, *_TOO_MANY, "other_operand"}
         if mistake is not None and not (mistake.kind in kinds or is_vague(mistake)):
@@ -309,7 +309,7 @@ class _Search:
         if mistake is None or mistake.place is None or mistake.kind not in _LEFT_OUT:
             return True
         last, value = last_output(self.program), self.steps[-1].value
-        if last is None or value is None or wrong == len(self.steps) - 1:
+        if last is None or value is None:
             return True
         left_out = change("layer_left_out", mistake.place, same)
         found = self.program.following(left_out).get(last)

@@ -203,6 +203,7 @@ def bias_mistakes(place: int, layer: Layer) -> Iterator[Change]:
         operand="product",
     )
     yield change("bias_twice", place, lambda x, b: layer.operation.compute(x, 2 * b))
+    yield change("operand_twice", place, lambda x, _b: x + x, operand="first")
     yield change("bias_subtracted", place, lambda x, b: layer.operation.compute(x, -b))
     yield change(
         "multiplied", place, lambda x, b: x * layer.operation.compute(torch.zeros_like(x), b)

@@ -232,6 +232,11 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
         say("loops-do-not-stand-inside-one-another"),
         say("reorder-only-loops-one-block-get-them"),
     ),
+    "step_across_loop_of_several": (
+        ("loop",),
+        say("loop-holds-several-blocks-or-loops"),
+        say("reorder-only-loops-one-block-get-them"),
+    ),
     "step_tensorizes_other_loops": (
         (),
         say("loops-do-not-compute-what-intrinsic-describes"),

@@ -39,7 +39,8 @@ def cause_of(known: KnownError, lost: Sequence[LostCell], cell: int) -> Cause | 
         if known.kind != "undefined_name":
             break
         name = known.names[0]
-        before = [each for each in lost if each.cell < cell and binds(each, name)]
+        ended = (each for each in lost if each.cell < cell and each.fate != "unsolved")
+        before = [each for each in ended if binds(each, name)]
         if not before:
             break
         found = Cause(before[-1], name)

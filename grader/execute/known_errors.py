@@ -83,6 +83,7 @@ ErrorKind = Literal[
     "step_moves_output",
     "step_decomposes_inside",
     "step_loops_not_nested",
+    "step_across_loop_of_several",
     "step_tensorizes_other_loops",
     "step_blocks_outside",
     "step_on_gone",
@@ -308,6 +309,9 @@ _FORMS = (
         "step_decomposes_inside",
         rf"expect the loop {_NAME} to be higher than all the loops related to reduce block var of"
         rf" block {_NAME}",
+    ),
+    _step(
+        "step_across_loop_of_several", rf"not in a chain because .{{1,60}}Problematic stmt: {_NAME}"
     ),
     _step("step_loops_not_nested", r"The loops are not in a chain"),
     _step("step_tensorizes_other_loops", r"The stmt .{1,60} doesn't match the tensor intrin"),

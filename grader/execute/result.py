@@ -14,6 +14,7 @@ from grader.report import CellCode, CellProblem, Dialect
 class LostCell(msgspec.Struct, frozen=True):
     """A code cell that did not run to its end, with its text: what it defines may not be there.
 
+    One that did is `unsolved` if a placeholder is left in it.
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
     stopped or was not run. `advice` is what to do, `code` what it has to do with. `called` is the
     text of files that the notebook writes and this cell runs or imports. Of a script, `line` is
@@ -23,7 +24,7 @@ class LostCell(msgspec.Struct, frozen=True):
 
     cell: int
     source: str
-    fate: Literal["failed", "stopped", "not_run"]
+    fate: Literal["failed", "stopped", "not_run", "unsolved"]
     error: str = ""
     message: str = ""
     line: int | None = None
@@ -78,7 +79,7 @@ class Execution(msgspec.Struct, frozen=True):
 
     @property
     def lost(self) -> tuple[LostCell, ...]:
-        """The code cells that did not run to their end, in order."""
+        """The code cells that did not run to their end, or have a placeholder left, in order."""
         texts = [
             cell.source
             for cell in self.notebook.cells
@@ -96,6 +97,8 @@ class Execution(msgspec.Struct, frozen=True):
                 first = self.firsts[number - 1] if number <= len(self.firsts) else 1
                 failed = _failed(problems.get(number), number, text, called)
                 lost.append(msgspec.structs.replace(failed, first=first))
+            elif PLACEHOLDER.search(text):
+                lost.append(LostCell(number, text, "unsolved", called=called))
         return tuple(lost)
 
 
@@ -107,6 +110,9 @@ def _failed(problem: CellProblem | None, number: int, text: str, called: str) ->
     told = (problem.error, problem.message, problem.line, problem.hint, problem.code)
     return LostCell(number, text, "failed", *told, called=called)
 
+
+PLACEHOLDER = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
+"""A line that stands for a solution. TVM's parser refuses it."""
 
 _WRITTEN = re.compile(
     r"\s*%%(?:writefile|file)(?:[ \t]+-a)?[ \t]+\S{0,80}?([A-Za-z_]\w{0,79})\.py\b"

@@ -18,7 +18,7 @@ from grader.execute.advice import (
 from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.misfits import advice_on_refused
-from grader.execute.result import LostCell
+from grader.execute.result import PLACEHOLDER, LostCell
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import CaptureFailure
@@ -65,6 +65,10 @@ _FAILURES: dict[str, tuple[Text, Text]] = {
         say("end-function-with-return-bb-get"),
     ),
     "needs_arguments": (_NEEDS, _NO_ARGUMENTS),
+    "other_type": (
+        say("is-of-type-not-irmodule"),
+        say("assign-what-that-makes-irmodule-or-primfunc"),
+    ),
     "cannot_be_saved": (
         say("module-that-built-cannot-saved"),
         say("build-from-call-tir-call-dps-packed"),
@@ -153,8 +157,9 @@ def explain_absence(
     that an entry point is given values for.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
-    if failures:
-        last = (named or failures)[-1]
+    called = [each for each in named or failures if each.reason != "other_type"]
+    if called:
+        last = called[-1]
         if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
             return Problem(
                 say(_NEEDS, where=_where(last), told=last.message),
@@ -165,8 +170,14 @@ def explain_absence(
     for cell, name in itertools.islice(_made(lost), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
             return _explain_loss(cell, name, preamble, layers, lost)
-    reason, hint = _ABSENT[part.entry_kind]
     entry = part.entry[0]
+    asked = re.compile(rf"#[^\n]{{0,200}}?\b{re.escape(entry)}\b")
+    for cell in lost:
+        if cell.fate == "unsolved" and asked.search(cell.source):
+            return _explain_loss(cell, entry, preamble, layers, lost)
+    if failures:
+        return _explain_failure(part.entry_kind, failures[-1], preamble, layers, lost)
+    reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")
 
@@ -210,14 +221,10 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
                 yield cell, match[1] or match[2]
 
 
-_STUB = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
-"""A line that stands for a solution. TVM's parser refuses it."""
-
-
 def _explain_loss(
     cell: LostCell, name: str, preamble: str, layers: Layers, lost: tuple[LostCell, ...]
 ) -> Problem:
-    if cell.fate == "failed" and _STUB.search(cell.source):
+    if cell.fate in ("failed", "unsolved") and PLACEHOLDER.search(cell.source):
         return Problem(
             say("not-solved-yet", where=say("name-in-code-cell", name=name, cell=cell.cell)),
             REPLACE_STUB,
@@ -230,7 +237,7 @@ def _explain_loss(
         told = _told_following(where, cause)
         return Problem(told, _advice(cause.cell, name, preamble, layers), code="unfinished_cell")
     reason, _ = _LOST[cell.fate]
-    told = say(reason, name=name, cell=cell.cell, error=cell.error, message=cell.message)
+    told = say(reason, name=name, cell=cell.cell, error=_error(cell))
     return Problem(told, _advice(cell, name, preamble, layers), code="unfinished_cell")
 
 
@@ -242,9 +249,12 @@ def _told_following(where: Text, cause: Cause) -> Text:
         where=where,
         name=shown(cause.name),
         cell=cell.cell,
-        error=cell.error,
-        message=cell.message,
+        error=_error(cell),
     )
+
+
+def _error(cell: LostCell) -> str:
+    return f"{cell.error}: {cell.message}".strip(": ")
 
 
 def _advice(cell: LostCell, name: str, preamble: str, layers: Layers) -> Text:
@@ -272,7 +282,7 @@ def _explain_failure(
     if failure.reason == "unsolved" or (
         failure.reason == "raised" and known.kind == "not_implemented"
     ):
-        return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")
+        return Problem(_unsolved(failure), REPLACE_STUB, code="unsolved")
     if failure.reason == "raised" and known.kind == "interrupted":
         return Problem(
             say("did-not-return-stopped-when-cell-had", where=where),
@@ -313,6 +323,14 @@ _TRY: dict[EntryKind, Text] = {
 
 def _where(failure: CaptureFailure) -> Text:
     return say("name-in-code-cell", name=failure.name, cell=failure.cell)
+
+
+def _unsolved(failure: CaptureFailure) -> Text:
+    """Say where a placeholder was met: perhaps in a function that the entry point calls."""
+    if failure.line is None:
+        return say("not-solved-yet", where=_where(failure))
+    place = {"cell": failure.cell, "line": failure.line}
+    return say("not-solved-yet-at-line", name=failure.name, **place)
 
 
 def _raised(failure: CaptureFailure, where: Text) -> Text:

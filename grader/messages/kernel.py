@@ -197,6 +197,7 @@ class CaptureFailure(Message, frozen=True):
         "needs_arguments",
         "cannot_be_saved",
         "extern_not_portable",
+        "other_type",
     ]
     error_name: str = ""
     message: str = ""

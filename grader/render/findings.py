@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, permutations
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -308,7 +308,8 @@ class Cause(NamedTuple):
 def first_causes(report: Report, most: int = 3) -> tuple[Cause, ...]:
     """Return what to mend first, at most so many causes; none where nobody knows of any.
 
-    A cell that failed comes first, as the rest of it was not run. Then comes what is wrong in what
+    A cell that failed comes first, as the rest of it was not run, but for what has to be right
+    before that counts. Then comes what is wrong in what
     the student built, also where it has some of its points: nothing is nearer to more of them. Then
     what is missing, and at last what is right and could be faster. Of these, what brings the most
     points; of equals, what comes first in the assignment.
@@ -326,11 +327,14 @@ def first_causes(report: Report, most: int = 3) -> tuple[Cause, ...]:
             cause = known._replace(points=points, parts=parts)
         causes[key] = cause
 
-    def order(cause: Cause) -> tuple[int, float]:
-        return _rank(cause.check, given), -round(cause.points, 6)
-
-    ranked = sorted(causes.values(), key=order)
-    return tuple(each for each in ranked if each.points > _LEAST)[:most]
+    order = {
+        key: (_rank(cause.check, given), -round(cause.points, 6), 1)
+        for key, cause in causes.items()
+    }
+    for key, needed in _first_needed(report):
+        order[needed] = min(order[needed], (*order[key][:2], 0))
+    ranked = sorted(causes, key=order.__getitem__)
+    return tuple(causes[key] for key in ranked if causes[key].points > _LEAST)[:most]
 
 
 _ROOM: Final = 400
@@ -381,7 +385,7 @@ class _Listing:
         checks = tuple(self._check(check, at, given) for check, at in found)
         self._advised |= given.keys()
         hints = [check.hint for check in part.checks if is_lost(check)]
-        return replace(self._once(part, hints), checks=checks)
+        return replace(self._once(part, hints), checks=_advised_once(checks))
 
     def _number(self, part: Part, check: Check) -> tuple[int, Text] | None:
         """Return the place of a check's reason in the list, and what of it is said there."""
@@ -419,6 +423,17 @@ class _Listing:
         is_advised = bool(diagnosis.advice) and diagnosis.advice in hints
         told = replace(diagnosis, advice=NOTHING) if is_advised else diagnosis
         return replace(part, diagnosis=told)
+
+
+def _advised_once(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """Return checks of which one that says something else has no advice that another one gives."""
+    first: dict[Text, Text] = {}
+    return tuple(
+        replace(each, hint=NOTHING)
+        if each.hint and first.setdefault(each.hint, each.reason) != each.reason
+        else each
+        for each in checks
+    )
 
 
 def _sentences(text: Text) -> frozenset[Text]:
@@ -548,11 +563,24 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
         for check in causes:
             yield _key(part, check), _cause(place, check, check)
         for check in lost:
-            if check.code in _DEPENDENT and causes:
-                # Of two causes the one counts that it says it waits for.
-                named = causes if len(keys) == 1 else [c for c in causes if _waits_for(check, c)]
-                for why in named[:1]:
-                    yield _key(part, why), _cause(place, why, check)
+            # Of two causes the one counts that it says it waits for.
+            named = [each for each in causes if each is not check and _waits_for(check, each)]
+            if check.code in _DEPENDENT and len(keys) == 1:
+                named = causes
+            for why in named[:1]:
+                yield _key(part, why), _cause(place, why, check)
+
+
+def _first_needed(report: Report) -> Iterator[tuple[object, object]]:
+    """Yield the key of a cause of which nothing counts before another one is mended, and of that.
+
+    A schedule that stops may begin on a function that is wrong already.
+    """
+    for part in report.parts:
+        causes = [check for check in part.checks if is_lost(check) and _is_cause(check)]
+        for one, other in permutations(causes, 2):
+            if _waits_for(one, other):
+                yield _key(part, one), _key(part, other)
 
 
 def _waits_for(check: Check, other: Check) -> bool:
@@ -609,7 +637,9 @@ def _raised_at(check: Check) -> object:
         return None
     where = told.values.get("where")
     cell = where.values.get("cell") if isinstance(where, Sentence) else None
-    return cell, *(told.values.get(each) for each in ("line", "error", "message"))
+    # An importer is tried on models of several widths, which the message has.
+    message = re.sub(r"\b\d+\b", "", str(told.values.get("message")))
+    return cell, told.values.get("line"), told.values.get("error"), message
 
 
 def _cell(check: Check) -> object:

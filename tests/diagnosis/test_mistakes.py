@@ -116,6 +116,7 @@ CASES: list[tuple[str, str, Compute, dict[str, Any]]] = [
     ("bias_missing", "add", lambda x: x, {}),
     ("bias_twice", "add", lambda x: x + 2 * BIAS, {}),
     ("bias_subtracted", "add", lambda x: x - BIAS, {}),
+    ("operand_twice", "add", lambda x: x + x, {"operand": "first"}),
     ("bias_first_item", "add", lambda x: x + BIAS[0, 0, 0, 0], {}),
     ("bias_differs", "add", lambda x: x + BIAS[:, [2, 0, 1]] ** 2, {"axis": -3}),
     ("relu_missing", "relu", lambda x: x, {}),

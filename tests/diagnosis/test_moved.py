@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from grader.diagnosis.align import Alignment, Observed, align
 from grader.diagnosis.layers import Program
 from grader.diagnosis.moved import moves
 from grader.diagnosis.words import Departure, tell
+from grader.evidence.recorder import record
 from tests.diagnosis import network
-from tests.diagnosis.network import IMAGES, PARAMETERS, RIGHT, noise, run
+from tests.diagnosis.network import IMAGES, PARAMETERS, RIGHT, double, noise, run
 
 LAYERS = network.layers()
 STEPS = dict(RIGHT)
@@ -64,6 +66,20 @@ class TestMoved:
         found = align(run([(each, STEPS[each]) for each in names]), LAYERS)
         assert found.mistake is not None
         assert ("layer_left_out", "linear") == found.mistake[:2]
+
+    def test_of_one_step_a_layer_is_left_out_before_it_is_moved(self) -> None:
+        """A ReLU of an image, where nothing is negative, gives what no ReLU gives."""
+        images, weights = abs(noise(6, 8)), (double(noise(7, 8)), double(noise(5, 7)))
+
+        def perceptron() -> Any:
+            x = torch.relu(torch.tensor(images).double() @ weights[0].T)
+            return (x @ weights[1].T).numpy()
+
+        made = (images @ weights[0].numpy().T @ weights[1].numpy().T).astype("float32")
+        steps = [Observed("y", "mlp", made, (), takes_input=True)]
+        found = align(steps, record(perceptron, [images]))
+        assert found.mistake is not None
+        assert "relu_missing" == found.mistake.kind
 
 
 def short() -> Any:

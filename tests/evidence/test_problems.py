@@ -95,8 +95,16 @@ CAPTURE = Capture("low", "lnumpy_mlp", 4, True, b"", externs={PYTHON_FUNCTION: b
 @pytest.mark.parametrize(
     ("error", "message", "told"),
     [
-        ("NotImplementedError", "", "lnumpy_mlp (code cell 4) is not solved yet."),
-        ("NotImplementedError", "TODO: Part 1", "lnumpy_mlp (code cell 4) is not solved yet."),
+        (
+            "NotImplementedError",
+            "",
+            "lnumpy_mlp (code cell 4), or a function that it calls, is not solved yet.",
+        ),
+        (
+            "NotImplementedError",
+            "TODO: Part 1",
+            "lnumpy_mlp (code cell 4), or a function that it calls, is not solved yet.",
+        ),
         # the student's own, of a case that was left out
         ("NotImplementedError", "cannot import add", "raised NotImplementedError: cannot import"),
         ("IndexError", "index 5: out", "lnumpy_mlp raised IndexError: index 5: out"),

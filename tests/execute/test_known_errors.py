@@ -367,6 +367,15 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
     ),
     (step(lambda b: b.sch.reorder(b.i, b.x)), KnownError("step_loops_not_nested")),
     (
+        step(
+            lambda b: (
+                b.sch.compute_at(b.sums, b.x),
+                b.sch.reorder(b.sch.get_loops(b.sums)[-1], b.x),
+            )
+        ),
+        KnownError("step_across_loop_of_several", ("x",)),
+    ),
+    (
         step(lambda b: b.sch.tensorize(b.k, "test.adds_sixteen")),
         KnownError("step_tensorizes_other_loops"),
     ),

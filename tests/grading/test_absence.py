@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import PartTable
-from grader.execute.result import LostCell
+from grader.execute.result import Execution, LostCell
 from grader.grading.absence import explain_absence, explain_stale
 from grader.language import say
 from grader.messages.kernel import CaptureFailure
@@ -53,6 +54,27 @@ def test_an_unsolved_stub_is_called_so():
         assert "not solved yet" in explain_absence(part(), (stub,)).reason.english
 
 
+def test_a_value_that_is_no_module_is_told_by_its_type():
+    """Of a pass that was never called there was said to be no module of the name."""
+    other = failure("other_type", message="ModulePass")
+    told = "create (code cell 5) is of the type ModulePass, not an IRModule."
+    assert told == explain_absence(part("module"), (other,)).reason.english
+    lost = LostCell(7, "class create: pass", "failed", "NameError", "no")
+    assert "code cell 7" in explain_absence(part("module"), (other,), (lost,)).reason.english
+
+
+def test_a_placeholder_in_what_is_called_is_told_by_its_place():
+    """The entry point was solved, and was told not to be."""
+    stub = failure("raised", error_name="NotImplementedError", line=7)
+    told = "create is not solved yet: code cell 5, line 7 is a placeholder."
+    assert told == explain_absence(part(), (stub,)).reason.english
+
+
+def test_an_error_without_words_ends_no_sentence_in_a_colon():
+    lost = LostCell(2, "create = build()", "failed", "NotImplementedError")
+    assert explain_absence(part(), (), (lost,)).reason.english.endswith("in NotImplementedError")
+
+
 def test_an_error_that_says_what_is_not_done_is_no_stub():
     """A loop over the nodes of a graph that ends with it was told as not solved yet."""
     own = failure("raised", error_name="NotImplementedError", message="cannot import add")
@@ -73,6 +95,20 @@ def test_a_cell_that_fails_at_its_stub_is_not_solved(text, code):
     lost = LostCell(3, text, "failed", "DiagnosticError", "cannot be parsed")
     problem = explain_absence(part(), (), (lost,))
     assert (code, code == "unsolved") == (problem.code, "not solved yet" in problem.reason.english)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# Define the class create here.\n...", "unsolved"),
+        ("create = None\n...", "unsolved"),
+        ("# Define created here.\n...", "absent"),
+    ],
+)
+def test_what_is_asked_for_in_a_cell_with_a_placeholder_is_not_solved(text, code):
+    """Such a cell runs to its end: the notebook was told to have no module of that name."""
+    execution = Execution(new_notebook(cells=[new_code_cell(text)]), (), 1, 1, (), (), begun=1)
+    assert code == explain_absence(part("module"), (), execution.lost).code
 
 
 def test_what_lacks_a_name_of_a_lost_cell_is_told_of_that():

@@ -322,6 +322,19 @@ class TestCauses:
 
         assert (0, "raised", 20) == first(raised("a", 3), raised("b", 3), raised("c", 4))
 
+    def test_an_importer_that_raises_is_one_cause_whatever_the_extents_of_its_models(self) -> None:
+        def raised(message: str) -> Part:
+            told = {"error": "ValueError", "line": 3, "message": message}
+            where = say("cell", name="a", cell=9)
+            return part_with(
+                graded(
+                    "raised", 0, 4, say("where-raised-error-at-line-message", where=where, **told)
+                )
+            )
+
+        parts = [raised("x1 has (1, 784)."), raised("x1 has (5, 24)."), raised("x2 has (1, 3).")]
+        assert [8, 4] == [each.points for each in first_causes(of(*parts))]
+
     def test_what_waits_for_the_only_cause_of_its_part_comes_with_it(self) -> None:
         waiting = graded("waits", 0, 8)
         assert (1, "shape", 10) == first(
@@ -404,6 +417,15 @@ class TestCauses:
         speed = graded("unfinished_cell", 0, 9, join(stop, foreign("Not timed.")))
         assert (0, "unfinished_cell", 13) == first(part_with(steps, speed))
 
+    def test_what_a_schedule_begins_on_comes_before_the_step_that_it_stops_at(self) -> None:
+        """Whoever mended the step had no points for that."""
+        wrong = replace(graded("values", 0, 0), verdict="failed")
+        stop = say("schedule-stops-in-cell-where-step-raised", cell=7)
+        waits = say("counts-only-once-this-holds", condition=Clause(wrong.title))
+        steps = graded("unfinished_cell", 0, 9, join(stop, waits))
+        causes = first_causes(of(part_with(steps, wrong), part_with(graded("shape", 0, 20))))
+        assert ["values", "unfinished_cell", "shape"] == [each.check.code for each in causes]
+
 
 class TestListed:
     def test_parts_that_lack_one_thing_each_have_numbers_of_their_own(self) -> None:
@@ -417,6 +439,14 @@ class TestListed:
         listed = as_listed(report, first_causes(report, most=2))
         reasons = [each.checks[0].reason.english for each in listed.parts]
         assert [missing, "See 1 at the top.", "See 2 at the top."] == reasons
+
+    def test_one_advice_on_two_checks_of_a_part_stands_at_the_first(self) -> None:
+        """A function that never writes its output fails the check of that, and of the numbers."""
+        write = foreign("Write into the last argument.")
+        reasons = "It wrote nothing.", "It differs.", "It differs."
+        checks = [graded("unmet", 0, 4, each, hint=write) for each in reasons]
+        (part,) = as_listed(of(part_with(*checks)), []).parts
+        assert [write, NOTHING, NOTHING] == [each.hint for each in part.checks]
 
     def test_what_to_do_about_one_cause_stands_in_the_first_of_its_parts(self) -> None:
         """A web page in place of a notebook was told four times, with what to do, and not first."""

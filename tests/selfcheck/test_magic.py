@@ -160,7 +160,7 @@ class TestWords:
 
     def test_of_a_stub(self, notebook: NotebookNode) -> None:
         text = shown(notebook, "%grader check model extern")
-        assert "create_model (code cell 24) is not solved yet." in text
+        assert "create_model is not solved yet: code cell 24, line" in text
         assert "Replace the placeholder code" in text
 
 

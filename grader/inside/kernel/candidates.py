@@ -36,6 +36,7 @@ from grader.inside.kernel.objects import (
     is_notebook_scope,
     rank_of,
     ranked,
+    type_name,
 )
 from grader.inside.kernel.sender import Sender, SentModule
 from grader.messages.kernel import SOURCE_LIMIT, EntrySpec, ModelSpec
@@ -93,8 +94,10 @@ class ModulePart:
         self._entries = entries
         self._sender = sender
         self._faults = faults
-        self._asked = BoundModules(functools.partial(module_within, holds=spec.holds))
+        self._unwrap = functools.partial(module_within, holds=spec.holds)
+        self._asked = BoundModules(self._unwrap)
         self._others = BoundModules(_plain(spec))
+        self._other: object = self
 
     def sweep(self, values: Namespace) -> None:
         """Take the modules with a name that was asked for, call such functions, then the rest."""
@@ -102,6 +105,17 @@ class ModulePart:
         self._offer(self._asked.news(asked), by_name=True)
         self._entries.sweep(values)
         self._offer(self._others.news(values), by_name=False)
+        with self._faults.shielded():
+            self._tell_other(self._spec.names[0], values)
+
+    def _tell_other(self, name: str, values: Namespace) -> None:
+        """Say once what has the name that was asked for, if that is no module and not called."""
+        value = values.get(name, self._other)
+        if value is self._other or self._entries.are_there({name: value}):
+            return
+        self._other = value
+        if self._unwrap(value) is None:
+            self._sender.fail_value(self._spec.part, name, type_name(value))
 
     def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
         for name, module in modules.items():

@@ -33,7 +33,7 @@ EXTERNS_SIZE_LIMIT = 20 * 2**20
 
 _WATCHED_LIMIT = 16
 
-Reason = Literal["cannot_be_saved", "extern_not_portable"]
+Reason = Literal["cannot_be_saved", "extern_not_portable", "other_type"]
 
 
 class SentModule(msgspec.Struct, frozen=True, eq=False):
@@ -138,6 +138,10 @@ class Sender:
     def fail_candidate(self, candidate: SentModule, reason: Reason, message: str) -> None:
         """Say why a candidate cannot leave the kernel."""
         self._fail_here(candidate.part, candidate.name, reason, message)
+
+    def fail_value(self, part: str, name: str, told: str) -> None:
+        """Say that a name is bound to no module, but to a value of the type that is told."""
+        self._fail_here(part, name, "other_type", told)
 
     def _fail_here(self, part: str, name: str, reason: Reason, message: str) -> None:
         self.fail(CaptureFailure(part, name, self._cells.number, reason, message=tidy(message)))

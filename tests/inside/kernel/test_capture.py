@@ -117,6 +117,16 @@ def test_weird_objects_in_the_notebook_are_stepped_over(
     assert {each.name.isidentifier() for each in notebook.emitted} == {True}
 
 
+def test_a_name_that_was_asked_for_and_is_no_module_is_told_once(shell: Any) -> None:
+    notebook = Notebook(shell, (EntrySpec("bound", "module", ("bound", "bound_*")),))
+    notebook.watcher.attach()
+    for cell in (PREAMBLE, "bound_2 = 1\ndef bound(): raise KeyError", "bound = None", "x = 1"):
+        notebook.run(cell)
+    notebook.watcher.detach()
+    failures = [(each.reason, each.cell, each.message) for each in notebook.failures("bound")]
+    assert [("raised", 2, ""), ("other_type", 3, "NoneType")] == failures
+
+
 class TestCells:
     def test_what_a_magic_runs_inside_a_cell_is_no_cell(self, notebook: Notebook) -> None:
         notebook.run("%%capture output\n" + ENTRY)
