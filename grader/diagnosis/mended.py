@@ -319,9 +319,12 @@ def _mended(
 def _is_of_one_size(
     function: FunctionFacts, edited: FunctionFacts, symbols: Mapping[str, int]
 ) -> bool:
-    """Say whether an edit computes with an extent, as a number, that another call has otherwise."""
+    """Say whether an edit computes with an extent, as a number, that another call has otherwise.
+
+    Of an extent of 1 nothing shows: neither an index that should be 0 nor what is divided by it.
+    """
     added = _constants(edited) - _constants(function)
-    return any(each in added for each in symbols.values())
+    return any(each == 1 or each in added for each in symbols.values())
 
 
 def _constants(function: FunctionFacts) -> Counter[float]:

@@ -331,6 +331,13 @@ def test_the_extent_of_one_call_is_no_number_for_all() -> None:
     assert told_of(module, (A,), lambda a: a - a.mean(0, keepdims=True), None) is None
 
 
+def test_no_edit_is_named_that_is_right_of_an_extent_of_one() -> None:
+    """A row less its own mean is 0, as is a row less itself: no division was advised."""
+    fixed = ANY_SIZE.replace('T.Cast("float32", n)', "T.float32(8)")
+    module = from_source(fixed, extra_vars={"I": I, "T": T})
+    assert told_of(module, (A[:1],), lambda a: a - a.mean(0, keepdims=True), None) is None
+
+
 QUOTIENT = """
 @I.ir_module
 class Module:
