@@ -25,8 +25,12 @@ from grader.report import MistakeKind
 _CONVOLUTION_PADDINGS = range(4)
 _CONVOLUTION_STRIDES = range(1, 4)
 _ROWS, _COLUMNS = -2, -1
-_REDUCED = {(1,): "channels", (_ROWS,): "rows", (_COLUMNS,): "columns"}
-_REDUCED |= {(_ROWS, _COLUMNS): "rows_and_columns"}
+_REDUCED: Mapping[tuple[int, ...], str] = {
+    (1,): "channels",
+    (_ROWS,): "rows",
+    (_COLUMNS,): "columns",
+    (_ROWS, _COLUMNS): "rows_and_columns",
+}
 """Axes of a filter that a sum goes over, and what they are called."""
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from grader.ir.trace import PRIMITIVES
 from grader.python_cells import NotParsedError, is_foreign, mask, parse
 from grader.report import Cell, Frozen, Part
 
@@ -151,9 +150,14 @@ _NODES = 50_000
 _LEVELS = 6
 """Blocks within blocks that are also compared as a whole."""
 
-STEPS = PRIMITIVES | {
-    *("get_block", "get_child_blocks", "get_consumers", "get_loops", "get_producers", "get_sblock")
-}
+_STEPS = """
+annotate bind blockize cache_read cache_write compute_at compute_inline decompose_padding
+decompose_reduction fuse get_block get_child_blocks get_consumers get_loops get_producers
+get_sblock loop_partition merge pad_einsum parallel reindex reorder reverse_compute_at
+reverse_compute_inline rfactor set_scope split storage_align tensorize transform_layout
+unannotate unroll vectorize
+"""
+STEPS = frozenset(_STEPS.split())
 """Methods of a schedule, by which its steps are known."""
 
 
