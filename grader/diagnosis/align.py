@@ -48,6 +48,8 @@ Status = Literal["right", "unknown", "wrong", "follows"]
 
 _LEFT_OUT = frozenset({*MISSING.values(), "layer_left_out"})
 _TOO_MANY = {"softmax_extra": "softmax", "relu_extra": "relu"}
+_NEARLY = 0.01
+"""How far a value is off at most, relative to the largest number, that has nearly a layer's."""
 _TRIED = 3
 """Steps after an unexplained one that are looked at for a mistake."""
 
@@ -508,7 +510,11 @@ class _Search:
         return Alignment(statuses, tuple(self.matched), wrong, last_right, expected, mistake)
 
     def _expected(self, wrong: int, last_right: int | None) -> int | None:
-        """Return the next layer of the wrong value's shape, or of one like it, or the next one."""
+        """Return the next layer of the wrong value's shape, or of one like it, or the next one.
+
+        Of several of that shape, the last of those that the value nearly has: a quotient rounded to
+        zero is no product.
+        """
         done = self.program.needed_for(self.matching.right_before(wrong))
         ahead = [
             place
@@ -520,6 +526,9 @@ class _Search:
         value = self.steps[wrong].value
         shape = () if value is None else value.shape
         alike = [e for e in ahead if value is not None and self.known[e].shape == shape]
+        if value is not None:
+            flat = numbers(value)
+            alike = [e for e in alike if is_equal(flat, self.known[e], _NEARLY)][-1:] or alike
         alike = alike or [e for e in ahead if _is_near(self.known[e].shape, shape)]
         # A single function does all layers: what it returns is held against the output, and not
         # against the first layer of that shape.

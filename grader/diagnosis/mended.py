@@ -319,9 +319,12 @@ def _mended(
 def _is_of_one_size(
     function: FunctionFacts, edited: FunctionFacts, symbols: Mapping[str, int]
 ) -> bool:
-    """Say whether an edit computes with an extent, as a number, that another call has otherwise."""
+    """Say whether an edit computes with an extent, as a number, that another call has otherwise.
+
+    Of an extent of 1 nothing shows: neither an index that should be 0 nor what is divided by it.
+    """
     added = _constants(edited) - _constants(function)
-    return any(each in added for each in symbols.values())
+    return any(each == 1 or each in added for each in symbols.values())
 
 
 def _constants(function: FunctionFacts) -> Counter[float]:
@@ -487,7 +490,7 @@ class _Trial:
         places: npt.NDArray[np.intp],
         goal: npt.NDArray[np.float64],
     ) -> bool:
-        """Say whether a function computes these numbers at some places of the buffer."""
+        """Say whether a function computes these numbers, also NaN, at some places of the buffer."""
         statements = Statements(function, self._given.values, self._given.symbols)
         try:
             index = np.unravel_index(places, self._shape)
@@ -496,9 +499,10 @@ class _Trial:
             return False
         finally:
             self.computed += statements.computed
-        wanted = KnownValue((len(places),), goal[places], self._scale, False)
         found = np.broadcast_to(np.asarray(have, np.float64), (len(places),))
-        return is_equal(found, wanted, self._tolerance)
+        compared = ~(np.isnan(found) & np.isnan(goal[places]))
+        wanted = KnownValue((len(places),), goal[places][compared], self._scale, False)
+        return is_equal(found[compared], wanted, self._tolerance)
 
 
 # --- what a function is given ---------------------------------------------------------------------

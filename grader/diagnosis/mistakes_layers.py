@@ -25,6 +25,13 @@ from grader.report import MistakeKind
 _CONVOLUTION_PADDINGS = range(4)
 _CONVOLUTION_STRIDES = range(1, 4)
 _ROWS, _COLUMNS = -2, -1
+_REDUCED: Mapping[tuple[int, ...], str] = {
+    (1,): "channels",
+    (_ROWS,): "rows",
+    (_COLUMNS,): "columns",
+    (_ROWS, _COLUMNS): "rows_and_columns",
+}
+"""Axes of a filter that a sum goes over, and what they are called."""
 
 
 def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
@@ -93,14 +100,14 @@ def _one_sided(place: int, layer: Layer) -> Iterator[Change]:
 def _sums(place: int, layer: Layer) -> Iterator[Change]:
     compute = layer.operation.compute
     weight = layer.operation.operands[1].value
-    for axis, name in ((1, "channels"), (_ROWS, "rows"), (_COLUMNS, "columns")):
-        extent = weight.shape[axis]
+    for axes, name in _REDUCED.items():
+        extent, *others = {weight.shape[axis] for axis in axes}
         for index, end in ((extent - 1, "last"), (0, "first")):
-            if extent > 1:
+            if extent > 1 and not others:
                 yield change(
                     "reduction_too_short",
                     place,
-                    lambda x, w, a=axis, i=index: compute(x, _without(w, a, i)),
+                    lambda x, w, a=axes, i=index: compute(x, _without(w, a, i)),
                     end=end,
                     axis=name,
                     found=extent - 1,
@@ -116,9 +123,10 @@ def _sums(place: int, layer: Layer) -> Iterator[Change]:
         )
 
 
-def _without(weight: Tensor, axis: int, index: int) -> Tensor:
+def _without(weight: Tensor, axes: Sequence[int], index: int) -> Tensor:
     cleared = weight.clone()
-    cleared.select(axis, index).zero_()
+    for axis in axes:
+        cleared.select(axis, index).zero_()
     return cleared
 
 

@@ -367,8 +367,13 @@ def _low_precision(found: WrongValue, flat: Doubles, program: Program) -> Sight 
 
 
 def precision(flat: Doubles) -> str:
-    """Return the lesser precision that all of these numbers have, or nothing."""
+    """Return the lesser precision that all of these numbers have, or nothing.
+
+    Whole numbers have it whatever they were computed in.
+    """
     single = np.ascontiguousarray(flat, np.float32)
+    if (single == np.rint(single)).all():
+        return ""
     if not (single.view(np.uint32) & _BFLOAT_BITS).any():
         return "bfloat16"
     with np.errstate(over="ignore"):

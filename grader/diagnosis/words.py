@@ -42,6 +42,7 @@ _NAMES = {
 _AXES = {
     "channels": say("channels"),
     "rows": say("rows"),
+    "rows_and_columns": say("rows-and-columns"),
     "columns": say("columns"),
     "terms": say("terms"),
 }

@@ -44,7 +44,8 @@ def find_stop(part: PartTable, capture: Capture, lost: Sequence[LostCell]) -> St
         if _is_refused(cell):
             known = recognise(cell.error, cell.message)
             why, remedy = explain_step(known, is_decomposed=_DECOMPOSED in capture.trace)
-            return Stop(cell.cell, cell.line, _step(cell), ended(cell.message), why, remedy)
+            told = remedy or cell.advice
+            return Stop(cell.cell, cell.line, _step(cell), ended(cell.message), why, told)
         if _goes_on(capture, cell):
             why = foreign(ended(f"{cell.error}: {cell.message}".strip(": ")))
             return Stop(cell.cell, cell.line, _step(cell), cell.message, why, cell.advice)

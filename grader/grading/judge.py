@@ -293,6 +293,9 @@ def select(
     An entry point that was called in vain has been tried, too.
     """
     if part.entry_kind == "schedule":
+        if sum(each.entry_kind == "schedule" for each in assignment.part) > 1:
+            # What has no part's name and does not fit is the schedule of another part.
+            graded = [e for e in graded if e.fits or e.capture is None or e.capture.by_name]
         # `sch*` fits another part's `sch_tensorized`: of what is worth the same, that comes last.
         own_first = sorted(graded, key=lambda each: _is_claimed(assignment, part, each))
         ordered = _best_first(part, own_first)

@@ -184,8 +184,12 @@ def primitive(kind: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", words).lower()
 
 
-PRIMITIVES = frozenset(primitive(kind) for kind, form in _FORMS.items() if form.is_step)
-"""What the steps that are replayed are called in a notebook."""
+PRIMITIVES = frozenset(
+    primitive(kind)
+    for kind, form in {**_ON_DEVICES, "Tensorize": _Form(), "TransformLayout": _Form()}.items()
+    if form.is_step
+)
+"""What steps are called in a notebook, replayed or not."""
 
 
 def steps_not_replayed(document: bytes) -> tuple[tuple[str, str], ...]:

@@ -366,6 +366,20 @@ class TestUnexplained:
         alignment = align(steps, LAYERS)
         assert ("add", None) == (callee(steps, alignment), alignment.mistake)
 
+    def test_of_several_layers_of_its_shape_it_is_held_against_the_one_it_nearly_is(self) -> None:
+        """A quotient rounded to zero was to be compared with the product before it, or else told to
+        be float16: that holds all small whole numbers."""
+        x = 1000 * noise(4, 12)
+
+        def quotient() -> torch.Tensor:
+            return torch.clamp(torch.floor(double(x) * 3 / 8), -50, 50)
+
+        layers = record(quotient, [x])
+        cut = [("scaled", lambda v: np.trunc(v * 3 / 8)), ("cut", lambda v: np.clip(v, -50, 50))]
+        alignment = align(run(cut, x), layers)
+        assert alignment.expected is not None
+        assert (None, "floor") == (alignment.mistake, layers[alignment.expected].name)
+
 
 STRAIGHT = run(network.RIGHT)
 

@@ -331,6 +331,13 @@ def test_the_extent_of_one_call_is_no_number_for_all() -> None:
     assert told_of(module, (A,), lambda a: a - a.mean(0, keepdims=True), None) is None
 
 
+def test_no_edit_is_named_that_is_right_of_an_extent_of_one() -> None:
+    """A row less its own mean is 0, as is a row less itself: no division was advised."""
+    fixed = ANY_SIZE.replace('T.Cast("float32", n)', "T.float32(8)")
+    module = from_source(fixed, extra_vars={"I": I, "T": T})
+    assert told_of(module, (A[:1],), lambda a: a - a.mean(0, keepdims=True), None) is None
+
+
 QUOTIENT = """
 @I.ir_module
 class Module:
@@ -1324,6 +1331,8 @@ class Module:
 
 
 SHORT = NORM.replace("T.grid(5, 6):", "T.grid(5, 4):", 1)
+NEGATIVE = NORM.replace("squares[vi] + A", "squares[vi] - A")
+"""The root of a negative sum is NaN."""
 
 
 @pytest.mark.parametrize(
@@ -1332,6 +1341,7 @@ SHORT = NORM.replace("T.grid(5, 6):", "T.grid(5, 4):", 1)
         (SHORT, "short_axis", "squares", "6"),
         (NORM.replace("T.float32(0)", "T.float32(1)"), "sum_start", "squares", "0.0"),
         (NORM.replace(" * B[vj]", ""), "operand_left_out", "C", None),
+        (NEGATIVE, "wrong_operator", "squares", "squares[vi] + A[vi, vk] * A[vi, vk]"),
     ],
 )
 def test_a_norm_is_mended_in_its_sums_too(
@@ -1344,6 +1354,7 @@ def test_a_norm_is_mended_in_its_sums_too(
     norm = torch.nn.functional.rms_norm
     layers = record(lambda: norm(tensors[0], (6,), tensors[1], 0.0).numpy(), given)
     sums = (A * A)[:, : 4 if source == SHORT else 6].sum(1) + ("T.float32(1)" in source)
+    sums *= -1 if source == NEGATIVE else 1
     steps = (
         Observed("squares", "f", sums, (), takes_input=True),
         Observed("C", "f", run(module, given, (5, 6)), (0,), takes_input=True),

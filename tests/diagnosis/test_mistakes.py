@@ -108,6 +108,12 @@ CASES: list[tuple[str, str, Compute, dict[str, Any]]] = [
         lambda x: convolve(x, without(KERNEL, 1, -1)),
         {"end": "last", "axis": "channels", "found": 1, "wanted": 2},
     ),
+    (
+        "reduction_too_short",
+        "conv2d",
+        lambda x: convolve(x, without(without(KERNEL, 2, -1), 3, -1)),
+        {"end": "last", "axis": "rows_and_columns", "found": 2, "wanted": 3},
+    ),
     ("initialised_in_every_round", "conv2d", last_term, {}),
     ("sum_not_initialised", "conv2d", lambda x: convolve(x, KERNEL) + np.nan, {}),
     ("scaled", "conv2d", lambda x: 2 * convolve(x, KERNEL), {"of": "sum", "factor": 2}),

@@ -148,7 +148,7 @@ def test_what_a_written_file_was_to_define_is_not_said_to_be_missing():
 
 
 def test_a_missing_schedule_is_called_so():
-    assert "No schedule" in explain_absence(part(kind="schedule"), ()).reason.english
+    assert "no schedule for this part" in explain_absence(part(kind="schedule"), ()).reason.english
 
 
 LOST = {

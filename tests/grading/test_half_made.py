@@ -74,6 +74,21 @@ class TestWhere:
         assert "NameError: name 'j' is not defined. Not seen" in told.reason.english
         assert "TVM" not in told.reason.english
 
+    @pytest.mark.parametrize("step", ['tensorize(k, "sixteen")', 'bind(k, "threadIdx.x")'])
+    def test_a_step_that_is_not_replayed_stops_it_too(self, step: str) -> None:
+        """Whoever wrote `tensorize` was told to tensorize."""
+        error = {"error": "ValueError", "message": "TensorIntrin is not registered", "line": 2}
+        stop = find_stop(PART, capture(), [lost(text=f"sch = make()\nsch.{step}", **error)])
+        assert stop is not None
+        assert f"sch.{step}" == stop.step
+
+    def test_the_advice_for_an_error_that_no_step_is_known_for_is_kept(self) -> None:
+        """A step in a file of one's own: the line of that file was not told."""
+        refused = lost(message="rfactor: no reducer matches", advice=foreign("Look at line 7."))
+        stop = find_stop(PART, capture(), [refused])
+        assert stop is not None
+        assert "Look at line 7." == stop.remedy.english
+
     @pytest.mark.parametrize(
         ("last", "is_stop"),
         [("sch.vectorise(k)", True), ("sch.shwo()", False), ("print(sch.mod.scrip())", False)],

@@ -155,6 +155,15 @@ def test_of_schedules_that_earn_nothing_the_one_with_the_name_is_told() -> None:
     assert ["sch", "each"] == names(drawn, own, part=SCHEDULE)
 
 
+def test_where_several_are_asked_for_one_without_the_name_must_fit() -> None:
+    """Who left the convolution out was told that the parameters of the product are none of its."""
+    assignment = msgspec.structs.replace(ASSIGNMENT, part=(SCHEDULE, OTHER_SCHEDULE))
+    other, own = (
+        graded("s", named=False, blocks=False, right=False, fits=fits) for fits in (False, True)
+    )
+    assert [own] == select(assignment, SCHEDULE, [other, own], [])
+
+
 def test_the_longer_pattern_claims_a_schedule() -> None:
     """`sch_tensor` is the next part's, though no part asks for it by that very name."""
     wide, narrow = (

@@ -92,14 +92,20 @@ def gpu_fits(case: Case, _options: KernelOptions) -> Outcome:
     """The kernels fit on the device."""
     found = GPU.of(case)
     if isinstance(found, Problem):
-        return not_graded(found)
+        is_known = found.code == "unmet"  # it was too large to be executed
+        return failed(found.reason, found.hint) if is_known else not_graded(found)
     if not found.kernels:
         return failed(say("gpu-no-kernel"), say("gpu-bind-loops"))
+    return _too_large(found) or passed(say("gpu-fits", device=found.device.name))
+
+
+def _too_large(found: FoundKernels) -> Outcome | None:
+    """Return that a kernel does not fit on the device, None where all do."""
     for number, kernel in enumerate(found.kernels):
         for excess in find_excesses(found.device, kernel):
             told = tell_excess(excess, found.device, number)
             return failed(told.reason, told.hint)
-    return passed(say("gpu-fits", device=found.device.name))
+    return None
 
 
 @check("gpu_cost", options=CostOptions, needs=("gpu",))
@@ -113,19 +119,16 @@ def gpu_cost(case: Case, options: CostOptions) -> Outcome:
     if isinstance(found, Problem):
         return not_graded(found)
     if faults(found) or wrong_samples(found.outputs, case.comparison).any():
-        return _waits(say("gpu-cost-of-wrong"), say("gpu-mend-first"))
-    if any(find_excesses(found.device, each) for each in found.kernels):
-        return _waits(say("gpu-cost-of-too-large"), say("gpu-fit-first"))
+        # Another check has the cause: the report lists that one, with these points.
+        return not_graded(Problem(say("gpu-cost-of-wrong"), say("gpu-mend-first"), code="waits"))
+    excess = _too_large(found)
+    if excess is not None:
+        return excess
     cycles = cycles_of(found.device, found.kernels)
     reason = say("gpu-cycles", cycles=cycles, naive=options.naive, reference=options.reference)
     if options.dlight is not None:
         reason = join(reason, say("gpu-cycles-of-dlight", dlight=options.dlight))
     return partial(share(cycles, options.naive, options.reference), reason, _advice(found))
-
-
-def _waits(reason: Text, hint: Text) -> Outcome:
-    """Return that another check has the cause: the report lists that one, with these points."""
-    return not_graded(Problem(reason, hint, code="waits"))
 
 
 def _advice(found: FoundKernels) -> Text:

@@ -199,11 +199,16 @@ _HINTS: dict[str, Text] = {
     "axis": say("gpu-known-axes"),
     "kernels": say("gpu-bind-outermost"),
 }
+_CODES: dict[str, CheckCode] = {
+    "lowering": "not_built",
+    "extents": "not_built",
+    "threads": "unmet",
+    "no_kernel": "unmet",
+}
 
 
 def explain_not_executed(answer: NotExecuted) -> Problem:
     """Say why a function was not executed."""
     reason = say(_REASONS[answer.reason], subject=foreign(answer.subject))
     hint = _HINTS.get(answer.reason, say("gpu-use-what-is-simulated"))
-    code: CheckCode = "not_built" if answer.reason in ("lowering", "extents") else "undecided"
-    return Problem(reason, hint, code=code)
+    return Problem(reason, hint, code=_CODES.get(answer.reason, "undecided"))

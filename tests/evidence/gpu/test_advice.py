@@ -6,17 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.evidence.case import Case, Evidence, Outputs
-from grader.evidence.gpu.checks import CostOptions, gpu_cost
+from grader.evidence.gpu.checks import CostOptions, gpu_cost, gpu_fits
 from grader.evidence.gpu.devices import DEVICES
 from grader.evidence.gpu.found import FoundKernels
+from grader.evidence.gpu.gather import explain_not_executed
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.lowering import lower
-from grader.evidence.gpu.messages import KernelCounts
+from grader.evidence.gpu.messages import KernelCounts, NotExecuted
 from tests.evidence.factory import case, module
 from tests.evidence.gpu.schedules import Example, product
 
@@ -31,10 +33,29 @@ def counted(example: Example) -> tuple[KernelCounts, ...]:
     return program.execute(arrays, [len(arrays) - 1]).counts()
 
 
-def hint(kernels: tuple[KernelCounts, ...]) -> str:
+def with_kernels(kernels: tuple[KernelCounts, ...]) -> Case:
     found = FoundKernels(OUTPUTS, (), kernels, DEVICES["sm_80"], scheduled=True)
-    of: Case = replace(case(module()), evidence=Evidence(found={"gpu": found}))
-    return gpu_cost(of, OPTIONS).hint.english
+    return replace(case(module()), evidence=Evidence(found={"gpu": found}))
+
+
+def hint(kernels: tuple[KernelCounts, ...]) -> str:
+    return gpu_cost(with_kernels(kernels), OPTIONS).hint.english
+
+
+def test_what_is_too_large_is_told_where_its_cycles_count() -> None:
+    """A part may have no check of its own for that: "Make them fit first" told nobody how."""
+    kernels = tuple(structs.replace(each, block=(128, 9, 1)) for each in counted(product()))
+    outcome = gpu_cost(with_kernels(kernels), OPTIONS)
+    assert "1,152 threads" in outcome.reason.english
+    assert "Bind smaller loops" in outcome.hint.english
+
+
+def test_what_is_too_large_to_be_executed_does_not_fit() -> None:
+    """That it was not decided is not true."""
+    found = explain_not_executed(NotExecuted("threads", "21,632"))
+    outcome = gpu_fits(replace(case(module()), evidence=Evidence(found={"gpu": found})), OPTIONS)
+    assert "failed" == outcome.verdict
+    assert "21,632 threads" in outcome.reason.english
 
 
 @pytest.mark.parametrize("is_bound", [True, False])

@@ -626,7 +626,7 @@ def launch_kernel(
     for slot in kernel.stored & set(memories):
         memories[slot].shadow = Shadow(memories[slot].data.size, launch.threads)
     if launch.threads > MOST_THREADS:
-        raise NotSimulatedError("threads", str(launch.threads))
+        raise NotSimulatedError("threads", f"{launch.threads:,}")
     blocks = math.prod(grid)
     held = kernel.shared_elements + kernel.local_elements * launch.threads
     batch = max(1, min(LANES // launch.threads, MOST_HELD // max(1, held)))
