@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from grader.errors import SandboxError
+from grader.language import NOTHING, Text
 from grader.machine.packages import how_to_install
+from grader.progress import Silent
 from grader.sandbox import bubblewrap
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.choose import choose_sandbox, look, survey, try_out
@@ -69,12 +71,24 @@ def test_the_next_weaker_level_takes_the_place_of_one_that_is_missing() -> None:
 
 
 def test_the_survey_says_of_every_level_whether_it_works() -> None:
-    findings = survey(lambda name: None)
+    findings = list(survey(Silent(), lambda name: None))
     assert list(LEVELS) == [each.level for each in findings]
     assert not findings[0].works
     assert findings[0].hint.holds(how_to_install("bubblewrap"))
     assert findings[-1].works
     assert findings[-1].detail.english.endswith(".")
+
+
+def test_the_survey_tells_each_level_before_it_tries_it() -> None:
+    class Told(Silent):
+        latest = ""
+
+        def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+            self.latest = label.english
+
+    told = Told()
+    for finding in survey(told, lambda name: None):
+        assert finding.level == told.latest
 
 
 @pytest.mark.parametrize("minimum", ["strong", "minimal"])
