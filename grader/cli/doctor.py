@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import threading
@@ -86,6 +87,7 @@ def _print_notebooks(console: Console, progress: Progress) -> tuple[str, ...]:
         find_faults(
             try_imports(python, progress, helped=False),
             lambda: try_imports(sys.executable, progress, helped=True),
+            python=python,
         )
     )
     if not found:
@@ -274,25 +276,26 @@ def find_faults(
     alone: Faults,
     grading: Callable[[], Faults],
     version_of: Callable[[str], str] = metadata.version,
+    python: str = sys.executable,
 ) -> Iterator[ImportFault]:
-    """Yield what fails in a kernel that nobody helps; `grading` tries the same while helped."""
+    """Yield what fails in a kernel of `python` that nobody helps; `grading` tries it helped."""
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
         names = in_a_row(name for name in alone if name not in failed)
         yield ImportFault(say("imports-not-tried", names=names), say("try-again-later"))
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
-        yield _finding(name, fault, is_helped=name not in while_grading)
+        yield _finding(name, fault, python, is_helped=name not in while_grading)
     for name, wanted in _pins():
         found = version_of(name)
         if found != wanted:
             yield ImportFault(
                 say("grading-uses-and-reads-only-modules", name=name, found=found, wanted=wanted),
-                foreign(f"pip install {name}=={wanted}"),
+                pip_install(f"{name}=={wanted}"),
             )
 
 
-def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
+def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> ImportFault:
     """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
     where = say("notebooks-fail-here-because-also-while-they")
     if name == DETECTION:
@@ -309,10 +312,16 @@ def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
         )
     if is_helped:
         where = say("grading-here-can-import-students-own-kernel")
-    return ImportFault(say("cannot-imported", name=name, fault=fault, where=where), _mend(name))
+    told = say("cannot-imported", name=name, fault=fault, where=where)
+    return ImportFault(told, _mend(name, python))
 
 
-def _mend(name: str) -> Text:
+def pip_install(words: str, python: str = sys.executable) -> Text:
+    """Return the command that installs packages where `python` finds them."""
+    return foreign(f"{shlex.quote(python)} -m pip install {words}")
+
+
+def _mend(name: str, python: str) -> Text:
     brings = IMPORTED[name]
     if brings == "torchvision":
         # A newer one brings another PyTorch along, and gigabytes of CUDA.
@@ -320,9 +329,9 @@ def _mend(name: str) -> Text:
         which = brings if wanted is None else f"{brings}=={wanted}"
         return say(
             "install-one-that-belongs-this-pytorch",
-            command=f"pip install --force-reinstall --no-deps {which}",
+            command=pip_install(f"--force-reinstall --no-deps {which}", python),
         )
-    return foreign(f"pip install {brings}")
+    return pip_install(brings, python)
 
 
 def _pins() -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ import msgspec
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
+from grader.cli.doctor import pip_install
 from grader.errors import GraderError
 from grader.evidence.runner_client import start_runner
 from grader.execute.notebook import execute_notebook
@@ -105,7 +106,7 @@ plt.title("1")
 figure.canvas.draw()
 plt.close(figure)
 """,
-        foreign("pip install --force-reinstall matplotlib"),
+        pip_install("--force-reinstall matplotlib"),
     ),
     Trial(
         say("print-text-that-not-english"),

@@ -263,6 +263,8 @@ def _read_patiently(text: str) -> RawNotebook:
         refuse_conflict(text)
         if isinstance(error, json.JSONDecodeError) and text.startswith("{", error.pos):
             _refuse_two(error)
+        if text.startswith("{") and not text.rstrip().endswith("}"):
+            raise SubmissionError(say("file-cut-off"), hint) from None
         raise SubmissionError(say("file-not-notebook-not-json"), hint) from None
     if not isinstance(document, dict):
         raise _no_cells()

@@ -95,9 +95,7 @@ def _open_at(folder: int, name: str, flags: int) -> int:
     except OSError as error:
         mode = os.lstat(name, dir_fd=folder).st_mode
         if stat.S_ISLNK(mode):
-            raise RefusedError(
-                say("link-which-not-followed-sentence", link=name), LINK_HINT
-            ) from None
+            raise RefusedError(say("path-link", path=name), LINK_HINT) from None
         if error.errno == errno.ENXIO:  # a socket cannot be opened at all
             raise _not_a_file(name, mode) from None
         raise

@@ -293,7 +293,7 @@ class TestFaults:
         told = found.message.english
         assert "Grading on this machine can import it; a student's own kernel fails" in told
         wanted = version("torchvision").partition("+")[0]
-        command = f"pip install --force-reinstall --no-deps torchvision=={wanted}"
+        command = f"-m pip install --force-reinstall --no-deps torchvision=={wanted}"
         assert found.hint.english.endswith(command)
 
     def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
@@ -309,7 +309,7 @@ class TestFaults:
         missing = {"tvm.testing": foreign("ModuleNotFoundError: No module named 'pytest'")}
         (found,) = faults(missing, missing)
         assert "also while they are graded" in found.message.english
-        assert "pip install pytest" == found.hint.english
+        assert f"{sys.executable} -m pip install pytest" == found.hint.english
 
     def test_what_was_not_tried_is_not_said_to_fail(self) -> None:
         (found,) = faults({"tvm": UNTRIED, "tabulate": UNTRIED}, {})
@@ -318,7 +318,8 @@ class TestFaults:
     def test_another_version_of_tvm_than_a_grading_has_is_named(self) -> None:
         (found,) = faults({}, {}, **{"apache-tvm-ffi": "0.1.15"})
         assert "apache-tvm-ffi is 0.1.15. Grading uses 0.1.14.post1" in found.message.english
-        assert "pip install apache-tvm-ffi==0.1.14.post1" == found.hint.english
+        command = "-m pip install apache-tvm-ffi==0.1.14.post1"
+        assert f"{sys.executable} {command}" == found.hint.english
 
 
 def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
