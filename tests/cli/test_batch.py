@@ -216,6 +216,7 @@ def test_assignments_are_named_and_a_mixture_is_warned_of(tmp_path: Path) -> Non
     ("options", "message"),
     [
         (("--assignment", "nothing"), "There is no assignment called 'nothing' in /"),
+        (("--assignment", "nothing", "--course", "."), "assignment called 'nothing' in /"),
         (("--course", "/nowhere"), "No assignment was found."),
     ],
 )
