@@ -142,6 +142,7 @@ def grade_many(
     paths = tuple(map(Path, submissions))
     with _folder_of(reports) as folder, _store_of(folder, gradebook) as (store, own):
         entries = collect(paths, Path.cwd(), folder)
+        refuse_later(entries, store)
         pictures = FolderPictures()
         answered = answers(store, entries, options, pictures)
         waiting = yield from _known(store, entries, answered)
@@ -382,6 +383,21 @@ def _readable(version: int, name: str) -> int:
     return version
 
 
+def refuse_later(entries: Iterable[Entry], store: Store) -> None:
+    """Refuse to replace what a later grader wrote. Raises UsageError."""
+    for path in map(store.path, entries):
+        try:
+            version = msgspec.json.decode(path.read_bytes(), type=prepared(_Graded)).schema_version
+        except (OSError, *_IS_NO_REPORT):
+            continue
+        if version > SCHEMA_VERSION:
+            hint = say("use-grader-that-wrote-or-another-folder")
+            raise UsageError(_other_version(str(path), version)[0], hint)
+
+
+_IS_NO_REPORT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class _Graded(_Versioned, kw_only=True):
     submission: msgspec.Raw
 
@@ -390,6 +406,6 @@ def refuse_other_version(content: bytes, name: str) -> None:
     """Refuse a report of a version that cannot be read. Raises UsageError, for nothing else."""
     try:
         found = msgspec.json.decode(content, type=prepared(_Graded))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _IS_NO_REPORT:
         return
     _readable(found.schema_version, name)

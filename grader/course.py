@@ -104,7 +104,7 @@ class Course(msgspec.Struct, frozen=True):
         if slug not in found:
             known = ", ".join(sorted(found)) or "none"
             raise UsageError(
-                say("there-no-assignment-called-in", slug=slug, folder=str(self.root)),
+                say("there-no-assignment-called-in", slug=slug, folder=str(self.root.resolve())),
                 say("known", known=known),
             )
         return found[slug]

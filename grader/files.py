@@ -59,10 +59,16 @@ def read_named(path: Path, most: int = -1) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path), reason=str(error.strerror)),
-            say("check-name"),
-        ) from None
+        raise unreadable(str(path), error) from None
+
+
+def unreadable(name: str, error: OSError) -> UsageError:
+    """Return what is said of something that cannot be read."""
+    is_closed = isinstance(error, PermissionError)
+    return UsageError(
+        say("cannot-read", path=name, reason=error.strerror or type(error).__name__),
+        say("check-permissions") if is_closed else say("check-name-and-folder"),
+    )
 
 
 def read_existing(path: Path, most: int) -> bytes:
@@ -73,9 +79,7 @@ def read_existing(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path), reason=str(error.strerror)), say("check-permissions")
-        ) from None
+        raise unreadable(str(path), error) from None
 
 
 def try_place(path: Path | None, what: Text = REPORT) -> None:

@@ -24,6 +24,7 @@ from grader.files import (
     rescue,
     sweep,
     try_place,
+    unreadable,
     unwritable,
     write_or_rescue,
     write_whole,
@@ -31,6 +32,14 @@ from grader.files import (
 from tests.missing import no_mount
 
 FULL = Path("/dev/full")
+
+
+def test_a_name_is_checked_only_where_it_may_be_wrong() -> None:
+    def hint(number: int) -> str:
+        return unreadable("hw.ipynb", OSError(number, os.strerror(number))).hint.english
+
+    assert "name" in hint(errno.ENOENT)
+    assert "Check its permissions." == hint(errno.EACCES) == hint(errno.EPERM)
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def problem_of_closed(error: OSError) -> tuple[Text, Text]:
 
 def problem_of_link(link: Path) -> tuple[Text, Text]:
     """Say that something is a link or lies behind one, and what to do."""
-    return say("link-which-not-followed-sentence", link=link.name), LINK_HINT
+    return say("path-link", path=link.name), LINK_HINT
 
 
 class _Walk:

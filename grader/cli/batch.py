@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from grader.api import answers, open_batch
+from grader.api import answers, open_batch, refuse_later
 from grader.batch.collect import Entry, collect, unknown_attempt
 from grader.batch.companions import companions, with_companions, words_of_companions
 from grader.batch.grading import SUMMARY, HandedInBy, Interrupted, Store, open_store
@@ -102,6 +102,8 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
             words_of_companions(groups),
         ) as store,
     ):
+        if not options.again:
+            refuse_later(entries, store)
         forget(options.output)
         try:
             graded = _grade_all(options, entries, store, messages)

@@ -235,12 +235,15 @@ def doctor(
     """
     from grader.cli.doctor import examine
     from grader.cli.doctor_timing import examine_timing, self_test_of
+    from grader.cli.telling import LiveProgress
 
-    console = Console(emoji=False)
-    can_grade = examine(console)
-    can_time = not timing or (
-        can_grade and examine_timing(console, course, self_test=self_test_of(course))
-    )
+    console, messages = Console(emoji=False), Console(stderr=True, emoji=False)
+    # on a terminal by the same console, which draws its lines above the progress
+    with LiveProgress(console if console.is_terminal else messages) as progress:
+        can_grade = examine(console, progress)
+        can_time = not timing or (
+            can_grade and examine_timing(console, progress, course, self_test=self_test_of(course))
+        )
     if not (can_grade and can_time):
         raise typer.Exit(UNGRADED)
 

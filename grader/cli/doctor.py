@@ -1,8 +1,10 @@
 """`grader doctor`: what this machine offers for grading."""
 
 import json
+import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -24,13 +26,14 @@ from grader.inside.launcher.linux import hidden_features
 from grader.inside.launcher.memory import can_count
 from grader.language import NOTHING, Text, counted, foreign, in_a_row, join, say
 from grader.machine.gpus import Gpu, find_gpu
+from grader.progress import Progress
 from grader.sandbox.choose import LevelFinding, survey
 from grader.sandbox.groups import Groups, find_groups
 from grader.sandbox.interface import LEVELS, Level
 
 
-def examine(console: Console) -> bool:
-    """Print what was found. Returns whether submissions can be graded here."""
+def examine(console: Console, progress: Progress) -> bool:
+    """Print what was found, each as soon as it is. Returns whether grading works here."""
     environment = describe_environment()
     tell_beside(console, "Python", environment.python)
     one, many = say("core"), say("cores")
@@ -40,29 +43,32 @@ def examine(console: Console) -> bool:
         tell_beside(console, "", f"{name} {version}")
     tvm = environment.packages.get("apache-tvm", "")
     tell_beside(console, "TVM", say("version-what", version=tvm, what=describe_api(tvm)))
+    progress.stage(say("asking-tvm-for-gpu"))
     tell_beside(console, say("gpu"), describe_gpu(find_gpu()))
     tell_beside(console, say("memory"), describe_counting(find_groups(), sockets=can_count()))
-    missing = _print_notebooks(console)
-    findings = survey()
-    for finding in findings:
+    missing = _print_notebooks(console, progress)
+    chosen: Level | None = None
+    for finding in survey(progress):
         _print_finding(finding, console)
-    chosen = next((finding.level for finding in findings if finding.works), None)
+        if finding.works and chosen is None:
+            chosen = finding.level
     if (
         chosen is not None
         and _is_enough(chosen)
         and not missing
-        and not _print_trial(chosen, console)
+        and not _print_trial(chosen, console, progress)
     ):
         chosen = None
     return _print_choice(chosen, console) and not missing
 
 
-def _print_trial(level: Level, console: Console) -> bool:
+def _print_trial(level: Level, console: Console, progress: Progress) -> bool:
     """Run a small notebook and say what fails. Returns whether a grading gives what it should."""
+    progress.stage(say("running-small-notebook"))
     from grader.cli.doctor_trial import describe_compiler, try_grading  # what grades is imported
 
     _tell_below(console, say("compiler"), *describe_compiler())
-    faults = list(try_grading(level))
+    faults = list(try_grading(level, progress))
     for each in faults:
         _tell_below(console, say("trial"), each.message, each.hint)
     if not faults:
@@ -70,14 +76,16 @@ def _print_trial(level: Level, console: Console) -> bool:
     return not faults
 
 
-def _print_notebooks(console: Console) -> tuple[str, ...]:
+def _print_notebooks(console: Console, progress: Progress) -> tuple[str, ...]:
     """Say what a student's own kernel cannot import. Returns what grading misses altogether."""
     python = kernel_python()
     if Path(python) != Path(sys.executable):
         tell_beside(console, say("kernel"), say("jupyter-runs", python=python))
     found = list(
         find_faults(
-            try_imports(python, helped=False), lambda: try_imports(sys.executable, helped=True)
+            try_imports(python, progress, helped=False),
+            lambda: try_imports(sys.executable, progress, helped=True),
+            python=python,
         )
     )
     if not found:
@@ -225,25 +233,31 @@ def kernel_python() -> str:
     return named if Path(named).is_absolute() and Path(named).exists() else sys.executable
 
 
-def try_imports(python: str, *, helped: bool) -> Faults:
+def try_imports(python: str, progress: Progress, *, helped: bool) -> Faults:
     """Import everything in its own process; `helped` as the launcher of kernels would."""
-    program = f"{_HELPED}\n{_PROGRAM}" if helped else _PROGRAM
-    try:
-        process = subprocess.run(  # noqa: S603 - our own program
-            [python, "-c", program, *IMPORTED],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-        output = process.stdout
-    except subprocess.TimeoutExpired as error:
-        output = error.stdout or b""
+    where = say("importing-as-grading-does") if helped else say("importing-as-notebooks-do")
+    progress.stage(where)
     faults = dict.fromkeys(IMPORTED, UNTRIED)
-    for line in output.decode("utf-8", "replace").splitlines():
-        if line.startswith('["'):  # modules may print, too
-            name, fault = json.loads(line)
-            faults[name] = _fault(fault)
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [python, "-c", f"{_HELPED}\n{_PROGRAM}" if helped else _PROGRAM, *IMPORTED],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    limit = threading.Timer(_SECONDS, process.kill)
+    with process:
+        assert process.stdout is not None
+        limit.start()
+        try:
+            for line in process.stdout:
+                if line.startswith(b'["'):  # modules may print, too
+                    name, fault = json.loads(line)
+                    faults[name] = _fault(fault)
+                    done = sum(fault != UNTRIED for fault in faults.values())
+                    progress.step(done, len(faults), foreign(name))
+        finally:
+            limit.cancel()
+            process.kill()
     return {name: fault for name, fault in faults.items() if fault}
 
 
@@ -260,25 +274,26 @@ def find_faults(
     alone: Faults,
     grading: Callable[[], Faults],
     version_of: Callable[[str], str] = metadata.version,
+    python: str = sys.executable,
 ) -> Iterator[ImportFault]:
-    """Yield what fails in a kernel that nobody helps; `grading` tries the same while helped."""
+    """Yield what fails in a kernel of `python` that nobody helps; `grading` tries it helped."""
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
         names = in_a_row(name for name in alone if name not in failed)
         yield ImportFault(say("imports-not-tried", names=names), say("try-again-later"))
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
-        yield _finding(name, fault, is_helped=name not in while_grading)
+        yield _finding(name, fault, python, is_helped=name not in while_grading)
     for name, wanted in _pins():
         found = version_of(name)
         if found != wanted:
             yield ImportFault(
                 say("grading-uses-and-reads-only-modules", name=name, found=found, wanted=wanted),
-                foreign(f"pip install {name}=={wanted}"),
+                pip_install(f"{name}=={wanted}"),
             )
 
 
-def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
+def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> ImportFault:
     """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
     where = say("notebooks-fail-here-because-also-while-they")
     if name == DETECTION:
@@ -295,10 +310,16 @@ def _finding(name: str, fault: Text, *, is_helped: bool) -> ImportFault:
         )
     if is_helped:
         where = say("grading-here-can-import-students-own-kernel")
-    return ImportFault(say("cannot-imported", name=name, fault=fault, where=where), _mend(name))
+    told = say("cannot-imported", name=name, fault=fault, where=where)
+    return ImportFault(told, _mend(name, python))
 
 
-def _mend(name: str) -> Text:
+def pip_install(words: str, python: str = sys.executable) -> Text:
+    """Return the command that installs packages where `python` finds them."""
+    return foreign(f"{shlex.quote(python)} -m pip install {words}")
+
+
+def _mend(name: str, python: str) -> Text:
     brings = IMPORTED[name]
     if brings == "torchvision":
         # A newer one brings another PyTorch along, and gigabytes of CUDA.
@@ -306,9 +327,9 @@ def _mend(name: str) -> Text:
         which = brings if wanted is None else f"{brings}=={wanted}"
         return say(
             "install-one-that-belongs-this-pytorch",
-            command=f"pip install --force-reinstall --no-deps {which}",
+            command=pip_install(f"--force-reinstall --no-deps {which}", python),
         )
-    return foreign(f"pip install {brings}")
+    return pip_install(brings, python)
 
 
 def _pins() -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ from grader.machine.trust import Doubt, doubts, threads_of
 from grader.measurement.measure import Machine, MeasurementSetup, Version, measure
 from grader.measurement.points import SpeedOptions
 from grader.measurement.read import MOST_ERROR
+from grader.progress import Progress
 from grader.report import Timing
 from grader.sandbox.choose import choose_sandbox
 
@@ -73,6 +74,7 @@ def asked_threads(course: Course) -> int:
 
 def examine_timing(
     console: Console,
+    progress: Progress,
     course: Path | None = None,
     *,
     lock: TimingLock | None = None,
@@ -91,6 +93,7 @@ def examine_timing(
     found = (*doubts(facts, threads, is_taken=is_taken), *trouble)
     for doubt in found:
         _print_doubt(doubt, console)
+    progress.stage(say("timing-function-against-itself"))
     passed = self_test is None or _print_self_test(
         self_test(quiet_cpus(threads, available)), console
     )

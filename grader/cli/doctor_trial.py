@@ -12,13 +12,14 @@ import msgspec
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
+from grader.cli.doctor import pip_install
 from grader.errors import GraderError
 from grader.evidence.runner_client import start_runner
 from grader.execute.notebook import execute_notebook
 from grader.grading.machine_faults import COMPILERS, find_in_sandbox
 from grader.language import NOTHING, Text, foreign, join, say
 from grader.machine.packages import how_to_install
-from grader.progress import Silent
+from grader.progress import Progress
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Level, Sandbox
 
@@ -103,7 +104,7 @@ plt.title("1")
 figure.canvas.draw()
 plt.close(figure)
 """,
-        foreign("pip install --force-reinstall matplotlib"),
+        pip_install("--force-reinstall matplotlib"),
     ),
     Trial(
         say("print-text-that-not-english"),
@@ -117,17 +118,17 @@ print(open("text.txt").read())
 """What is tried, in the order of the cells: later ones use names of earlier ones."""
 
 
-def try_grading(level: Level) -> Iterator[TrialFault]:
+def try_grading(level: Level, progress: Progress) -> Iterator[TrialFault]:
     """Yield what of a grading fails on this machine, at a level of isolation that works."""
     try:
         with choose_sandbox(level, minimum="none", imports=("matplotlib",)) as sandbox:
-            yield from try_cells(sandbox)
-            _start_runners(sandbox)
+            yield from try_cells(sandbox, progress)
+            _start_runners(sandbox, progress)
     except GraderError as error:
         yield TrialFault(error.message, error.hint)
 
 
-def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
+def try_cells(sandbox: Sandbox, progress: Progress) -> Iterator[TrialFault]:
     """Yield what a notebook cannot do. Raises SandboxError where none can be run."""
     trials = [trial for trial in TRIALS if trial.denied_at != sandbox.level]
     execution = execute_notebook(
@@ -136,7 +137,7 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
         entries=(),
         files={},
         limits=Limits(cell_seconds=_SECONDS),
-        progress=Silent(),
+        progress=progress,
     )
     failed = {problem.cell: problem for problem in execution.problems}
     for number, trial in enumerate(trials, start=1):
@@ -150,7 +151,8 @@ def try_cells(sandbox: Sandbox) -> Iterator[TrialFault]:
         yield TrialFault(say("graded-notebook-cannot-here", what=trial.what, why=why), trial.hint)
 
 
-def _start_runners(sandbox: Sandbox) -> None:
+def _start_runners(sandbox: Sandbox, progress: Progress) -> None:
+    progress.stage(say("starting-runners"))
     limits = Limits().resources()
     with ExitStack() as running:
         for kind in ("pure", "extern", "library"):

@@ -139,9 +139,7 @@ def _refuse_link(path: Path, notebook: Path) -> None:
     with suppress(FileNotFoundError, NotADirectoryError):  # then there is none
         link = link_on_the_way(place, beside)
         if link is not None:
-            raise UsageError(
-                say("link-which-not-followed-sentence", link=str(link.name)), LINK_HINT
-            )
+            raise UsageError(say("path-link", path=str(link.name)), LINK_HINT)
 
 
 # `grader render`: a report that was written as JSON becomes any other rendering of it.

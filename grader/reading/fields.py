@@ -261,9 +261,10 @@ def _read_patiently(text: str) -> RawNotebook:
         refuse_conflict(text)
         if isinstance(error, json.JSONDecodeError) and text.startswith("{", error.pos):
             _refuse_two(error)
-        raise SubmissionError(
-            say("file-not-notebook-not-json"), say("hand-in-ipynb-file-itself-as-jupyter")
-        ) from None
+        hint = say("hand-in-ipynb-file-itself-as-jupyter")
+        if text.startswith("{") and not text.rstrip().endswith("}"):
+            raise SubmissionError(say("file-cut-off"), hint) from None
+        raise SubmissionError(say("file-not-notebook-not-json"), hint) from None
 
 
 def _as_json(text: str) -> Iterator[str]:

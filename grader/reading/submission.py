@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from grader.dialects.respelling import Respelling
 from grader.errors import SubmissionError, UsageError
+from grader.files import unreadable
 from grader.language import NOTHING, Text, say
 from grader.reading.cells import SIZE_LIMIT, read_content
 from grader.reading.messages import CellText, Content
@@ -95,9 +96,7 @@ def _open_at(folder: int, name: str, flags: int) -> int:
     except OSError as error:
         mode = os.lstat(name, dir_fd=folder).st_mode
         if stat.S_ISLNK(mode):
-            raise RefusedError(
-                say("link-which-not-followed-sentence", link=name), LINK_HINT
-            ) from None
+            raise RefusedError(say("path-link", path=name), LINK_HINT) from None
         if error.errno == errno.ENXIO:  # a socket cannot be opened at all
             raise _not_a_file(name, mode) from None
         raise
@@ -202,10 +201,7 @@ def open_submission(path: Path, trusted: Path | None = None) -> BinaryIO:
     try:
         return open_handed_in(path, path.parent if trusted is None else trusted)
     except OSError as error:
-        raise UsageError(
-            say("cannot-read", path=str(path.name), reason=str(error.strerror)),
-            say("check-name-and-folder"),
-        ) from None
+        raise unreadable(path.name, error) from None
 
 
 def parse_content(content: bytes, suffix: str) -> NotebookNode:

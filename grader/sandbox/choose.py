@@ -8,7 +8,7 @@ tried, which are the grader's own.
 import os
 import shutil
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,9 +16,10 @@ import msgspec
 from grader.decoding import prepared
 from grader.errors import SandboxError
 from grader.inside.launcher import linux
-from grader.language import NOTHING, Text, below, in_a_row, join, say
+from grader.language import NOTHING, Text, below, foreign, in_a_row, join, say
 from grader.machine.limits import demand_limits
 from grader.machine.packages import Finder, find_manager
+from grader.progress import Progress
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.container import find_container
 from grader.sandbox.folder import FolderBoxes
@@ -235,9 +236,12 @@ def choose_sandbox(
     raise _refusal(reasons, minimum if demanded is None else demanded)
 
 
-def survey(find: Finder = shutil.which) -> list[LevelFinding]:
-    """Try every level, strongest first."""
-    return [_find_out(level, find) for level in LEVELS]
+def survey(progress: Progress, find: Finder = shutil.which) -> Iterator[LevelFinding]:
+    """Try every level, strongest first: a minute each at most."""
+    progress.stage(say("trying-isolation-levels"))
+    for number, level in enumerate(LEVELS):
+        progress.step(number, len(LEVELS), foreign(level))
+        yield _find_out(level, find)
 
 
 def _find_out(level: Level, find: Finder) -> LevelFinding:

@@ -88,12 +88,24 @@ def _install_setpriv() -> Text:
     return say(_INSTALL, command=how_to_install("util-linux"))
 
 
+_SETTINGS = Path("/proc/sys")
+_ALLOWING: Final = {
+    "kernel/apparmor_restrict_unprivileged_userns": (range(1), 0),
+    "kernel/unprivileged_userns_clone": (range(1, 2), 1),
+    "user/max_user_namespaces": (range(1000, 2**31), 10000),
+}
+"""Values that allow namespaces, and the one to set, of settings that only some systems have."""
+
+
 def _namespaces() -> Text:
-    settings = (
-        "kernel.apparmor_restrict_unprivileged_userns=0"
-        " kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000"
-    )
-    return say("allow-user-namespaces-leave-out-what", command=as_root(f"sysctl -w {settings}"))
+    wrong = [
+        f"{name.replace('/', '.')}={wanted}"
+        for name, (allowing, wanted) in _ALLOWING.items()
+        if (_SETTINGS / name).exists() and int((_SETTINGS / name).read_text()) not in allowing
+    ]
+    if not wrong:
+        return say("something-around-forbids-user-namespaces")
+    return say("allow-user-namespaces", command=as_root(f"sysctl -w {' '.join(wrong)}"))
 
 
 def _proc() -> Text:

@@ -351,7 +351,7 @@ class TestRun:
         (world.submissions / "b.ipynb").symlink_to(world.submissions / "a.ipynb")
         rows = by_name(world.grade())
         assert "0 of 10" == f"{rows['a'].score:g} of {rows['a'].max_score:g}"
-        assert rows["b"].noticed.english.startswith("not graded: b.ipynb is a link, which is not")
+        assert rows["b"].noticed.english.startswith("not graded: b.ipynb is a link.")
 
     def test_data_that_are_missing_are_told_by_whoever_asks(self, world: World) -> None:
         chosen = our_course().get("e2e-conv")

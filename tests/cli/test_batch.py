@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -15,10 +16,11 @@ import pytest
 
 from grader.batch.summary import Row, decode_summary
 from grader.cli.batch import _write_pages
-from grader.report import Report, decode_report
+from grader.report import Report, decode_report, encode_report
 from tests.endtoend.command import heed_interrupts
 from tests.endtoend.warm import run_warm
 from tests.gradebook.small_class import Class
+from tests.sample_reports import typical
 
 COURSE = Path(__file__).parents[1] / "courses" / "small"
 KINDS = COURSE.with_name("kinds")
@@ -214,6 +216,7 @@ def test_assignments_are_named_and_a_mixture_is_warned_of(tmp_path: Path) -> Non
     ("options", "message"),
     [
         (("--assignment", "nothing"), "There is no assignment called 'nothing' in /"),
+        (("--assignment", "nothing", "--course", "."), "assignment called 'nothing' in /"),
         (("--course", "/nowhere"), "No assignment was found."),
     ],
 )
@@ -274,6 +277,19 @@ def test_data_that_no_submission_needs_are_not_missed(tmp_path: Path) -> None:
     assert (True, "kinds") == (ada.graded, ada.assignment)
     assert not ben.graded and not cem.graded
     assert "no data folder" not in ada.noticed.english + ben.noticed.english
+
+
+def test_a_report_of_a_later_grader_is_replaced_only_on_demand(tmp_path: Path) -> None:
+    write(tmp_path / "class/ada/hw.ipynb", *FAILING)
+    report = tmp_path / "reports/ada/hw.json"
+    report.parent.mkdir(parents=True)
+    later = json.dumps(json.loads(encode_report(typical())) | {"schema_version": 99, "more": 1})
+    report.write_text(later)
+    refused = run(tmp_path)
+    assert (2, later) == (refused.returncode, report.read_text())
+    assert "hw.json is a report of a later version (99)" in refused.stderr
+    assert 0 == run(tmp_path, "--again").returncode
+    assert 0 == read_report(tmp_path, "ada/hw").score
 
 
 def test_data_that_a_course_has_no_use_for_are_not_looked_at(tmp_path: Path) -> None:

@@ -37,10 +37,11 @@ from grader.cli.doctor_timing import (
 )
 from grader.course import load_course
 from grader.environment import FOR_GRADING, only_self_check
-from grader.language import Text, foreign
+from grader.language import NOTHING, Text, foreign
 from grader.machine.gpus import Gpu
 from grader.machine.quiet import TimingLock
 from grader.machine.state import MachineFacts
+from grader.progress import Silent
 from grader.report.parts import UNSETTLED
 from grader.sandbox.groups import Groups
 from tests.endtoend.examples import brisk_course
@@ -114,6 +115,7 @@ class Doctor:
         output = io.StringIO()
         is_trusted = examine_timing(
             Console(file=output, width=80),
+            Silent(),
             self.course,
             lock=self.lock,
             look=lambda available: facts,
@@ -253,6 +255,7 @@ class TestCommand:
         trusted = "times can be trusted here." in done.stdout
         assert trusted != ("times cannot be trusted here now." in done.stdout)
         assert (0 if trusted else 2) == done.returncode
+        assert "trying the isolation levels" in done.stderr
 
 
 class TestThreads:
@@ -290,7 +293,7 @@ class TestFaults:
         told = found.message.english
         assert "Grading on this machine can import it; a student's own kernel fails" in told
         wanted = version("torchvision").partition("+")[0]
-        command = f"pip install --force-reinstall --no-deps torchvision=={wanted}"
+        command = f"-m pip install --force-reinstall --no-deps torchvision=={wanted}"
         assert found.hint.english.endswith(command)
 
     def test_instructions_that_the_system_hides_end_a_students_own_kernel(self) -> None:
@@ -306,7 +309,7 @@ class TestFaults:
         missing = {"tvm.testing": foreign("ModuleNotFoundError: No module named 'pytest'")}
         (found,) = faults(missing, missing)
         assert "also while they are graded" in found.message.english
-        assert "pip install pytest" == found.hint.english
+        assert f"{sys.executable} -m pip install pytest" == found.hint.english
 
     def test_what_was_not_tried_is_not_said_to_fail(self) -> None:
         (found,) = faults({"tvm": UNTRIED, "tabulate": UNTRIED}, {})
@@ -315,7 +318,8 @@ class TestFaults:
     def test_another_version_of_tvm_than_a_grading_has_is_named(self) -> None:
         (found,) = faults({}, {}, **{"apache-tvm-ffi": "0.1.15"})
         assert "apache-tvm-ffi is 0.1.15. Grading uses 0.1.14.post1" in found.message.english
-        assert "pip install apache-tvm-ffi==0.1.14.post1" == found.hint.english
+        command = "-m pip install apache-tvm-ffi==0.1.14.post1"
+        assert f"{sys.executable} {command}" == found.hint.english
 
 
 def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
@@ -325,11 +329,26 @@ def test_what_ends_the_interpreter_is_a_fault_and_what_follows_was_not_tried(
     (tmp_path / "torch.py").write_text("raise ValueError('no operator')")
     (tmp_path / "tvm.py").write_text("import os; os._exit(3)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = try_imports(sys.executable, helped=False)
+    found = try_imports(sys.executable, Silent(), helped=False)
     assert "numpy" not in found
     assert "ValueError: no operator" in found["torch"].english
     assert ENDED == found["tvm"]
     assert UNTRIED == found["tvm.relax"]
+
+
+def test_the_module_is_told_that_is_being_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels: list[str] = []
+
+    class Told(Silent):
+        def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+            labels.append(label.english)
+
+    (tmp_path / "numpy.py").write_text("import os; os._exit(3)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    try_imports(sys.executable, Told(), helped=False)
+    assert ["numpy"] == labels
 
 
 def test_everything_that_the_courses_notebooks_import_is_tried() -> None:

@@ -157,7 +157,7 @@ class TestReadSubmission:
     def test_a_damaged_file_comes_back_with_its_problem(self, tmp_path):
         path = tmp_path / "bad.ipynb"
         path.write_bytes(b"{")
-        assert "not JSON" in read_submission(path).problem.english
+        assert "is cut off" in read_submission(path).problem.english
 
     def test_a_slug_that_is_not_text_is_ignored(self, tmp_path):
         path = tmp_path / "a.ipynb"
@@ -243,7 +243,7 @@ def test_a_plain_file_is_read(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["class/ben/hw.ipynb", "class/ada/link.ipynb"])
 def test_no_link_is_followed_below_the_trusted_folder(folder: Path, name: str) -> None:
-    with pytest.raises(RefusedError, match="is a link, which is not followed"):
+    with pytest.raises(RefusedError, match="is a link"):
         read(folder / name, folder)
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from grader.errors import SandboxError
+from grader.language import NOTHING, Text
 from grader.machine.packages import how_to_install
-from grader.sandbox import bubblewrap
+from grader.progress import Silent
+from grader.sandbox import bubblewrap, hints
 from grader.sandbox.bubblewrap import find_bubblewrap
 from grader.sandbox.choose import choose_sandbox, look, survey, try_out
 from grader.sandbox.hints import open_interpreter
@@ -69,12 +71,24 @@ def test_the_next_weaker_level_takes_the_place_of_one_that_is_missing() -> None:
 
 
 def test_the_survey_says_of_every_level_whether_it_works() -> None:
-    findings = survey(lambda name: None)
+    findings = list(survey(Silent(), lambda name: None))
     assert list(LEVELS) == [each.level for each in findings]
     assert not findings[0].works
     assert findings[0].hint.holds(how_to_install("bubblewrap"))
     assert findings[-1].works
     assert findings[-1].detail.english.endswith(".")
+
+
+def test_the_survey_tells_each_level_before_it_tries_it() -> None:
+    class Told(Silent):
+        latest = ""
+
+        def step(self, done: int, total: int, label: Text = NOTHING) -> None:
+            self.latest = label.english
+
+    told = Told()
+    for finding in survey(told, lambda name: None):
+        assert finding.level == told.latest
 
 
 @pytest.mark.parametrize("minimum", ["strong", "minimal"])
@@ -111,10 +125,10 @@ def test_a_home_that_is_closed_is_named_with_the_command_that_opens_it(tmp_path:
 @pytest.mark.parametrize(
     ("message", "hint"),
     [
-        ("bwrap: No permissions to create new namespace", "user.max_user_namespaces"),
-        ("bwrap: Creating new namespace failed: Permission denied", "apparmor"),
-        ("bwrap: setting up uid map: Permission denied", "apparmor"),
-        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "apparmor"),
+        ("bwrap: No permissions to create new namespace", "user namespaces"),
+        ("bwrap: Creating new namespace failed: Permission denied", "user namespaces"),
+        ("bwrap: setting up uid map: Permission denied", "user namespaces"),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "user namespaces"),
         ("bwrap: Can't mount proc on /newroot/proc", "systempaths=unconfined"),
         ("bwrap: execvp setpriv: No such file or directory", "util-linux"),
         ("bwrap: something else", "bwrap --unshare-all"),
@@ -126,6 +140,27 @@ def test_a_refusal_comes_with_what_mends_it(tmp_path: Path, message: str, hint: 
         choose_sandbox("strong", find=lambda name: program)
     assert message in raised.value.message.english
     assert hint in raised.value.hint.english
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        (("1", "1", "9999"), "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+        ((None, "0", "0"), "kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000"),
+        ((None, None, "96365"), "chroot"),
+    ],
+)
+def test_only_settings_that_forbid_namespaces_here_are_to_be_changed(
+    values: tuple[str | None, ...], hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in zip(hints._ALLOWING, values, strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        if value is not None:
+            (tmp_path / name).write_text(f"{value}\n")
+    monkeypatch.setattr(hints, "_SETTINGS", tmp_path)
+    told = hints.hint_for("namespaces").english
+    assert hint in told
+    assert ("clone" in told) == ("clone" in hint)
 
 
 def test_a_bubblewrap_that_cannot_bound_folders_is_too_old(tmp_path: Path) -> None:
