@@ -130,6 +130,10 @@ _MADE = re.compile(
 )
 """A name that a line binds. The text is a student's, and is not parsed here."""
 
+_RAISED = re.compile(r"^[ \t]*raise NotImplementedError\b", re.MULTILINE)
+_UNPARSED = "not implemented: Raise"
+"""How TVM's parser ends at such a line within a function."""
+
 _REFUSED = frozenset({"loop_variable", "refused_module"})
 """Codes of cells in which TVM refused something, whose advice says all that there is to say."""
 
@@ -173,7 +177,7 @@ def explain_absence(
     entry = part.entry[0]
     asked = re.compile(rf"#[^\n]{{0,200}}?\b{re.escape(entry)}\b")
     for cell in lost:
-        if cell.fate == "unsolved" and asked.search(cell.source):
+        if _is_unsolved(cell) and asked.search(cell.source):
             return _explain_loss(cell, entry, preamble, layers, lost)
     if failures:
         return _explain_failure(part.entry_kind, failures[-1], preamble, layers, lost)
@@ -224,7 +228,7 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
 def _explain_loss(
     cell: LostCell, name: str, preamble: str, layers: Layers, lost: tuple[LostCell, ...]
 ) -> Problem:
-    if cell.fate in ("failed", "unsolved") and PLACEHOLDER.search(cell.source):
+    if _is_unsolved(cell):
         return Problem(
             say("not-solved-yet", where=say("name-in-code-cell", name=name, cell=cell.cell)),
             REPLACE_STUB,
@@ -239,6 +243,16 @@ def _explain_loss(
     reason, _ = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=_error(cell))
     return Problem(told, _advice(cell, name, preamble, layers), code="unfinished_cell")
+
+
+def _is_unsolved(cell: LostCell) -> bool:
+    """Say whether a placeholder of the cell's own is left: it ran, or ended there or behind it."""
+    if cell.fate not in ("failed", "unsolved"):
+        return False
+    raised = recognise(cell.error, cell.message).kind == "not_implemented"
+    ended_there = raised or cell.message.endswith(_UNPARSED)
+    is_stub = ended_there and bool(_RAISED.search(cell.source))
+    return is_stub or bool(PLACEHOLDER.search(cell.source))
 
 
 def _told_following(where: Text, cause: Cause) -> Text:

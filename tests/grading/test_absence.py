@@ -98,6 +98,24 @@ def test_a_cell_that_fails_at_its_stub_is_not_solved(text, code):
 
 
 @pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("class create:\n    raise NotImplementedError()", "NotImplementedError", ""),
+        (
+            "class create:\n    def add(a: T.handle):\n        raise NotImplementedError()",
+            "DiagnosticError",
+            "Visitor of AST node is not implemented: Raise",
+        ),
+        ("# Define create.\n...\ncreate.show()", "NameError", "name 'create' is not defined"),
+    ],
+)
+def test_a_cell_that_ends_behind_its_stub_or_by_it_is_not_solved(text, error, message):
+    lost = LostCell(3, text, "failed", error, message)
+    told = "create (code cell 3) is not solved yet."
+    assert told == explain_absence(part("module"), (), (lost,)).reason.english
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("# Define the class create here.\n...", "unsolved"),
