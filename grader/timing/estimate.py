@@ -108,8 +108,12 @@ class Times:
 
     def ratios(self, shape: int) -> list[float]:
         """Return the submission's speed-up in each portion, places one after the other."""
-        lows = np.concatenate([each.lows_of_portions() for each in self._places])[:, shape]
-        return [float(each) for each in np.exp(lows[:, BASELINE] - lows[:, SUBMISSION])]
+        found: list[float] = []
+        for place in self._places:
+            functions = place.functions[shape * FUNCTIONS :]
+            lows = (functions[each].lows_of_portions() for each in (BASELINE, SUBMISSION))
+            found += np.exp(np.subtract(*lows)).tolist()
+        return found
 
 
 class _Blocks(NamedTuple):
@@ -119,10 +123,11 @@ class _Blocks(NamedTuple):
     logs: FloatArray
     portions: npt.NDArray[np.intp]
 
-    def by_portion(self) -> list[FloatArray]:
-        """Return the logarithms of each portion, the lowest first."""
+    def lows_of_portions(self) -> list[float]:
+        """Return the mean of the lowest of each portion."""
         ends = np.cumsum(np.bincount(self.portions))
-        return np.split(self.logs[np.argsort(self.portions, kind="stable")], ends[:-1])
+        logs = self.logs[np.argsort(self.portions, kind="stable")]
+        return [_low(each) for each in np.split(logs, ends[:-1])]
 
 
 class _Place:
@@ -145,11 +150,6 @@ class _Place:
     def lows(self) -> FloatArray:
         """Return the mean of each function's lowest, (shapes, 4)."""
         return np.reshape([_low(each.logs) for each in self.functions], self._shape)
-
-    def lows_of_portions(self) -> FloatArray:
-        """Return that of each portion, (portions, shapes, 4)."""
-        lows = [[_low(each) for each in blocks.by_portion()] for blocks in self.functions]
-        return np.reshape(np.transpose(lows), (self.portions, *self._shape))
 
     def drawn_lows(self, generator: np.random.Generator) -> FloatArray:
         """Return that of portions drawn with replacement: (RESAMPLES, shapes, 4)."""
