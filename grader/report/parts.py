@@ -413,9 +413,9 @@ class ShapeTiming(Frozen, frozen=True):
     place of the stack, and over these places the geometric mean.
 
     `ratios` are the unscheduled function's times over the submission's, the quickest of each
-    portion of slices, by the places of the stack. `floor_us` is the least time that the machine could take:
-    `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is PyTorch's
-    function, None where that was not measured.
+    portion of slices, by the places of the stack. `floor_us` is the least time that the machine
+    could take: `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is
+    PyTorch's function, None where that was not measured.
     """
 
     batch: int

@@ -17,8 +17,8 @@ from grader.timing.stack import PLACES
 
 RESAMPLES = 200
 MOST_DRAWN = 2**18
-"""So many times are weighed at once. All draws of as many slices as a runner may tell took 8 GB, and
-16 times as many at once, which no cache holds, five times as long."""
+"""So many times are weighed at once. All draws of as many slices as a runner may tell took 8 GB;
+with 16 times as many at once, which no cache holds, they took five times as long."""
 
 CONFIDENCE = 0.95
 _TAILS = (50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE))
@@ -112,8 +112,8 @@ class Times:
         found: list[float] = []
         for place in self._places:
             functions = place.functions[shape * FUNCTIONS :]
-            lows = (functions[each].lows_of_portions() for each in (BASELINE, SUBMISSION))
-            found += np.exp(np.subtract(*lows)).tolist()
+            base, own = (functions[each].lows_of_portions() for each in (BASELINE, SUBMISSION))
+            found += np.exp(np.subtract(base, own)).tolist()
         return found
 
 
