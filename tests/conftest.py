@@ -155,8 +155,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     return (yield)
 
 
-@pytest.fixture(autouse=True)
-def _numbers_begin_again() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let what a test draws, or a fixture of its module, not hang on which ran before it."""
     begin_again()
 
 

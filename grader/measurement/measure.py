@@ -200,7 +200,7 @@ def read_slices(
         len(arrays) for each in found for arrays in (each.seconds, each.units)
     }
     rounds = {array.shape[1] for each in found for array in (*each.seconds, *each.units)}
-    fits = len(rounds) == 1 and max(rounds) * functions <= BLOCKS_OF_A_SLICE
+    fits = len(rounds) == 1 and max(rounds) * shapes * functions <= BLOCKS_OF_A_SLICE
     return found if is_whole and fits else None
 
 

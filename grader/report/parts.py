@@ -412,10 +412,10 @@ class ShapeTiming(Frozen, frozen=True):
     """The schedule at one batch size. Times are in microseconds per call: the quickest at each
     place of the stack, and over these places the geometric mean.
 
-    `ratios` are the unscheduled function's times over the submission's, the quickest of each slice
-    of rounds, by the places of the stack. `floor_us` is the least time that the machine could take:
-    `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is PyTorch's
-    function, None where that was not measured.
+    `ratios` are the unscheduled function's times over the submission's, the quickest of each
+    portion of slices, by the places of the stack. `floor_us` is the least time that the machine
+    could take: `flops` operations at its peak rate, or `bytes` at its bandwidth. `library_us` is
+    PyTorch's function, None where that was not measured.
     """
 
     batch: int
@@ -496,7 +496,7 @@ class Timing(Frozen, frozen=True):
     is the same for the assignment's reference schedule. `share` is the logarithm of the one over
     that of the other, with its own interval: 0 is the unscheduled time, 1 the reference's; it
     decides about points. `part` is the id of the part that it is of: of several that are timed the
-    first. `pairs` are the rounds. `peak_gflops` and
+    first. `pairs` are the blocks that count. `peak_gflops` and
     `bandwidth_gbs` are what `threads` threads on `cpus` can reach (10**9 operations, bytes a
     second). `clock` and `rejected` are of reports from before short blocks: a single thread's
     processor time was taken where it is "processor", and disturbed rounds were dropped. `steps` is

@@ -12,8 +12,8 @@ environments", 2016):
    output is poisoned, and each of its calls is written down and checked afterwards.
 4. Estimate (`estimate`): at each place of the stack the mean of the lowest logarithms of a
    function's times, then the mean over places; over several shapes the geometric mean. The interval
-   is the percentile bootstrap over slices (B. Efron, 1979), which are drawn together for all
-   functions.
+   is the percentile bootstrap over portions of slices (B. Efron, 1979), drawn together for
+   all functions.
 5. Stopping (`estimate`): when the interval of what decides about points is narrow enough, or the
    budget of processor time is spent.
 6. Control (`estimate`): the baseline, compiled twice, is measured beside itself in every round.

@@ -17,7 +17,13 @@ from grader.evidence.subject import Subject
 from grader.ir.facts import Finding, FunctionFacts
 from grader.language import foreign
 from grader.measurement import measure as benches
-from grader.measurement.measure import MOST_RINGS, RING, MeasurementSetup, measuring_cpus
+from grader.measurement.measure import (
+    MOST_RINGS,
+    RING,
+    MeasurementSetup,
+    measuring_cpus,
+    read_slices,
+)
 from grader.measurement.points import SpeedOptions
 from grader.measurement.speed import compare_timed, gather_timing, timing_ahead, timing_to_come
 from grader.messages.frames import Array, pack_array, unpack_array
@@ -526,6 +532,13 @@ class TestUnreadable:
         machine = Machine(spoil=lambda answer: msgspec.structs.replace(answer, **changes(answer)))
         assert "unreadable" in problem(machine).reason.english
         assert 1 == len(machine.asked)
+
+    @pytest.mark.parametrize(("rounds", "fits"), [(32, True), (33, False)])
+    def test_shapes_share_the_blocks_of_a_slice(self, rounds: int, fits: bool) -> None:
+        """Eight shapes had eight times as many, and the referee estimated for minutes."""
+        slices = rounds_of_all(slices_of(1), rounds)
+        both = [Slice(each.place, each.seconds * 2, each.units * 2) for each in slices]
+        assert fits == (read_slices((), both, 2, 4) is not None)
 
     def test_an_answer_that_is_no_message_is_a_problem(self) -> None:
         def fail(_: TimingResult) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 
 import msgspec
 import numpy as np
@@ -90,6 +91,19 @@ class TestEstimate:
         assert 160 == Times(steady()).rounds
         assert [pytest.approx(2.0)] * 16 == Times(steady()).ratios(0)
 
+    def test_ratios_of_a_shape_are_made_of_its_own_times(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each of eight shapes had those of all made again: half a minute of 10,000 slices."""
+        slices = steady(shapes=8)
+        for each in slices:
+            each.seconds[5][SUBMISSION] /= 4
+        times, made = Times(slices), []
+        low = estimate_module._low
+        monkeypatch.setattr(estimate_module, "_low", lambda logs: made.append(logs) or low(logs))
+        assert [pytest.approx(8.0)] * 16 == times.ratios(5)
+        assert 2 * 16 == len(made)
+
 
 class TestInterval:
     def test_it_holds_the_share_of_a_noisy_machine(self) -> None:
@@ -129,15 +143,18 @@ class TestInterval:
             plain.append(flat[:, :, : counted(flat.shape[2])].mean(axis=2))
         assert np.allclose(np.mean(plain, axis=0)[:, np.newaxis], drawn)
 
-    @pytest.mark.parametrize("at_once", [1, 7 * 100, 2**30])
-    def test_they_are_drawn_a_few_at_a_time(
-        self, monkeypatch: pytest.MonkeyPatch, at_once: int
-    ) -> None:
+    def test_they_are_drawn_a_few_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """All draws of as many slices as a runner may tell took 8 GB of the referee's memory."""
         times = Times(Noise(3).slices(16, 0.5))
-        expected = times.drawn_lows(generator(7))
-        monkeypatch.setattr(estimate_module, "MOST_DRAWN", at_once)
-        assert np.allclose(expected, times.drawn_lows(generator(7)))
+        found, peaks = [], []
+        for at_once in (2**30, 7 * 100, 1):
+            monkeypatch.setattr(estimate_module, "MOST_DRAWN", at_once)
+            tracemalloc.start()
+            found.append(times.drawn_lows(generator(7)))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert np.allclose(found[:1], found)
+        assert peaks[0] > 3 * peaks[1] > 3 * peaks[2] / 2
 
     def test_slices_with_few_free_blocks_are_drawn_together(self) -> None:
         """Some draws had a single free block, and one that was interrupted was the interval's end:

@@ -7,6 +7,7 @@ import pytest
 
 from grader.timing.slices import (
     BASELINE,
+    BLOCKS_OF_A_SLICE,
     CALLS_OF_A_SLICE,
     FEWEST_ROUNDS,
     FUNCTIONS,
@@ -68,6 +69,12 @@ class TestRounds:
     def test_it_has_a_round_at_least_and_never_too_many(self) -> None:
         assert 1 == choose_rounds([Bench(1.0)], [Plan(0, 1)])
         assert MOST_ROUNDS == choose_rounds([Bench(1e-6)], [Plan(1, 3)])
+
+    @pytest.mark.parametrize("shapes", [3, 8])
+    def test_shapes_share_the_blocks_of_a_slice(self, shapes: int) -> None:
+        """The core is looked at before each of them, and has room for so many looks."""
+        rounds = choose_rounds([Bench(1e-6)] * shapes, [Plan(1, 3)] * shapes)
+        assert rounds * shapes * FUNCTIONS <= BLOCKS_OF_A_SLICE
 
     def test_a_function_that_is_slow_at_first_makes_it_no_shorter(self) -> None:
         slow = Bench(5e-5)
