@@ -108,7 +108,7 @@ _KINDS = ("unscheduled", "yours", "reference", "library")
 
 
 class Strip(NamedTuple):
-    """The slices at one batch: a dot for each, the estimate, and the reference's."""
+    """The portions at one batch: a dot for each, the estimate, and the reference's."""
 
     title: str
     dots: str
