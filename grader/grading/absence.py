@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
@@ -133,6 +133,9 @@ _MADE = re.compile(
 _REFUSED = frozenset({"loop_variable", "refused_module"})
 """Codes of cells in which TVM refused something, whose advice says all that there is to say."""
 
+_NOTHING_YET = ("NoneType", "ellipsis")
+"""Types of what a placeholder is bound to."""
+
 _ANY_CELL = 1_000_000
 """Behind all cells: a function may be called when the last one has run."""
 
@@ -157,7 +160,8 @@ def explain_absence(
     that an entry point is given values for.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
-    called = [each for each in named or failures if each.reason != "other_type"]
+    tried = named or failures
+    called = [each for each in tried if each.reason != "other_type"]
     if called:
         last = called[-1]
         if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
@@ -167,16 +171,19 @@ def explain_absence(
                 code="needs_arguments",
             )
         return _explain_failure(part.entry_kind, last, preamble, layers, lost)
-    for cell, name in itertools.islice(_made(lost), _NAMES):
+    # What was written in another cell counts more than that the handout's is left as it was.
+    ended = [each for each in lost if each.fate != "unsolved"]
+    unsolved = [each for each in lost if each.fate == "unsolved"]
+    for cell, name in itertools.islice(_made(ended), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
             return _explain_loss(cell, name, preamble, layers, lost)
     entry = part.entry[0]
-    asked = re.compile(rf"#[^\n]{{0,200}}?\b{re.escape(entry)}\b")
-    for cell in lost:
-        if cell.fate == "unsolved" and asked.search(cell.source):
-            return _explain_loss(cell, entry, preamble, layers, lost)
-    if failures:
-        return _explain_failure(part.entry_kind, failures[-1], preamble, layers, lost)
+    asked = re.compile(rf"\b{re.escape(entry)}\b")
+    left = next((each for each in unsolved if asked.search(each.source)), None)
+    if tried and (left is None or tried[-1].message not in _NOTHING_YET):
+        return _explain_failure(part.entry_kind, tried[-1], preamble, layers, lost)
+    if left is not None:
+        return _explain_loss(left, entry, preamble, layers, lost)
     reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")
@@ -214,7 +221,7 @@ def explain_stale(
     return Problem(_told_following(where, cause), hint, code="unfinished_cell")
 
 
-def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
+def _made(lost: Sequence[LostCell]) -> Iterator[tuple[LostCell, str]]:
     for cell in lost:
         for text in (cell.source, cell.called):
             for match in _MADE.finditer(text):
@@ -224,7 +231,8 @@ def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
 def _explain_loss(
     cell: LostCell, name: str, preamble: str, layers: Layers, lost: tuple[LostCell, ...]
 ) -> Problem:
-    if cell.fate in ("failed", "unsolved") and PLACEHOLDER.search(cell.source):
+    is_stub = cell.fate == "failed" and PLACEHOLDER.search(cell.source)
+    if is_stub or cell.fate == "unsolved":
         return Problem(
             say("not-solved-yet", where=say("name-in-code-cell", name=name, cell=cell.cell)),
             REPLACE_STUB,
