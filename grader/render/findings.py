@@ -563,8 +563,9 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
         for check in causes:
             yield _key(part, check), _cause(place, check, check)
         for check in lost:
-            # Of two causes the one counts that it says it waits for.
-            named = [each for each in causes if each is not check and _waits_for(check, each)]
+            # Of two causes the one counts that it says it waits for, unless both are one.
+            named = [each for each in causes if _waits_for(check, each)]
+            named = [each for each in named if _key(part, each) != _key(part, check)]
             if check.code in _DEPENDENT and len(keys) == 1:
                 named = causes
             for why in named[:1]:
