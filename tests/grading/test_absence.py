@@ -58,7 +58,9 @@ def test_a_value_that_is_no_module_is_told_by_its_type():
     """Of a pass that was never called there was said to be no module of the name."""
     other = failure("other_type", message="ModulePass")
     told = "create (code cell 5) is of the type ModulePass, not an IRModule."
-    assert told == explain_absence(part("module"), (other,)).reason.english
+    problem = explain_absence(part("module"), (other,))
+    assert told == problem.reason.english
+    assert "`@I.ir_module` above a class" in problem.hint.english  # which is of the type `type`
     lost = LostCell(7, "class create: pass", "failed", "NameError", "no")
     assert "code cell 7" in explain_absence(part("module"), (other,), (lost,)).reason.english
 
