@@ -621,7 +621,8 @@ def _key(part: Part, check: Check) -> object:
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee
     # One pass is applied to several models: names of functions and counts differ.
-    if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
+    is_own = check.code in ("unmet", "incomplete") and _kind(check) in _REWRITING
+    if is_own and isinstance(check.reason, Sentence):
         return check.reason.id, check.hint
     return check.reason, check.hint
 
