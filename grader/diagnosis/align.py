@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from grader.diagnosis.computed_twice import computed_twice
-from grader.diagnosis.layers import TOLERANCE, Program, change, is_equal, known, numbers, same
+from grader.diagnosis.layers import TOLERANCE, Program, change, is_equal, known, near, numbers, same
 from grader.diagnosis.matching import Matching, Observed
 from grader.diagnosis.mistakes import (
     MISSING,
@@ -512,8 +512,8 @@ class _Search:
     def _expected(self, wrong: int, last_right: int | None) -> int | None:
         """Return the next layer of the wrong value's shape, or of one like it, or the next one.
 
-        Of several of that shape, the last of those that the value nearly has: a quotient rounded to
-        zero is no product.
+        Of several of that shape that the value nearly has, the one of which it has most numbers,
+        the last of equals: a quotient rounded to zero is no product.
         """
         done = self.program.needed_for(self.matching.right_before(wrong))
         ahead = [
@@ -528,7 +528,9 @@ class _Search:
         alike = [e for e in ahead if value is not None and self.known[e].shape == shape]
         if value is not None:
             flat = numbers(value)
-            alike = [e for e in alike if is_equal(flat, self.known[e], _NEARLY)][-1:] or alike
+            nearly = [e for e in reversed(alike) if is_equal(flat, self.known[e], _NEARLY)]
+            shared = {e: near(flat, self.known[e], self.tolerance).sum() for e in nearly}
+            alike = sorted(nearly, key=shared.__getitem__)[-1:] or alike
         alike = alike or [e for e in ahead if _is_near(self.known[e].shape, shape)]
         # A single function does all layers: what it returns is held against the output, and not
         # against the first layer of that shape.

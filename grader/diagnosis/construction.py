@@ -109,7 +109,7 @@ def _length_cause(lengths: tuple[int, ...], recorded: Sequence[Layer]) -> Text:
             turned = say("weight-has-shape-one-row-for-each", rows=rows, columns=columns)
             return join(turned, _other_weight(rows, weights))
     products = [each.operation.operands for each in recorded if each.operation.kind == "matmul"]
-    if any((y.value.shape[-1], x.value.shape[-2]) == lengths for x, y in products):
+    if any((y.value.shape[-1], x.value.shape[-2:][0]) == lengths for x, y in products):
         return say("product-matrices-depends-on-order-first-argument")
     return _tried(found, wanted, recorded)
 

@@ -235,7 +235,10 @@ _EXPLANATIONS: Mapping[ErrorKind, tuple[tuple[str, ...], Text, Text]] = {
     "step_across_loop_of_several": (
         ("loop",),
         say("loop-holds-several-blocks-or-loops"),
-        say("reorder-only-loops-one-block-get-them"),
+        join(
+            say("leave-that-loop-out-or-reorder-before"),
+            say("if-decompose-reduction-stands-above-this-line"),
+        ),
     ),
     "step_tensorizes_other_loops": (
         (),

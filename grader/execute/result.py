@@ -14,7 +14,7 @@ from grader.report import CellCode, CellProblem, Dialect
 class LostCell(msgspec.Struct, frozen=True):
     """A code cell that did not run to its end, with its text: what it defines may not be there.
 
-    One that did is `unsolved` if a placeholder is left in it.
+    One that did is `unsolved` if nothing but a placeholder is in it.
     `error` and `message` are those that it ended in, `line` is where; empty for a cell that was
     stopped or was not run. `advice` is what to do, `code` what it has to do with. `called` is the
     text of files that the notebook writes and this cell runs or imports. Of a script, `line` is
@@ -79,7 +79,7 @@ class Execution(msgspec.Struct, frozen=True):
 
     @property
     def lost(self) -> tuple[LostCell, ...]:
-        """The code cells that did not run to their end, or have a placeholder left, in order."""
+        """The code cells that did not run to their end, or hold a placeholder alone, in order."""
         texts = [
             cell.source
             for cell in self.notebook.cells
@@ -97,7 +97,7 @@ class Execution(msgspec.Struct, frozen=True):
                 first = self.firsts[number - 1] if number <= len(self.firsts) else 1
                 failed = _failed(problems.get(number), number, text, called)
                 lost.append(msgspec.structs.replace(failed, first=first))
-            elif PLACEHOLDER.search(text):
+            elif _is_unsolved(text):
                 lost.append(LostCell(number, text, "unsolved", called=called))
         return tuple(lost)
 
@@ -113,6 +113,16 @@ def _failed(problem: CellProblem | None, number: int, text: str, called: str) ->
 
 PLACEHOLDER = re.compile(r"^[ \t]*\.\.\.[ \t]*(?:#.*)?$", re.MULTILINE)
 """A line that stands for a solution. TVM's parser refuses it."""
+
+_IN_A_STUB = re.compile(r"[ \t]*(?:(?:\w{1,80}[ \t]*=[ \t]*)?(?:None|\.\.\.)[ \t]*)?(?:#.*)?")
+
+
+def _is_unsolved(text: str) -> bool:
+    """Say whether a cell is a placeholder and comments: one with a solution may keep its `...`."""
+    lines = text.split("\n")
+    has_placeholder = any("..." in line.partition("#")[0] for line in lines)
+    return has_placeholder and all(map(_IN_A_STUB.fullmatch, lines))
+
 
 _WRITTEN = re.compile(
     r"\s*%%(?:writefile|file)(?:[ \t]+-a)?[ \t]+\S{0,80}?([A-Za-z_]\w{0,79})\.py\b"

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from grader.assignment import EntryKind, PartTable
@@ -137,6 +137,9 @@ _UNPARSED = "not implemented: Raise"
 _REFUSED = frozenset({"loop_variable", "refused_module"})
 """Codes of cells in which TVM refused something, whose advice says all that there is to say."""
 
+_NOTHING_YET = ("NoneType", "ellipsis")
+"""Types of what a placeholder is bound to."""
+
 _ANY_CELL = 1_000_000
 """Behind all cells: a function may be called when the last one has run."""
 
@@ -161,7 +164,8 @@ def explain_absence(
     that an entry point is given values for.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
-    called = [each for each in named or failures if each.reason != "other_type"]
+    tried = named or failures
+    called = [each for each in tried if each.reason != "other_type"]
     if called:
         last = called[-1]
         if last.reason == "needs_arguments" and part.entry_kind != "importer" and arguments:
@@ -171,16 +175,18 @@ def explain_absence(
                 code="needs_arguments",
             )
         return _explain_failure(part.entry_kind, last, preamble, layers, lost)
-    for cell, name in itertools.islice(_made(lost), _NAMES):
+    # What was written in another cell counts more than that the handout's is left as it was.
+    ended = [each for each in lost if each.fate != "unsolved"]
+    for cell, name in itertools.islice(_made(ended), _NAMES):
         if any(fnmatchcase(name, pattern) for pattern in part.entry):
             return _explain_loss(cell, name, preamble, layers, lost)
     entry = part.entry[0]
-    asked = re.compile(rf"#[^\n]{{0,200}}?\b{re.escape(entry)}\b")
-    for cell in lost:
-        if _is_unsolved(cell) and asked.search(cell.source):
-            return _explain_loss(cell, entry, preamble, layers, lost)
-    if failures:
-        return _explain_failure(part.entry_kind, failures[-1], preamble, layers, lost)
+    asked = re.compile(rf"\b{re.escape(entry)}\b")
+    left = next((each for each in lost if _is_unsolved(each) and asked.search(each.source)), None)
+    if tried and (left is None or tried[-1].message not in _NOTHING_YET):
+        return _explain_failure(part.entry_kind, tried[-1], preamble, layers, lost)
+    if left is not None:
+        return _explain_loss(left, entry, preamble, layers, lost)
     reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")
@@ -218,7 +224,7 @@ def explain_stale(
     return Problem(_told_following(where, cause), hint, code="unfinished_cell")
 
 
-def _made(lost: tuple[LostCell, ...]) -> Iterator[tuple[LostCell, str]]:
+def _made(lost: Sequence[LostCell]) -> Iterator[tuple[LostCell, str]]:
     for cell in lost:
         for text in (cell.source, cell.called):
             for match in _MADE.finditer(text):
@@ -247,8 +253,8 @@ def _explain_loss(
 
 def _is_unsolved(cell: LostCell) -> bool:
     """Say whether a placeholder of the cell's own is left: it ran, or ended there or behind it."""
-    if cell.fate not in ("failed", "unsolved"):
-        return False
+    if cell.fate != "failed":
+        return cell.fate == "unsolved"
     raised = recognise(cell.error, cell.message).kind == "not_implemented"
     ended_there = raised or cell.message.endswith(_UNPARSED)
     is_stub = ended_there and bool(_RAISED.search(cell.source))

@@ -563,8 +563,9 @@ def _lost(report: Report) -> Iterator[tuple[object, Cause]]:
         for check in causes:
             yield _key(part, check), _cause(place, check, check)
         for check in lost:
-            # Of two causes the one counts that it says it waits for.
-            named = [each for each in causes if each is not check and _waits_for(check, each)]
+            # Of two causes the one counts that it says it waits for, unless both are one.
+            named = [each for each in causes if _waits_for(check, each)]
+            named = [each for each in named if _key(part, each) != _key(part, check)]
             if check.code in _DEPENDENT and len(keys) == 1:
                 named = causes
             for why in named[:1]:
@@ -620,7 +621,8 @@ def _key(part: Part, check: Check) -> object:
     if check.code == "run_failed" and diagnosis is not None and diagnosis.steps:
         return check.code, diagnosis.steps[diagnosis.wrong].callee
     # One pass is applied to several models: names of functions and counts differ.
-    if _kind(check) in _REWRITING and isinstance(check.reason, Sentence):
+    is_own = check.code in ("unmet", "incomplete") and _kind(check) in _REWRITING
+    if is_own and isinstance(check.reason, Sentence):
         return check.reason.id, check.hint
     return check.reason, check.hint
 

@@ -380,6 +380,22 @@ class TestUnexplained:
         assert alignment.expected is not None
         assert (None, "floor") == (alignment.mistake, layers[alignment.expected].name)
 
+    def test_of_several_layers_that_it_nearly_is_it_is_held_against_the_nearest(self) -> None:
+        """Steps that change little follow: the last of them is nearly as near."""
+        x = noise(6, 8)
+
+        def little() -> torch.Tensor:
+            y = double(x)
+            for each in (torch.tanh, torch.sin):
+                y = y + each(y) / 1000
+            return torch.exp(y)
+
+        layers = record(little, [x])
+        sinh = [("one", lambda v: v + np.sinh(v) / 1000), ("two", lambda v: v + np.sin(v) / 1000)]
+        alignment = align(run([*sinh, ("exp", np.exp)], x), layers)
+        sums = [place for place, each in enumerate(layers) if each.name == "add"]
+        assert (None, sums[0]) == (alignment.mistake, alignment.expected)
+
 
 STRAIGHT = run(network.RIGHT)
 

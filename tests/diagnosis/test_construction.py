@@ -90,8 +90,9 @@ class TestCause:
         told = usual_cause(recognise("AssertionError", LENGTHS.format(48, 12)), network.layers)
         assert "(12, 48)" in told.english
 
-    def test_a_product_of_exchanged_factors(self) -> None:
-        x, y = torch.ones(3, 8).double(), torch.ones(8, 5).double()
+    @pytest.mark.parametrize("shape", [(3, 8), (3,)])
+    def test_a_product_of_exchanged_factors(self, shape: tuple[int, ...]) -> None:
+        x, y = torch.ones(shape).double(), torch.ones(shape[-1], 5).double()
         known = recognise("ValueError", "The reduction dimensions of 5 and 3 are not equal")
         told = usual_cause(known, lambda: record(lambda: (x @ y).numpy(), [x.numpy()]))
         assert "depends on the order of its arguments" in told.english

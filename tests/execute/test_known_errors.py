@@ -543,6 +543,29 @@ def test_whoever_decomposes_too_early_is_told_to_do_it_at_the_end(
     _scheduled(tvm.s_tir.Schedule(sum_and_double))
 
 
+@pytest.mark.parametrize("mend", ["", "left out", "before"])
+def test_whoever_reorders_across_a_loop_of_two_blocks_is_told_what_is_accepted(mend: str) -> None:
+    """All of the loops were of one block, as was advised."""
+    sch = tvm.s_tir.Schedule(sum_and_double)
+    sums, doubled = (sch.get_sblock(each) for each in ("sums", "doubled"))
+    _, j, k = sch.get_loops(sums)
+    (j_0, j_1), (k_0, k_1) = sch.split(j, [None, 4]), sch.split(k, [None, 4])
+    loops = [j_0, k_0, k_1, j_1]
+    if mend == "before":
+        sch.reorder(*loops)
+    sch.reverse_compute_at(doubled, j_0)
+    if mend == "left out":
+        sch.reorder(*loops[1:])
+    if not mend:
+        with pytest.raises(tvm.s_tir.ScheduleError) as caught:
+            sch.reorder(*loops)
+        known = recognise(error_name(caught.value), describe_error(caught.value))
+        assert (
+            "Leave that loop out of reorder, or call reorder before"
+            in advice_on_step(known).english
+        )
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -58,7 +58,9 @@ def test_a_value_that_is_no_module_is_told_by_its_type():
     """Of a pass that was never called there was said to be no module of the name."""
     other = failure("other_type", message="ModulePass")
     told = "create (code cell 5) is of the type ModulePass, not an IRModule."
-    assert told == explain_absence(part("module"), (other,)).reason.english
+    problem = explain_absence(part("module"), (other,))
+    assert told == problem.reason.english
+    assert "`@I.ir_module` above a class" in problem.hint.english  # which is of the type `type`
     lost = LostCell(7, "class create: pass", "failed", "NameError", "no")
     assert "code cell 7" in explain_absence(part("module"), (other,), (lost,)).reason.english
 
@@ -121,12 +123,27 @@ def test_a_cell_that_ends_behind_its_stub_or_by_it_is_not_solved(text, error, me
         ("# Define the class create here.\n...", "unsolved"),
         ("create = None\n...", "unsolved"),
         ("# Define created here.\n...", "absent"),
+        ("# Define create here.\nmade = bb.get()\n...", "absent"),
+        ("# Define create here ...\n# make()", "absent"),
     ],
 )
 def test_what_is_asked_for_in_a_cell_with_a_placeholder_is_not_solved(text, code):
     """Such a cell runs to its end: the notebook was told to have no module of that name."""
     execution = Execution(new_notebook(cells=[new_code_cell(text)]), (), 1, 1, (), (), begun=1)
     assert code == explain_absence(part("module"), (), execution.lost).code
+
+
+@pytest.mark.parametrize(
+    ("type_name", "code"),
+    [("BlockBuilder", "not_captured"), ("NoneType", "unsolved"), ("ellipsis", "unsolved")],
+)
+def test_what_was_written_is_told_before_the_placeholder_that_was_left(type_name, code):
+    """The answer stood in another cell, and the handout's was called not solved."""
+    left = LostCell(2, "# Define create here.\ncreate = None\n...", "unsolved")
+    other = failure("other_type", message=type_name)
+    assert code == explain_absence(part("module"), (other,), (left,)).code
+    failed = LostCell(3, "create = build()", "failed", "KeyError", "'w'")
+    assert "KeyError" in explain_absence(part("module"), (other,), (left, failed)).reason.english
 
 
 def test_what_lacks_a_name_of_a_lost_cell_is_told_of_that():

@@ -426,6 +426,20 @@ class TestCauses:
         causes = first_causes(of(part_with(steps, wrong), part_with(graded("shape", 0, 20))))
         assert ["values", "unfinished_cell", "shape"] == [each.check.code for each in causes]
 
+    def test_a_pass_that_is_missing_is_one_cause_of_all_checks(self) -> None:
+        """It was listed once for the operators that it should make, and once for the outputs."""
+        missing = say("notebook-has-no-pass-called", entry="Fuse")
+        checks = [graded("absent", 0, 4, missing, kind=kind) for kind in ("operators", "")]
+        assert (0, "absent", 8) == first(part_with(*checks))
+
+    def test_what_waits_for_the_same_cause_is_counted_once(self) -> None:
+        """Of a schedule that stops, the check that others wait for lacks the same step."""
+        stop = say("schedule-stops-in-cell-where-step-raised", cell=7)
+        threads = replace(graded("unfinished_cell", 0, 0, stop), verdict="failed")
+        waits = say("counts-only-once-this-holds", condition=Clause(threads.title))
+        outputs = graded("unfinished_cell", 0, 8, join(stop, waits))
+        assert (0, "unfinished_cell", 8) == first(part_with(threads, outputs))
+
 
 class TestListed:
     def test_parts_that_lack_one_thing_each_have_numbers_of_their_own(self) -> None:
