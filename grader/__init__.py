@@ -20,7 +20,7 @@ __all__ = [
 
 _WHERE = {
     "GraderError": "grader.errors",
-    "Report": "grader.api",
+    "Report": "grader.report",
     "Verification": "grader.authoring.verify_result",
     "grade": "grader.api",
     "grade_many": "grader.api",

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-import grader.render.formats  # noqa: F401  by which reports are rendered
 from grader.batch.collect import Entry, collect
 from grader.batch.grading import Batch, GradedFile, Store, open_store
 from grader.batch.keys import Keys

@@ -59,9 +59,8 @@ class Browser:
     also waits where the process is dead that starts its renderers.
     """
 
-    def __init__(self, path: str, patience: float = SILENCE_SECONDS) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._patience = patience
         self._start()
 
     def _start(self) -> None:
@@ -84,17 +83,18 @@ class Browser:
         page.goto(address)
         return page
 
-    def look(self, test: Callable[[], object]) -> None:
-        """Run a test that opens pages, once more where the browser is stuck, and close them."""
-        if states := self._stuck_in(test):
-            warnings.warn("the browser was stuck\n" + "\n".join(states), stacklevel=2)
-            self._playwright.__exit__()
-            self._start()
-            assert not self._stuck_in(test), "the browser was stuck twice"
+    def look(self, test: Callable[[], object], patience: float = SILENCE_SECONDS) -> None:
+        """Run a test that opens pages, once more where the browser is stuck, and close them.
 
-    def _stuck_in(self, test: Callable[[], object]) -> list[str]:
+        Only the first time has less than the usual `patience`: a browser may take long to start.
+        """
+        if states := self._stuck_in(test, patience):
+            warnings.warn("the browser was stuck\n" + "\n".join(states), stacklevel=2)
+            assert not self._stuck_in(test, SILENCE_SECONDS), "the browser was stuck twice"
+
+    def _stuck_in(self, test: Callable[[], object], patience: float) -> list[str]:
         states: list[str] = []
-        timer = threading.Timer(self._patience, _end_playwright, [states])
+        timer = threading.Timer(patience, _end_playwright, [states])
         timer.start()
         try:
             test()
@@ -105,6 +105,9 @@ class Browser:
         finally:
             timer.cancel()
             timer.join()
+        if states:
+            self._playwright.__exit__()
+            self._start()
         return states
 
     def close_pages(self) -> None:

@@ -168,6 +168,12 @@ class TestNames:
             assert type(error) is type(again)
             assert (str(error), error.hint) == (str(again), again.hint)
 
+    def test_reports_can_be_sent_to_a_process_that_has_imported_nothing(self) -> None:
+        program = "import pickle, sys; print(pickle.load(sys.stdin.buffer).render('github'))"
+        sent = pickle.dumps(typical())
+        done = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True)
+        assert f"{typical().render('github')}\n" == done.stdout.decode(), done.stderr
+
     def test_a_traceback_ends_with_what_to_do(self) -> None:
         with pytest.raises(GraderError) as caught:
             grader.grade("nowhere.ipynb", course="nowhere")

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-import grader.render.formats  # noqa: F401  by which reports are rendered
 from grader.language import (
     LANGUAGES,
     NOTHING,

@@ -101,7 +101,11 @@ def test_a_long_list_of_lines_is_gone_past() -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", ["NaN", "-Infinity", '"\\ud83d"', '"\\\\\\udc00 NaN"', '{"\\udead": 1}']
+    "odd",
+    [
+        *("NaN", "-Infinity", '"\\ud83d"', '"\\\\\\udc00 NaN"', '{"\\udead": 1}'),
+        *('["\\\\", NaN, "\\""]', '["\\ud83d\\ude00\\ud83d", NaN]', f"[{'1' * 5000}, NaN]"),
+    ],
 )
 def test_what_python_writes_beside_json_moves_no_line(odd: str) -> None:
     text = json.dumps(notebook(["a NaN\n", "\\ud83d"], ["\U0001f600"], x="ODD"), indent=1)

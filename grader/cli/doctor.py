@@ -1,7 +1,9 @@
 """`grader doctor`: what this machine offers for grading."""
 
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -243,8 +245,9 @@ def try_imports(python: str, progress: Progress, *, helped: bool) -> Faults:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    limit = threading.Timer(_SECONDS, process.kill)
+    limit = threading.Timer(_SECONDS, _end_group, [process])
     with process:
         assert process.stdout is not None
         limit.start()
@@ -257,8 +260,13 @@ def try_imports(python: str, progress: Progress, *, helped: bool) -> Faults:
                     progress.step(done, len(faults), foreign(name))
         finally:
             limit.cancel()
-            process.kill()
+            _end_group(process)
     return {name: fault for name, fault in faults.items() if fault}
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that is not buried yet, and all that it has started: they hold its output."""
+    os.killpg(process.pid, signal.SIGKILL)
 
 
 def _fault(told: str | list[str] | None) -> Text:

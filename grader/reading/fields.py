@@ -50,7 +50,7 @@ def read_fields(content: bytes) -> RawNotebook:
     try:
         return _read_strictly(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _read_patiently(content.decode("utf-8", errors="replace"))
+        return _read_patiently(content.decode("utf-8", errors="replace").encode())
 
 
 def _no_cells() -> SubmissionError:
@@ -248,43 +248,60 @@ def _place(content: bytes, name: bytes, value: msgspec.Raw) -> int | None:
 
 # --- what Jupyter and Python write beside JSON ----------------------------------------------------
 
-_ODD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\w.+-])(?:NaN|-?Infinity)(?![\w.])')
-_ESCAPED = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)|\\.")
+_ODD = re.compile(
+    rb"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u[dD][89a-fA-F]\w\w|NaN|Infinity|-Infinity"
+)
+_HALF = rb"\u003f"
+"""A question mark, which is as long as half of a pair: no encoding leaves more of that."""
 
 
-def _read_patiently(text: str) -> RawNotebook:
+def _read_patiently(content: bytes) -> RawNotebook:
     """Read what Python's reader takes: NaN, infinities, and halves of surrogate pairs, too."""
     try:
-        json.loads(text)
-        return _read_strictly("".join(_as_json(text)).encode())
-    except (ValueError, RecursionError, msgspec.MsgspecError) as error:
-        refuse_conflict(text)
-        if isinstance(error, json.JSONDecodeError) and text.startswith("{", error.pos):
-            _refuse_two(error)
-        hint = say("hand-in-ipynb-file-itself-as-jupyter")
-        if text.startswith("{") and not text.rstrip().endswith("}"):
-            raise SubmissionError(say("file-cut-off"), hint) from None
-        raise SubmissionError(say("file-not-notebook-not-json"), hint) from None
+        return _read_strictly(_as_json(content))
+    except (msgspec.MsgspecError, RecursionError):
+        raise _not_json(content.decode()) from None
 
 
-def _as_json(text: str) -> Iterator[str]:
-    """Yield the text in pieces, a number for NaN and "?" for a half: no encoding leaves more of it.
+def _as_json(content: bytes) -> bytes:
+    """Return as many bytes, with `{}` for what is no number and "?" for half of a pair.
 
-    Most of it is left as it is, and no piece of it is made.
+    It takes a few copies: an object for each escape of a long text was more than may be taken.
     """
-    at = 0
-    for found in _ODD.finditer(text):
-        token = found[0]
-        plain = _ESCAPED.sub(_whole, token) if token.startswith('"') else "0"
-        if plain != token:
-            yield text[at : found.start()]
-            yield plain
-            at = found.end()
-    yield text[at:]
+    quoted = content.replace(rb"\\", b"__").replace(rb"\"", b"__")
+    plain = bytearray(content)
+    counted = quotes = 0  # an odd number is before what is within a text
+    for found in _ODD.finditer(quoted):
+        start, end = found.span()
+        if quoted.startswith(b"\\", start):
+            if end - start == len(_HALF):
+                plain[start:end] = _HALF
+            continue
+        quotes += quoted.count(b'"', counted, start)
+        counted = start
+        if quotes % 2 == 0:
+            plain[start:end] = b"{}".ljust(end - start)
+    return bytes(plain)
 
 
-def _whole(escape: re.Match[str]) -> str:
-    return "?" if escape["half"] else escape[0]
+def _not_json(text: str) -> SubmissionError:
+    """Return what is said of a text that no reader takes."""
+    refuse_conflict(text)
+    said = say("file-not-notebook-not-json")
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :].strip()
+        if error.msg == "Extra data" and rest.startswith("{"):
+            return SubmissionError(
+                say("file-has-two-notebooks-one-after-other"),
+                say("hand-in-one-notebook-copy-cells-other"),
+            )
+        if not rest or error.msg.startswith("Unterminated string"):
+            said = say("file-cut-off")
+    except (ValueError, RecursionError):  # a number of more digits than Python reads, for one
+        pass
+    return SubmissionError(said, say("hand-in-ipynb-file-itself-as-jupyter"))
 
 
 _MARKS = re.compile(r"^[ \t]{0,40}(<{7} .{0,200}|={7}|>{7} .{0,200})$", re.MULTILINE)
@@ -313,11 +330,3 @@ def refuse_conflict(text: str) -> None:
             say("file-has-conflict-git-that-not-resolved", line=line),
             say("keep-one-two-versions-delete-marks-save"),
         )
-
-
-def _refuse_two(error: json.JSONDecodeError) -> None:
-    if error.msg == "Extra data":
-        raise SubmissionError(
-            say("file-has-two-notebooks-one-after-other"),
-            say("hand-in-one-notebook-copy-cells-other"),
-        ) from None

@@ -16,7 +16,6 @@ from grader.render.markdown import render_markdown
 from grader.render.prairielearn import render_prairielearn
 from grader.render.terminal import WIDEST, render
 from grader.report import Report, encode_report
-from grader.report.document import rendered_by
 
 Renderer = Callable[[Report], bytes]
 
@@ -82,6 +81,3 @@ def render_as(
         report = replace(report, language=language)
     seen = report if name in WITHHOLDING else shown(report, audience, now)
     return FORMATS[name](seen)
-
-
-rendered_by(render_as)

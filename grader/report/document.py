@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Annotated, Any, Literal, get_args
 
@@ -188,22 +187,12 @@ class Report(Frozen, frozen=True):
         `language` or the report's own. Raises ValueError for a format or a language that there is
         not.
         """
+        # Renderers are above reports. One that was unpickled has imported nothing of them.
+        from grader.render.formats import render_as
+
         if language not in (None, *LANGUAGES):
             raise ValueError(f"there is no language {language!r}, but {', '.join(LANGUAGES)}")
-        assert _renderer is not None, "grader.render.formats is not imported"
-        return _renderer(format, self, audience, now or utc_now(), language).decode()
-
-
-Renderer = Callable[[str, Report, Literal["student", "instructor"], datetime, str | None], bytes]
-"""Makes a file of a report. Raises ValueError for a format that there is not."""
-
-_renderer: Renderer | None = None
-
-
-def rendered_by(renderer: Renderer) -> None:
-    """Have reports rendered by a function, which is above them: they know no format."""
-    global _renderer
-    _renderer = renderer
+        return render_as(format, self, audience, now or utc_now(), language).decode()
 
 
 def encode_report(report: Report) -> bytes:

@@ -351,6 +351,17 @@ def test_the_module_is_told_that_is_being_imported(
     assert ["numpy"] == labels
 
 
+def test_what_an_import_has_started_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "numpy.py").write_text(
+        "import os, subprocess; subprocess.Popen(['sleep', '1000']); os._exit(3)"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("grader.cli.doctor._SECONDS", 1.0)
+    assert ENDED == try_imports(sys.executable, Silent(), helped=False)["numpy"]
+
+
 def test_everything_that_the_courses_notebooks_import_is_tried() -> None:
     modules: set[str] = set()
     for path in (ROOT / "reference").glob("*.py"):

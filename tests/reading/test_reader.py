@@ -219,6 +219,13 @@ class TestBounds:
         assert "submit it again" in read.hint.english
         assert read_submission(path).sha256 == read.sha256
 
+    def test_many_escapes_beside_what_is_no_json_are_no_more_than_others(
+        self, tmp_path: Path, patient: SubmissionReader
+    ) -> None:
+        """Of each an object was made: 300 MB for a file of 6 MB."""
+        path = write(tmp_path / "hw.ipynb", "x = 1", log=[float("nan"), "\n" * 3 * 10**6])
+        assert ("x = 1",) == patient.read(path).sources
+
     def test_the_process_has_limits_and_no_powers(self, reader: SubmissionReader) -> None:
         with endless_file(reader):
             child = child_of(reader)

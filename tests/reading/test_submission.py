@@ -154,10 +154,23 @@ class TestReadSubmission:
         with pytest.raises(UsageError, match=r"nowhere\.ipynb"):
             read_submission(tmp_path / "nowhere.ipynb")
 
-    def test_a_damaged_file_comes_back_with_its_problem(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("content", "problem"),
+        [
+            ("{", "is cut off"),
+            ('{"cells": [{"source": "a"}', "is cut off"),
+            ('{"cells": [{"source": "a', "is cut off"),
+            ('{"cells": []}, ', "not JSON"),
+            ('{"cells": []}\0\0\0\0', "not JSON"),
+            ('{"cells": [}\n"', "not JSON"),
+            ("[" * 10**5, "not JSON"),
+            ("1" * 5000 + ",", "not JSON"),
+        ],
+    )
+    def test_a_damaged_file_comes_back_with_its_problem(self, tmp_path, content, problem):
         path = tmp_path / "bad.ipynb"
-        path.write_bytes(b"{")
-        assert "is cut off" in read_submission(path).problem.english
+        path.write_text(content)
+        assert problem in read_submission(path).problem.english
 
     def test_a_slug_that_is_not_text_is_ignored(self, tmp_path):
         path = tmp_path / "a.ipynb"

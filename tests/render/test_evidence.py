@@ -7,7 +7,6 @@ import json
 import pytest
 from msgspec.structs import replace
 
-import grader.render.formats  # noqa: F401  by which reports are rendered
 from grader.language import NOTHING, foreign
 from grader.render.evidence import share_of
 from grader.report import Bar, Bars, Report, decode_report, encode_report

@@ -109,7 +109,7 @@ def test_json_can_be_read_back() -> None:
 
 
 def test_an_unknown_name_is_an_error() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no format"):
         render_as("pdf", sample_reports.typical(), "student", NOW)
 
 

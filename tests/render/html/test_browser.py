@@ -189,10 +189,7 @@ def test_it_can_be_printed(browser: Browser, tmp_path: Path) -> None:
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
-def test_a_browser_that_stops_answering_is_started_anew(
-    chromium: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chromium, "_patience", 3)
+def test_a_browser_that_stops_answering_is_started_anew(chromium: Browser) -> None:
     stop = [each for each in processes_of_playwright() if is_chromium(words_of(each))]
 
     contents: list[str] = []
@@ -203,7 +200,7 @@ def test_a_browser_that_stops_answering_is_started_anew(
         contents.append(chromium.page("data:text/html,<p>here</p>").content())
 
     with pytest.warns(UserWarning, match="(?s)the browser was stuck.*stopped"):
-        chromium.look(look)
+        chromium.look(look, patience=3)
     assert "<p>here</p>" in contents[-1]
 
 
@@ -212,13 +209,14 @@ def test_a_page_that_never_opens_is_the_browsers_fault(
 ) -> None:
     """It was a test's, in one of some hundred runs: opening had less time than a test has."""
     monkeypatch.setattr("tests.browser.PATIENCE", 100)
-    monkeypatch.setattr(chromium, "_patience", 3)
     contents: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent_page = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         addresses = iter([silent_page, "data:text/html,<p>here</p>"])
         with pytest.warns(UserWarning, match="the browser was stuck"):
-            chromium.look(lambda: contents.append(chromium.page(next(addresses)).content()))
+            chromium.look(
+                lambda: contents.append(chromium.page(next(addresses)).content()), patience=3
+            )
     assert "<p>here</p>" in contents[-1]
 
 
