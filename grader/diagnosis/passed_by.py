@@ -140,7 +140,8 @@ def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | N
     """Return the layer whose numbers a step has if all layers take one value for another.
 
     A layer that takes the other value anyway is none: of `silu(gate) * up`, done on `up` alone, the
-    step is right that multiplies by `up`.
+    step is right that multiplies by `up`. Nor is there any known where one of them changes nothing
+    of the value: `lv6 = relu(lv2); lv7 = linear(lv6)` for a ReLU of `lv5` is no linear of `lv5`.
     """
     program, other, place = matching.program, matching.matched[taken], matching.matched[wanted]
     value = matching.steps[wrong].value
@@ -151,7 +152,7 @@ def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | N
         after: partial(_with_other, program.layers[after].operation, place, given)
         for after in _takers(matching, wanted)
     }
-    if not computes:
+    if not computes or any(is_idle(matching, taken, after) for after in computes):
         return None
     one = Change("other_operand", min(computes), computes, {})
     found = matching.open_layers_of(one, value)
