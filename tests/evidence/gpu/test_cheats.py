@@ -165,7 +165,7 @@ def too_many(A: T.Buffer((8192,), "float32"), B: T.Buffer((8192,), "float32")):
 
 
 def test_a_block_that_no_gpu_has_is_not_executed() -> None:
-    with pytest.raises(NotSimulatedError, match="8192"):
+    with pytest.raises(NotSimulatedError, match="8,192"):
         execute(too_many)
 
 
