@@ -395,8 +395,8 @@ class TestHostileFiles:
 
     def test_one_that_is_too_much_has_a_report_that_says_so(self, world: World) -> None:
         write_damaged(world.submissions, "a")
-        lists = hostile.FORMS["lists and a number that is none"](30 * 10**6)
-        (world.submissions / "b.ipynb").write_text(lists)
+        halves = hostile.FORMS["halves of surrogate pairs"](60 * 10**6)
+        (world.submissions / "b.ipynb").write_text(halves)
         rows = by_name(world.grade())
         assert (True, 0, 10) == (rows["b"].graded, rows["b"].score, rows["b"].max_score)
         assert "too large or too complicated to be read" in rows["b"].noticed.english

@@ -62,7 +62,7 @@ class TestDistribution:
 
     def test_it_says_what_it_shows(self) -> None:
         (chart, _) = distributions(timing(ratios=ROUNDS))
-        assert "200 slices" in chart.description
+        assert "200 portions" in chart.description
         assert "3.04 to 3.19" in chart.description
 
     @pytest.mark.parametrize(
