@@ -134,8 +134,8 @@ class _Blocks(NamedTuple):
 class _Place:
     """The blocks that count at one place of the stack, in portions.
 
-    `seconds` and `is_free` are of shape (slices, shapes, 4, rounds). What is left over behind the
-    last portion belongs to it.
+    `seconds` and `is_free` are of shape (slices, shapes, 4, rounds). Slices after the last whole
+    portion are added to it.
     """
 
     def __init__(self, seconds: FloatArray, is_free: Mask, least: int) -> None:

@@ -1,8 +1,9 @@
 """Slices of rounds: a short block of each function in turn, at one place of arrays and stack."""
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -163,15 +164,11 @@ def take_slice(
     numbers = len(benches) * FUNCTIONS
     orders = [generator.permutation(numbers).tolist() for _ in range(rounds)]
     kept = int(generator.integers(rounds))
-    for number, order in enumerate(orders):
-        first = number * FUNCTIONS
-        for place, each in enumerate(order, number * numbers):
-            core.look(place)
-            shape, function = divmod(each, FUNCTIONS)
-            benches[shape].run(function, first + function, *plans[shape])
-            if number == kept and function == SUBMISSION:
-                benches[shape].keep()
-    core.look(rounds * numbers)
+    for number, each in in_turn(core, orders):
+        shape, function = divmod(each, FUNCTIONS)
+        benches[shape].run(function, number * FUNCTIONS + function, *plans[shape])
+        if number == kept and function == SUBMISSION:
+            benches[shape].keep()
     seconds = tuple(
         bench.seconds(rounds * FUNCTIONS).reshape(rounds, FUNCTIONS).T / plan.calls
         for bench, plan in zip(benches, plans, strict=True)
@@ -180,11 +177,21 @@ def take_slice(
     return seconds, tuple(np.split(units, len(benches)))
 
 
+def in_turn(core: Core, orders: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Yield the round and function of each block, with a look at the core before it, and a last."""
+    looks = itertools.count()
+    for number, order in enumerate(orders):
+        for function in order:
+            core.look(next(looks))
+            yield number, function
+    core.look(next(looks))
+
+
 def units_of_blocks(core: Core, orders: Sequence[Sequence[int]]) -> FloatArray:
     """Return the core's units that were free before and after each block, (functions, rounds), of
-    looks that were taken in these orders of functions."""
+    looks that were taken by `in_turn`."""
     functions = len(orders[0])
-    in_turn = worse_of_both(core.units(len(orders) * functions + 1)).reshape(-1, functions)
+    found = worse_of_both(core.units(len(orders) * functions + 1)).reshape(-1, functions)
     units = np.empty((functions, len(orders)))
-    units[np.array(orders), np.arange(len(orders))[:, np.newaxis]] = in_turn
+    units[np.array(orders), np.arange(len(orders))[:, np.newaxis]] = found
     return units

@@ -49,6 +49,7 @@ from grader.timing.slices import (
     Plan,
     Spending,
     choose_plan,
+    in_turn,
     units_of_blocks,
 )
 from grader.timing.stack import PLACES, call_at
@@ -324,12 +325,9 @@ def _take_slice(
     offered."""
     orders = [generator.permutation(bench.count).tolist() for _ in range(rounds)]
     kept = int(generator.integers(rounds))
-    for number, order in enumerate(orders):
-        for turn, function in enumerate(order, number * bench.count):
-            bench.core.look(turn)
-            bench.run(function, number * bench.count + function, *plan)
-            if number == kept:
-                bench.keep_of(function)
-    bench.core.look(rounds * bench.count)
+    for number, function in in_turn(bench.core, orders):
+        bench.run(function, number * bench.count + function, *plan)
+        if number == kept:
+            bench.keep_of(function)
     blocks = bench.seconds(rounds * bench.count).reshape(rounds, bench.count)
     return np.ascontiguousarray(blocks.T / plan.calls), units_of_blocks(bench.core, orders)
