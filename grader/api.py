@@ -386,15 +386,12 @@ def refuse_later(entries: Iterable[Entry], store: Store) -> None:
     """Refuse to replace what a later grader wrote. Raises UsageError."""
     for path in map(store.path, entries):
         try:
-            version = msgspec.json.decode(path.read_bytes(), type=prepared(_Graded)).schema_version
-        except (OSError, *_IS_NO_REPORT):
+            version = _version_of(path.read_bytes())
+        except OSError:
             continue
-        if version > SCHEMA_VERSION:
+        if version is not None and version > SCHEMA_VERSION:
             hint = say("use-grader-that-wrote-or-another-folder")
             raise UsageError(_other_version(str(path), version)[0], hint)
-
-
-_IS_NO_REPORT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Graded(_Versioned, kw_only=True):
@@ -403,8 +400,14 @@ class _Graded(_Versioned, kw_only=True):
 
 def refuse_other_version(content: bytes, name: str) -> None:
     """Refuse a report of a version that cannot be read. Raises UsageError, for nothing else."""
+    version = _version_of(content)
+    if version is not None:
+        _readable(version, name)
+
+
+def _version_of(content: bytes) -> int | None:
+    """Return the version of a report; None of what is no report."""
     try:
-        found = msgspec.json.decode(content, type=prepared(_Graded))
-    except _IS_NO_REPORT:
-        return
-    _readable(found.schema_version, name)
+        return msgspec.json.decode(content, type=prepared(_Graded)).schema_version
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
