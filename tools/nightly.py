@@ -36,7 +36,7 @@ class Search(NamedTuple):
 
 
 SEARCHES = (
-    Search("proofs", "compiled_proofs.py", ("--count", "2000", "--seed", "{seed}")),
+    Search("guards", "guarded_programs.py", ("--count", "2000", "--seed", "{seed}")),
     Search("decoders", "decoders.py"),
     Search("archives", "hostile_files.py", ("--archives",)),
     Search("collecting", "collecting.py"),

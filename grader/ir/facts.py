@@ -8,8 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from grader.ir.vocabulary import shown
-from grader.language import Text, say
+from grader.language import Text
 
 Shape = tuple["int | str", ...]
 """Extents of a tensor; a symbolic extent is its variable's name."""
@@ -213,10 +212,9 @@ class FunctionFacts(Facts, frozen=True):
     too. `blocks` are in the order of the program, without the root block that TVM puts around them;
     there are none in flat TensorIR. `loops` are all loops, in the order in which they begin.
     `decisions` say by which buffers' contents it decides what it computes; they are no reason to
-    refuse a module, but one not to time the function. `unproven` says why it is not certain that
-    the function stays inside its buffers, `unguarded` why running it under guard would not show
-    that it does; each is None where there is no reason. `form` is what all spellings of the same
-    loops have in common (`form.py`). One that is `idle` stores nothing and calls nothing.
+    refuse a module, but one not to time the function, as is `unguarded`: why running it under guard
+    would not show that it stays inside its buffers. `form` is what all spellings of the same loops
+    have in common (`form.py`). One that is `idle` stores nothing and calls nothing.
     """
 
     name: str
@@ -225,7 +223,6 @@ class FunctionFacts(Facts, frozen=True):
     blocks: tuple[Block, ...]
     loops: tuple[Loop, ...] = ()
     decisions: tuple[Finding, ...] = ()
-    unproven: Finding | None = None
     unguarded: Finding | None = None
     form: str = ""
     idle: bool = False
@@ -270,41 +267,6 @@ class ModuleFacts(Facts, frozen=True):
     form: str = ""
     graphs: Mapping[str, GraphFacts] = {}
     declared: tuple[BufferFacts, ...] | None = None
-
-
-# --- reasons against a function -------------------------------------------------------------------
-# Why a function is not proven to stay inside its buffers, in words.
-
-
-class Reasons:
-    """The first reason why a function is not proven, and the first why a guard does not help.
-
-    None where there is no reason. What a guard does not help is not proven either.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.unproven: Finding | None = None
-        self.unguarded: Finding | None = None
-        self._name = name
-
-    def doubt(self, code: str, subject: str, place: int = 0) -> None:
-        """Take down that something is not certain. A guard sees it when it happens.
-
-        The code of a reason is the id of its sentence.
-        """
-        if self.unproven is None:
-            self.unproven = self._finding(code, subject, place)
-
-    def refuse(self, code: str, subject: str) -> None:
-        """Take down that the function does, or may do, what no guard sees."""
-        if self.unguarded is None:
-            self.unguarded = self._finding(code, subject)
-        if self.unproven is None:
-            self.unproven = self.unguarded
-
-    def _finding(self, code: str, subject: str, place: int = 0) -> Finding:
-        text = say(code, name=shown(self._name), subject=shown(subject), place=place)
-        return Finding(code=code, subject=subject, where=self._name, message=text)
 
 
 # Symbolic shapes of a `main`, bound to those that the assignment calls it with.

@@ -28,8 +28,8 @@ from grader.ir.facts import (
 from grader.ir.form import find_forms
 from grader.ir.graph import Graph, decode_graph
 from grader.ir.races import find_races
-from grader.ir.safety import WORK_LIMIT, find_safety
 from grader.ir.tir import read_function
+from grader.ir.unguarded import WORK_LIMIT, find_unguarded
 
 # --- `main` ---------------------------------------------------------------------------------------
 # Facts about `main`: its inputs, the calls it binds, and where their arguments come from.
@@ -351,12 +351,10 @@ def _functions(
 ) -> dict[str, FunctionFacts]:
     facts, looking = {}, Budget(WORK_LIMIT)
     for name, node in functions.items():
-        safety = find_safety(graph, name, node, looking)
         facts[name] = msgspec.structs.replace(
             read_function(graph, name, node, budget),
             decisions=find_decisions(graph, name, node, budget),
-            unproven=safety.unproven,
-            unguarded=safety.unguarded,
+            unguarded=find_unguarded(graph, name, node, looking),
             form=forms[name],
         )
     return facts

@@ -1,23 +1,313 @@
-"""What no guard sees: layouts and sizes, addresses, expressions that are not what they say."""
+"""What no guard sees: layouts and sizes, addresses, expressions that are not what they say, names
+that stand for nothing or for two things. A function that has any of it is never timed.
 
-from collections.abc import Callable
+Whatever else a function may do outside of its buffers, a guard sees while it runs
+(`grader.inside.common.guards`).
+"""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from grader.errors import IRError
 from grader.ir.expressions import (
     ARITHMETIC,
+    Budget,
     DataType,
     constant,
     data_type,
+    is_buffer,
     item_type,
     parse,
     plain_integer,
     type_of,
 )
-from grader.ir.facts import Reasons
+from grader.ir.facts import Finding
 from grader.ir.graph import Graph
-from grader.ir.values import COMPARISONS
+from grader.ir.vocabulary import shown
+from grader.language import say
+
+WORK_LIMIT = 1_000_000
+"""Most steps of looking through the functions of one module."""
+
+NESTING_LIMIT = 60
+"""Most scopes around a statement or within an expression; the reader recurses."""
+
+_COPYING_LOOPS = (2, 3)
+"""Kinds of loops whose body TVM writes out for each round: vectorized and unrolled."""
+
+_BELIEVED = {"explicit_read_region": "reads", "explicit_write_region": "writes"}
+"""Annotations by which TVM believes what a block declares, and where it does."""
+
+
+def find_unguarded(graph: Graph, name: str, function: int, budget: Budget) -> Finding | None:
+    """Return the first of what a PrimFunc does that no guard sees, or None.
+
+    One that is too long for what is left of `budget` may do it where nothing looked.
+    """
+    refusals = Refusals(name)
+    try:
+        nodes = _nodes(graph, function, budget)
+        harmless = _Harmless(graph, refusals)
+        harmless.look(nodes)
+        # The rest is only read of expressions that are what they say.
+        if refusals.first is None:
+            _Scopes(graph, refusals, harmless.padding, budget).read(function)
+    except IRError:
+        refusals.refuse("unguarded-length", "")
+    return refusals.first
+
+
+def _nodes(graph: Graph, function: int, budget: Budget) -> list[int]:
+    """Return all nodes that a function's body and parameters refer to."""
+    roots = {graph.field(function, "body"), *graph.list(function, "params")}
+    return sorted(budget.walk(roots, graph.children.__getitem__))
+
+
+class Refusals:
+    """The first reason why a guard does not help. Its code is the id of its sentence."""
+
+    def __init__(self, name: str) -> None:
+        self.first: Finding | None = None
+        self._name = name
+
+    def refuse(self, code: str, subject: str) -> None:
+        """Take down that the function does, or may do, what no guard sees."""
+        if self.first is None:
+            text = say(code, name=shown(self._name), subject=shown(subject))
+            self.first = Finding(code=code, subject=subject, where=self._name, message=text)
+
+
+# --- scopes ---------------------------------------------------------------------------------------
+# A variable outside of its scope is whatever LLVM left in its place, a buffer is memory that was
+# given back, and of two that one name stands for TVM chooses.
+
+
+class _Scopes:
+    """Walks a function's statements in the order of the program, with what is in scope there."""
+
+    def __init__(self, graph: Graph, refusals: Refusals, padding: int, budget: Budget) -> None:
+        self.graph = graph
+        self.refusals = refusals
+        self.padding = padding
+        self.budget = budget
+        self.variables: set[int] = set()
+        self.buffers: set[int] = set()
+        self.seen: set[int] = set()
+        self.copies = 1
+        self._depth = 0
+        self._added: list[tuple[set[int], int]] = []
+        self.rules: dict[str, Callable[[int], None]] = {
+            "s_tir.SBlockRealize": self._block,
+            "tirx.AllocBuffer": lambda index: self._allocate(graph.field(index, "buffer")),
+            "tirx.AssertStmt": lambda index: self._look(graph.field(index, "condition")),
+            "tirx.AttrStmt": lambda index: self._within(graph.field(index, "body")),
+            "tirx.Bind": self._bind,
+            "tirx.BufferStore": self._store,
+            "tirx.Evaluate": lambda index: self._look(graph.field(index, "value")),
+            "tirx.For": self._loop,
+            "tirx.IfThenElse": self._choice,
+            "tirx.SeqStmt": lambda index: self._each(graph.list(index, "seq")),
+        }
+
+    def read(self, function: int) -> None:
+        """Look through the whole function. Raises IRError where the budget is spent."""
+        graph = self.graph
+        parameters = graph.list(function, "params")
+        self.budget.spend(len(parameters))
+        for parameter in parameters:
+            self._define_extents(parameter)
+        for parameter in parameters:
+            if is_buffer(graph, parameter):
+                self._declare(parameter, dense=True)
+        self.statement(graph.field(function, "body"))
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Forget what was added in the body. Raises IRError where scopes are too deep."""
+        if self._depth == NESTING_LIMIT:
+            raise IRError(say("module-nested-more-than-levels-deep", depth_limit=NESTING_LIMIT))
+        before, copies = len(self._added), self.copies
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.copies = copies
+        for known, item in self._added[before:]:
+            known.remove(item)
+        del self._added[before:]
+
+    def _add(self, known: set[int], item: int) -> None:
+        known.add(item)
+        self._added.append((known, item))
+
+    def _define(self, known: set[int], item: int) -> None:
+        if item in known:
+            self.refusals.refuse("unguarded-scope", self.graph.name(item))
+        else:
+            self._add(known, item)
+
+    def _demand(self, known: set[int], item: int) -> None:
+        if item not in known:
+            self.refusals.refuse("unguarded-scope", self.graph.name(item))
+
+    # --- buffers ----------------------------------------------------------------------------------
+
+    def _define_extents(self, parameter: int) -> None:
+        """Let a number, or the variables of an array's shape, stand for what the caller gives."""
+        graph = self.graph
+        if not is_buffer(graph, parameter):
+            if type_of(graph, parameter).numbers is None:
+                self.refusals.refuse("unguarded-pointer", graph.name(parameter))
+            self._define(self.variables, parameter)
+            return
+        for item in graph.list(graph.field(parameter, "ty"), "shape"):
+            if graph.type_of(item) == "ir.Var" and item not in self.variables:
+                self._define(self.variables, item)
+
+    def _declare(self, buffer: int, *, dense: bool) -> None:
+        """Let a buffer be used until the end of the scope."""
+        graph = self.graph
+        if not _has_plain_layout(graph, buffer) or (dense and not _is_dense(graph, buffer)):
+            self.refusals.refuse("unguarded-layout", graph.name(buffer))
+        self._look(*graph.list(graph.field(buffer, "ty"), "shape"))
+        self._define(self.buffers, buffer)
+
+    def _allocate(self, buffer: int) -> None:
+        """Let a buffer be used that is new: TVM multiplies its extents without looking at what
+        comes of it. An unrolled loop of 8,192 rounds around a small one has 8,192 of it."""
+        self._declare(buffer, dense=True)
+        size = _allocated_bytes(self.graph, buffer, self.padding)
+        if size is not None and size * self.copies > SIZE_LIMIT:
+            self.refusals.refuse("unguarded-large", self.graph.name(buffer))
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def statement(self, index: int) -> None:
+        """Look at a statement and at those inside it, in the order of the program."""
+        self.budget.spend()
+        rule = self.rules.get(self.graph.type_of(index))
+        if rule is None:
+            self.refusals.refuse("unguarded-types", self.graph.type_of(index))
+        else:
+            rule(index)
+
+    def _each(self, statements: list[int]) -> None:
+        for each in statements:
+            self.statement(each)
+
+    def _within(self, statement: int) -> None:
+        with self._scope():
+            self.statement(statement)
+
+    def _bind(self, index: int) -> None:
+        self._look(self.graph.field(index, "value"))
+        self._define(self.variables, self.graph.field(index, "var"))
+
+    def _store(self, index: int) -> None:
+        graph = self.graph
+        self._demand(self.buffers, graph.field(index, "buffer"))
+        self._look(graph.field(index, "value"), *graph.list(index, "indices"))
+
+    def _loop(self, index: int) -> None:
+        graph = self.graph
+        step = graph.optional(index, "step")
+        extent = graph.field(index, "extent")
+        self._look(graph.field(index, "min"), extent, *([] if step is None else [step]))
+        with self._scope():
+            if graph.field(index, "kind") in _COPYING_LOOPS:
+                self.copies *= max(1, constant(graph, extent) or 1)
+            self._define(self.variables, graph.field(index, "loop_var"))
+            self.statement(graph.field(index, "body"))
+
+    def _choice(self, index: int) -> None:
+        graph = self.graph
+        self._look(graph.field(index, "condition"))
+        branches = (graph.field(index, "then_case"), graph.optional(index, "else_case"))
+        for branch in branches:
+            if branch is not None:
+                self._within(branch)
+
+    def _block(self, index: int) -> None:
+        self._look(self.graph.field(index, "predicate"), *self.graph.list(index, "iter_values"))
+        with self._scope():
+            self._block_within(self.graph.field(index, "block"))
+
+    def _block_within(self, block: int) -> None:
+        graph = self.graph
+        for iterator in graph.list(block, "iter_vars"):
+            domain = graph.optional(iterator, "dom")
+            if domain is not None:
+                self._look(graph.field(domain, "min"), graph.field(domain, "extent"))
+            self._define(self.variables, graph.field(iterator, "var"))
+        for buffer in graph.list(block, "alloc_buffers"):
+            self._allocate(buffer)
+        for match in graph.list(block, "match_buffers"):
+            self._match(match)
+        for key, value in graph.pairs(graph.field(block, "annotations")):
+            if graph.text(key) in _BELIEVED:
+                self._believe(block, _BELIEVED[graph.text(key)], graph.text(key), value)
+        init = graph.optional(block, "init")
+        if init is not None:
+            self._within(init)
+        self.statement(graph.field(block, "body"))
+
+    def _match(self, match: int) -> None:
+        """Let a buffer be a part of another one: its indices are added to where the part begins.
+
+        TVM goes by the whole's strides, so its own do not matter.
+        """
+        graph = self.graph
+        buffer, region = graph.field(match, "buffer"), graph.field(match, "source")
+        source = graph.field(region, "source")
+        if item_type(graph, buffer) != item_type(graph, source):
+            self.refusals.refuse("unguarded-types", graph.name(buffer))  # its items may be larger
+        self._demand(self.buffers, source)
+        for each in graph.list(region, "region"):
+            self._look(graph.field(each, "min"), graph.field(each, "extent"))
+        self._declare(buffer, dense=False)
+
+    def _believe(self, block: int, side: str, annotation: str, places: int) -> None:
+        """Look at the regions that TVM believes: it looks up the writes by a place that it has
+        compared with the number of reads."""
+        graph, declared = self.graph, self.graph.list(block, side)
+        listed = graph.items(places) if graph.type_of(places) == "ffi.Array" else [places]
+        most = min(len(declared), len(graph.list(block, "reads")))
+        for place in (plain_integer(graph, each) for each in listed):
+            if place is None or not 0 <= place < most:
+                self.refusals.refuse("unguarded-annotation", annotation)
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def _look(self, *roots: int) -> None:
+        """Look at expressions: what they use must be in scope."""
+        graph, pending = self.graph, [*roots]
+        while pending:
+            index = pending.pop()
+            if index in self.seen:
+                continue
+            self._add(self.seen, index)
+            children = graph.children[index]
+            self.budget.spend(1 + len(children))
+            kind = graph.type_of(index)
+            if kind == "ir.Var":
+                self._demand(self.variables, index)
+            elif kind == "prim.Let":
+                self._let(index)
+            elif kind == "ir.TensorLoad":
+                self._demand(self.buffers, graph.field(index, "source"))
+                pending.extend(graph.list(index, "indices"))
+            else:
+                pending.extend(each for each in children if graph.is_scalar_or_array(each))
+
+    def _let(self, index: int) -> None:
+        graph = self.graph
+        self._look(graph.field(index, "value"))
+        with self._scope():
+            self._define(self.variables, graph.field(index, "var"))
+            self._look(graph.field(index, "body"))
+
 
 # --- where buffers lie ----------------------------------------------------------------------------
-# Where buffers lie: that a buffer is as large as its extents say, and that it fits on the stack.
+# That a buffer is as large as its extents say, and each item within it has a place of its own.
 #
 # TVM computes an address from extents, strides, an offset and a layout, each of which a module may
 # write down as it likes, and allocates by the extents: with strides of (1, 100), an index within
@@ -30,19 +320,11 @@ SIZE_LIMIT = 2**30 - 1
 Where it makes vectors of the items, our builds allocate twice as much
 (`grader.inside.common.allocations`)."""
 
-STACK_LIMIT = 2**20
-"""Most bytes that a function may keep on a stack, of at least 8 MB."""
-
-ON_STACK = 1024
-"""From this many bytes on, TVM takes an allocation from the heap."""
-
 ALIGNMENT_LIMIT = 1024
 """Largest factor that a row of a buffer may be aligned to, in items."""
 
-_STACK_SCOPES = ("", "global")
 
-
-def is_dense(graph: Graph, buffer: int) -> bool:
+def _is_dense(graph: Graph, buffer: int) -> bool:
     """Say whether the items of a buffer lie one behind the other, from the beginning on."""
     kind = graph.field(buffer, "ty")
     extents = [constant(graph, item) for item in graph.list(kind, "shape")]
@@ -55,7 +337,7 @@ def is_dense(graph: Graph, buffer: int) -> bool:
     return [constant(graph, item) for item in strides] == _dense_strides(extents)
 
 
-def has_plain_layout(graph: Graph, buffer: int) -> bool:
+def _has_plain_layout(graph: Graph, buffer: int) -> bool:
     """Say whether a buffer's layout, if it has one, is that of its extents."""
     kind = graph.field(buffer, "ty")
     layout = graph.optional(kind, "layout")
@@ -79,7 +361,7 @@ def _dense_strides(extents: list[int | None]) -> list[int | None]:
     return strides[::-1]
 
 
-def allocated_bytes(graph: Graph, buffer: int, padding: int = 0) -> int | None:
+def _allocated_bytes(graph: Graph, buffer: int, padding: int = 0) -> int | None:
     """Return how many bytes an allocation takes, None where its extents are no constants.
 
     `padding` items are added to each row and each row of rows, as the alignment of rows may do.
@@ -93,19 +375,7 @@ def allocated_bytes(graph: Graph, buffer: int, padding: int = 0) -> int | None:
     return size
 
 
-def stack_bytes(graph: Graph, buffer: int, copies: int) -> int:
-    """Return how many bytes of the stack an allocation may take.
-
-    A large one counts as well: TVM makes a buffer as small as what is used of it. A loop that is
-    unrolled or vectorized has it `copies` times.
-    """
-    if graph.name(graph.field(buffer, "ty"), "storage_scope") not in _STACK_SCOPES:
-        return 0
-    size = allocated_bytes(graph, buffer)
-    return copies * (ON_STACK if size is None else min(size, ON_STACK))
-
-
-def alignment_padding(graph: Graph, annotation: int) -> int | None:
+def _alignment_padding(graph: Graph, annotation: int) -> int | None:
     """Return by how many items an alignment may lengthen a row, None where it is none.
 
     The annotation is a list of (buffer, axis, factor, offset). TVM computes `stride % factor` with
@@ -127,23 +397,6 @@ def alignment_padding(graph: Graph, annotation: int) -> int | None:
     return largest
 
 
-def unrolled_steps(graph: Graph, nodes: list[int]) -> int:
-    """Return how many copies of a statement annotations ask TVM to make of loops, at least 1."""
-    most = 1
-    for index in nodes:
-        kind = graph.type_of(index)
-        if kind == "tirx.AttrStmt" and graph.name(index, "attr_key") in _UNROLL:
-            most = max(most, plain_integer(graph, graph.field(index, "value")) or 0)
-        elif kind in ("tirx.For", "s_tir.SBlock"):
-            for key, value in graph.pairs(graph.field(index, "annotations")):
-                if graph.text(key) in _UNROLL:
-                    most = max(most, plain_integer(graph, value) or 0)
-    return most
-
-
-_UNROLL = ("pragma_auto_unroll_max_step",)
-
-
 # --- expressions and annotations ------------------------------------------------------------------
 
 
@@ -152,15 +405,16 @@ _POINTERS = frozenset(
 )
 """Intrinsics that are or take addresses. The last two also grow the stack at every call."""
 
+_COMPARISONS = frozenset({"prim.EQ", "prim.GE", "prim.GT", "prim.LE", "prim.LT", "prim.NE"})
 _LOGIC = frozenset({"prim.And", "prim.Or"})
 
 
-class Harmless:
+class _Harmless:
     """Looks at the nodes of a function one by one, wherever they stand."""
 
-    def __init__(self, graph: Graph, doubts: Reasons) -> None:
+    def __init__(self, graph: Graph, refusals: Refusals) -> None:
         self.graph = graph
-        self.doubts = doubts
+        self.refusals = refusals
         self.padding = 0
         self._rules: dict[str, Callable[[int], bool]] = {
             "ir.Call": self._call,
@@ -191,13 +445,13 @@ class Harmless:
             kind = self.graph.type_of(index)
             if kind in ARITHMETIC:
                 good = self._are_alike(index, *self._fields(index, "a", "b"))
-            elif kind in COMPARISONS or kind in _LOGIC:
+            elif kind in _COMPARISONS or kind in _LOGIC:
                 good = self._is_comparison(index, kind in _LOGIC)
             else:
                 rule = self._rules.get(kind)
                 good = rule is None or rule(index)
             if not good:
-                self.doubts.refuse("unguarded-types", kind.rpartition(".")[2])
+                self.refusals.refuse("unguarded-types", kind.rpartition(".")[2])
 
     # --- types ------------------------------------------------------------------------------------
 
@@ -283,16 +537,16 @@ class Harmless:
         if graph.type_of(operator) != "ir.Op":
             # With less than the called function takes its argument to be (cheat
             # wild_call_within_the_module).
-            self.doubts.refuse("unguarded-call", "")
+            self.refusals.refuse("unguarded-call", "")
             return True
         name = graph.text(operator)
         if not all(map(graph.is_scalar_or_array, arguments)):
             return False
         if name in _POINTERS or type_of(graph, index).kind == "handle":
-            self.doubts.refuse("unguarded-pointer", name)
+            self.refusals.refuse("unguarded-pointer", name)
         elif name in ("tirx.assume", "tirx.undef"):
             # LLVM takes an assumption for true, and each use of an undefined value for another one.
-            self.doubts.refuse("unguarded-undefined", name)
+            self.refusals.refuse("unguarded-undefined", name)
         elif name == "prim.if_then_else":
             scalars = len(arguments) == 3 and all(map(graph.is_scalar_or_array, arguments))
             return (
@@ -312,9 +566,9 @@ class Harmless:
         graph = self.graph
         for key, value in graph.pairs(graph.field(index, "annotations")):
             if graph.text(key) == "buffer_dim_align":
-                padding = alignment_padding(graph, value)
+                padding = _alignment_padding(graph, value)
                 if padding is None:
-                    self.doubts.refuse("unguarded-annotation", graph.text(key))
+                    self.refusals.refuse("unguarded-annotation", graph.text(key))
                 else:
                     self.padding = max(self.padding, padding)
         return True

@@ -25,7 +25,7 @@ SMALL = {
         ["--size", "0.01", "--students", "3", "--only", "zips"],
         {"rows"},
     ),
-    "compiled_proofs.py": (["--count", "5"], {"programs", "divisions"}),
+    "guarded_programs.py": (["--count", "5"], {"programs", "divisions"}),
     "decoders.py": (["--examples", "1"], {"module"}),
     "gpu_alarms.py": (["--each", "1"], {"right", "alarm", "faults"}),
     "reference_schedule.py": (["--rounds", "1", "--budget-seconds", "1"], {"limit_ratio"}),

@@ -209,13 +209,6 @@ OPAQUE = 4
 """The kind of an iterator that is neither spatial nor one of a sum."""
 
 
-class Divided(NamedTuple):
-    """A module of one function `f`, and the items of A that it takes in its rounds."""
-
-    module: Any
-    items: tuple[int, ...]
-
-
 class _Value(NamedTuple):
     """An expression, and what it is in each round."""
 
@@ -257,7 +250,7 @@ class _Divisions:
         """Return a multiple of a value."""
         return value.scaled(self.draw(st.sampled_from([1, 2, 7, 8, -1, -7, -31])))
 
-    def draw_module(self) -> Divided:
+    def draw_module(self) -> Any:
         """Return a module of a function that copies some items, and takes one of them a round."""
         loop, iterator = tirx.Var("j", "int32"), tirx.Var("vm", "int32")
         rounds = _Value(loop, tuple(range(ROUNDS)))
@@ -283,7 +276,7 @@ class _Divisions:
         root = s_tir.SBlock([], [], [], "root", body, alloc_buffers=[local])
         function = tirx.PrimFunc([source, target], s_tir.SBlockRealize([], always, root))
         function = function.with_attr({"global_symbol": "f", "s_tir": True})
-        return Divided(tvm.IRModule({"f": function}), outer.rounds)
+        return tvm.IRModule({"f": function})
 
 
 def _loop(variable: Any, extent: int, body: Any) -> Any:
@@ -292,6 +285,6 @@ def _loop(variable: Any, extent: int, body: Any) -> Any:
 
 
 @st.composite
-def divisions(draw: Draw) -> Divided:
+def divisions(draw: Draw) -> Any:
     """Draw a function that divides its way to an index, and stays in its buffers as written."""
     return _Divisions(draw).draw_module()

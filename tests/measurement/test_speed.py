@@ -177,12 +177,10 @@ def deciding(name: str, text: str) -> FunctionFacts:
     return msgspec.structs.replace(convolution(update()), name=name, decisions=(finding,))
 
 
-def doubtful(**reasons: str) -> FunctionFacts:
-    """Return the convolution as one that is not proven, or can not be guarded."""
-    findings = {
-        name: Finding("x", "pad", "conv2d", foreign(text)) for name, text in reasons.items()
-    }
-    return msgspec.structs.replace(convolution(update()), **findings)
+def unguarded(reason: str) -> FunctionFacts:
+    """Return the convolution as one that can not be guarded."""
+    finding = Finding("x", "pad", "conv2d", foreign(reason))
+    return msgspec.structs.replace(convolution(update()), unguarded=finding)
 
 
 class TestTask:
@@ -272,7 +270,7 @@ class TestTask:
 
 class TestGuards:
     def test_one_that_cannot_be_guarded_is_not_timed(self) -> None:
-        function = doubtful(unproven="It has strides.", unguarded="It has strides.")
+        function = unguarded("It has strides.")
         machine = Machine()
         refused = problem(
             machine, candidate=case(module(CALL, functions={"conv2d": function})).candidate

@@ -52,7 +52,7 @@ def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
     assert "not done after 1 s" == run_search(Search("h", str(program)), tmp_path, SEED, seconds=1)
 
 
-def test_proofs_are_held_to_two_thousand_programs_that_change_each_night() -> None:
-    (proofs,) = (each for each in SEARCHES if each.program == "compiled_proofs.py")
-    assert ("--count", "2000", "--seed", "{seed}") == proofs.arguments
+def test_guards_are_held_to_two_thousand_programs_that_change_each_night() -> None:
+    (guards,) = (each for each in SEARCHES if each.program == "guarded_programs.py")
+    assert ("--count", "2000", "--seed", "{seed}") == guards.arguments
     assert all((BENCHMARKS / each.program).is_file() for each in SEARCHES)

@@ -1,4 +1,4 @@
-"""The benchmark that holds proofs to machine code: where it goes on, and when it fails."""
+"""The benchmark that holds guards to machine code: where it goes on, and when it fails."""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ from pathlib import Path
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
-NEGATIVE = """
+BLIND = """
 import sys
+from contextlib import nullcontext
 sys.path.insert(0, sys.argv.pop(1))
-import compiled_proofs
-from tests.ir.test_compiled import WRONG, index_of
-
-class Proven:
-    unproven = None
-
-class Facts:
-    functions = {"f": Proven}
+import guarded_programs
+from tests.inside.common import guarded
+from tests.inside.common.test_guarded_programs import beyond
 
 def draw(kind, count, seed):
-    found = compiled_proofs.Figures()
-    found.examine(index_of(*WRONG["negative modulus"]))
+    found = guarded_programs.Figures()
+    found.examine(beyond())
     return found
 
-compiled_proofs.read_module = lambda _: Facts
-compiled_proofs.draw = draw
-sys.exit(compiled_proofs.main())
+guarded.Guards.building = lambda _: nullcontext(guarded.PIPELINE)
+guarded_programs.draw = draw
+sys.exit(guarded_programs.main())
 """
 
 
@@ -38,7 +34,7 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    words = (BENCHMARKS / "compiled_proofs.py", "--count", "3", "--keep", tmp_path)
+    words = (BENCHMARKS / "guarded_programs.py", "--count", "3", "--keep", tmp_path)
     first = run(*words)
     assert 0 == first.returncode, first.stderr
     assert "divisions: 3 of 3 drawn" in first.stderr
@@ -55,8 +51,8 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert counts[0] == counts[1]
 
 
-def test_a_proven_program_that_reads_outside_fails_the_run() -> None:
-    done = run("-c", NEGATIVE, BENCHMARKS, "--count", "1")
+def test_a_guard_that_sees_nothing_fails_the_run() -> None:
+    done = run("-c", BLIND, BENCHMARKS, "--count", "1")
     assert 1 == done.returncode, done.stderr
-    (wild, *_) = json.loads(done.stdout)["programs"]["wild"]
-    assert wild.startswith("f: index of local")
+    (missed, *_) = json.loads(done.stdout)["programs"]["missed"]
+    assert missed.startswith("argument 0: ")

@@ -1,15 +1,16 @@
-"""Whether functions that are proven to stay inside their buffers do so as machine code.
+"""Whether guards see whatever a function does outside of its buffers.
 
-    python benchmarks/compiled_proofs.py [--count 1000] [--seed 0] [--keep FOLDER] [--json FILE]
+    python benchmarks/guarded_programs.py [--count 1000] [--seed 0] [--keep FOLDER] [--json FILE]
 
 Two kinds of programs are drawn, `--count` of each: loops, conditions and blocks of any shape, and
 indices that are divided and multiplied from one block's iterator to the next. Each is read as the
-referee reads a submission. The proven ones are compiled by TVM and called on arrays within larger
-ones, with guards and without. With `--keep` an interrupted run goes on where it was.
+referee reads a submission. Those that it would have timed are compiled by TVM and called on arrays
+within larger ones, with guards and, where these see nothing, without. With `--keep` an interrupted
+run goes on where it was.
 
-Printed as JSON, for each kind: `drawn`, `read` (others are refused), `proven`, `compiled`,
-`endless` (not done after 10 s of a processor), `seconds` of a processor, and `wild`: what those did
-that they must not. Exit code 1 where there is any.
+Printed as JSON, for each kind: `drawn`, `read` (others are refused), `compiled`, `seen` (those that
+a guard ended), `endless` (not done after 10 s of a processor), `seconds` of a processor, and
+`missed`: what was done without guards, and they did not see. Exit code 1 where there is any.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,11 +33,11 @@ from journal import Journal, kept_in
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from grader.errors import IRError
 from grader.ir.read import read_module
-from tests.ir.compiled import UncompiledError, find_wild_access
+from tests.inside.common.guarded import Held, UncompiledError, hold
 from tests.ir.programs import LONG_TYPES, divisions, programs
 
 SECONDS = 10
-"""What a program may take of a processor: a proven one may have 2**40 rounds."""
+"""What a program may take of a processor: one may have 2**40 rounds."""
 
 PART = 200
 """Programs that are drawn from one seed: an interrupted run loses no more."""
@@ -48,33 +48,33 @@ class Figures(msgspec.Struct):
 
     drawn: int = 0
     read: int = 0
-    proven: int = 0
     compiled: int = 0
+    seen: int = 0
     endless: int = 0
     seconds: float = 0.0
-    wild: list[str] = []
+    missed: list[str] = []
 
-    def examine(self, module: tvm.IRModule, items: Sequence[int] = ()) -> None:
-        """Read a program, and hold its machine code to the proof, if there is one."""
+    def examine(self, module: tvm.IRModule) -> None:
+        """Read a program, and hold guards to its machine code."""
         self.drawn += 1
         try:
             facts = read_module(tvm.ir.save_json(module).encode()).functions["f"]
         except IRError:
             return
-        self.read += 1
-        if facts.unproven is not None:
+        if facts.unguarded is not None:
             return
-        self.proven += 1
+        self.read += 1
         try:
-            is_compiled, wild = in_child(_Called, lambda: _call(module, items), SECONDS)
+            is_compiled, held = in_child(_Called, lambda: _call(module), SECONDS)
         except EndlessError:
             self.endless += 1
             return
         except ChildError as error:
-            is_compiled, wild = True, str(error)
+            is_compiled, held = True, Held(missed=str(error))
         self.compiled += is_compiled
-        if wild:
-            self.wild.append(f"{wild}: {module}")
+        self.seen += bool(held.seen)
+        if held.missed:
+            self.missed.append(f"{held.missed}: {module}")
 
     def add(self, other: Figures) -> None:
         """Add the figures of other programs."""
@@ -83,33 +83,24 @@ class Figures(msgspec.Struct):
 
 
 class _Called(NamedTuple):
-    """What a program did that it must not, empty where there is nothing, or nothing compiled."""
+    """What came of a program that was compiled, if it was."""
 
     is_compiled: bool
-    wild: str
+    held: Held
 
 
-def _call(module: tvm.IRModule, items: Sequence[int]) -> _Called:
+def _call(module: tvm.IRModule) -> _Called:
     try:
-        return _Called(True, find_wild_access(module, items))
+        return _Called(True, hold(module))
     except UncompiledError:
-        return _Called(False, "")
+        return _Called(False, Held())
 
 
-class Kind(NamedTuple):
-    """A kind of programs: how they are drawn, and how one is examined."""
-
-    strategy: Any
-    examine: Callable[[Figures, Any], None]
+KINDS = {"programs": programs(LONG_TYPES), "divisions": divisions()}
+"""How programs of each kind are drawn."""
 
 
-KINDS = {
-    "programs": Kind(programs(LONG_TYPES), lambda found, module: found.examine(module)),
-    "divisions": Kind(divisions(), lambda found, one: found.examine(one.module, one.items)),
-}
-
-
-def draw(kind: Kind, count: int, seed: str) -> Figures:
+def draw(kind: str, count: int, seed: str) -> Figures:
     """Draw and examine so many programs."""
     found, begin = Figures(), _used()
     drawn = settings(
@@ -119,8 +110,8 @@ def draw(kind: Kind, count: int, seed: str) -> Figures:
         suppress_health_check=[*HealthCheck],
         phases=[Phase.generate],
     )
-    test: Any = given(kind.strategy)  # a strategy of anything has no types
-    seeded(seed)(drawn(test(lambda one: kind.examine(found, one))))()
+    test: Any = given(KINDS[kind])  # a strategy of anything has no types
+    seeded(seed)(drawn(test(lambda module: found.examine(module))))()
     found.seconds = _used() - begin
     return found
 
@@ -135,11 +126,11 @@ def run(count: int, seed: int, journal: Journal) -> dict[str, Figures]:
     every = {name: Figures() for name in KINDS}
     for begin in range(0, count, PART):
         for name, found in every.items():
-            part = partial(draw, KINDS[name], min(PART, count - begin), f"{seed} {name} {begin}")
+            part = partial(draw, name, min(PART, count - begin), f"{seed} {name} {begin}")
             found.add(journal.once(Figures, part))
             print(
-                f"{name}: {found.drawn} of {count} drawn, {found.proven} proven,"
-                f" {len(found.wild)} wild, {found.seconds:.0f} s of a processor",
+                f"{name}: {found.drawn} of {count} drawn, {found.seen} seen,"
+                f" {len(found.missed)} missed, {found.seconds:.0f} s of a processor",
                 file=sys.stderr,
                 flush=True,
             )
@@ -161,7 +152,7 @@ def main() -> int:
     print(text)
     if options.json is not None:
         options.json.write_text(text + "\n")
-    return int(any(each.wild for each in found.values()))
+    return int(any(each.missed for each in found.values()))
 
 
 if __name__ == "__main__":

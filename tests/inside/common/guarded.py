@@ -1,4 +1,4 @@
-"""Holds a function's machine code to its buffers: what a proof of bounds promises of it.
+"""Holds guards to machine code: what a function does outside of its buffers, they must see.
 
 Two builds are called on the same arrays. One is guarded: it says where the program that TVM lowered
 leaves a buffer, of its own ones, too. The other is what would be timed; each of its arrays lies
@@ -8,8 +8,7 @@ what the guarded one does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tvm
@@ -56,11 +55,17 @@ class UncompiledError(Exception):
     """Raised where TVM or LLVM does not compile a function, so that there is nothing to hold."""
 
 
-def find_wild_access(module: tvm.IRModule, items: Sequence[int] = ()) -> str:
-    """Return what the only function of a module does that it must not, empty where all is well.
+class Held(NamedTuple):
+    """What guards saw of a function, and what they did not see; empty where there was nothing."""
 
-    `items` are the places in its first array of what its last one is to hold: where TVM computes
-    other indices than the proof has read, the proof is worth nothing. Raises UncompiledError.
+    seen: str = ""
+    missed: str = ""
+
+
+def hold(module: tvm.IRModule) -> Held:
+    """Call the only function of a module with guards and, where they see nothing, without.
+
+    Raises UncompiledError.
     """
     ((variable, function),) = module.functions.items()
     arrays = [_content(each) for each in function.params]
@@ -72,7 +77,7 @@ def find_wild_access(module: tvm.IRModule, items: Sequence[int] = ()) -> str:
     except (RuntimeError, ValueError, TypeError) as error:
         raise UncompiledError(str(error)) from error
     except TaskError as error:
-        return error.message
+        return Held(seen=error.message)
     expected = [_Embedded(each) for each in arrays]
     failure = ""
     try:
@@ -82,18 +87,16 @@ def find_wild_access(module: tvm.IRModule, items: Sequence[int] = ()) -> str:
     try:
         guards.demand_none()
     except TaskError as error:
-        return error.message
+        return Held(seen=error.message)
     assert not failure, failure
     found = [_Embedded(each) for each in arrays]
     plain[str(variable.name_hint)](*(each.tensor for each in found))
     for place, (one, other) in enumerate(zip(found, expected, strict=True)):
         if not one.is_intact:
-            return f"argument {place}: written beside it"
+            return Held(missed=f"argument {place}: written beside it")
         if not np.array_equal(one.values, other.values):
-            return f"argument {place}: other items with guards"
-    if items and not np.array_equal(found[-1].values, arrays[0][list(items)]):
-        return "other items than written"
-    return ""
+            return Held(missed=f"argument {place}: other items with guards")
+    return Held()
 
 
 def _content(buffer: Any) -> np.ndarray:
