@@ -129,3 +129,16 @@ def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
 )
 def test_what_it_binds_or_what_was_bound_is_not(before: LostCell) -> None:
     assert stale_in(USES, (before, USES)) is None
+
+
+def test_what_another_cell_bound_in_between_is_not():
+    lost = at(21, 1, MAKES)
+    for error in ("KeyError", "AssertionError"):
+        assert stale_in(USES, (lost, at(23, 2, MAKES, error), USES)) is None
+    sources = ("mod = create()", "mod = other()", USES.source)
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    problems = (CellProblem(1, "KeyError", "'w'", 1), CellProblem(3, "ValueError", "no", 2))
+    execution = Execution(
+        nbformat.v4.new_notebook(cells=cells), problems, 3, 1, (), (), begun=3
+    )
+    assert stale_in(execution.lost[-1], execution.lost) is None
