@@ -114,6 +114,8 @@ USES = at(24, 4, "sch = Schedule(mod)\nblock = sch.get_sblock('a')")
 def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
     before = at(23, 1, MAKES)
     assert (before, "mod") == stale_in(USES, (before, USES))
+    asserted = at(23, 1, MAKES, "AssertionError")  # in TOPI
+    assert (asserted, "mod") == stale_in(USES, (asserted, USES))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
     [
         at(23, 2, MAKES),  # it had bound the name
         at(25, 1, MAKES),
-        at(23, 1, MAKES, "AssertionError"),
+        at(23, 1, f"check(sch)\n{MAKES}", "AssertionError"),
         at(23, 1, "model = create()"),
         at(23, 1, "sch = create()"),  # the other cell binds it itself
         LostCell(23, MAKES, "stopped"),
