@@ -372,6 +372,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "partly_right:masked": MistakeMessage(
         say("masked-numbers-not-low-enough"), say("put-infinity-where-mask-hides")
     ),
+    "partly_right:rounded": MistakeMessage(
+        say("numbers-right-and-all-others-off-by-1"), say("round-in-integers")
+    ),
     "partly_right:along": MistakeMessage(
         say("numbers-right-and-those-that-not-lie"), say("find-what-differs-there-such-as-loop")
     ),
