@@ -209,7 +209,9 @@ def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float)
         return None
     facts: dict[str, Any] = {"share": math.floor(100 * share) / 100}  # never "100% are right"
     # Halves that are rounded to the other side are few, and nowhere in a row.
-    if largest == 1 < wanted.scale and all((each % 1 == 0).all() for each in (flat, wanted.numbers)):
+    if largest == 1 < wanted.scale and all(
+        (each % 1 == 0).all() for each in (flat, wanted.numbers)
+    ):
         return Sight("partly_right", place, facts | {"at": "rounded"})
     # Products in float16 are right where they are small, and nothing is wrong with their loops.
     if largest < ROUNDING * wanted.scale:

@@ -140,7 +140,5 @@ def test_what_another_cell_bound_in_between_is_not():
     sources = ("mod = create()", "mod = other()", USES.source)
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     problems = (CellProblem(1, "KeyError", "'w'", 1), CellProblem(3, "ValueError", "no", 2))
-    execution = Execution(
-        nbformat.v4.new_notebook(cells=cells), problems, 3, 1, (), (), begun=3
-    )
+    execution = Execution(nbformat.v4.new_notebook(cells=cells), problems, 3, 1, (), (), begun=3)
     assert stale_in(execution.lost[-1], execution.lost) is None
