@@ -354,6 +354,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     # --- memory and numbers ---
     "not_written": MistakeMessage(say("does-not-write-into-output"), WRITE_THE_BUFFER),
     "not_written:tensorir": MistakeMessage(say("does-not-write-into-output"), WRITE_THE_OUTPUT),
+    "not_written:input": MistakeMessage(say("writes-into-other-parameter"), say("put-output-last")),
     "not_written:own": MistakeMessage(
         say("reads-buffer-which-never-written"), say("write-every-number-before-read")
     ),
