@@ -58,7 +58,7 @@ def with_misplaced_init(alignment: Alignment, facts: ModuleFacts, callee: str) -
 
 def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
     """Return an alignment that names a buffer which a function reads and never writes, or the
-    parameter that it writes into in place of its output, the last one.
+    parameter that it writes into where it reads the last one, its output.
 
     The step calls the TIR function `callee`, and nothing else explains it.
     """
@@ -69,11 +69,12 @@ def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str)
     read = {name for each in stores if each.value is not None for name in each.value.loaded}
     written = {each.buffer for each in stores}
     if mistake is not None:  # te.create_prim_func([Y, X])
-        names = [each.name for each in function.parameters] or [""]
-        found = next((each for each in names if each in written), names[-1])
+        names = [each.name for each in function.parameters]
+        found = next((each for each in names if each in written), "")
+        if not found or names[-1] not in read - written:
+            return alignment
         told = {"written_in": "input", "found": found, "buffer": names[-1]}
-        known = mistake._replace(facts={**mistake.facts, **told})
-        return alignment if found == names[-1] else alignment._replace(mistake=known)
+        return alignment._replace(mistake=mistake._replace(facts={**mistake.facts, **told}))
     for each in function.allocations:
         if each.name in read - written:
             told = {"written_in": "own", "buffer": each.name}
