@@ -60,6 +60,7 @@ _USAGE: Mapping[ErrorKind, Text] = {
     "python_function_in_emit_te": say("emit-te-does-not-accept-python-function"),
     "reshape_size": say("new-shape-must-hold-as-many-numbers"),
     "nested_tag": say("tvm-still-inside-function-that-raised-earlier"),
+    "inner_reduction": say("give-te-sum-compute-of-its-own"),
     "convolution_order": say("convolution-takes-images-first-then-weight"),
     "no_axis": say("there-no-such-axis-they-counted"),
 }

@@ -311,6 +311,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "layer_left_out:division": MistakeMessage(
         say("division-left-out"), say("divide-here-before-what-follows")
     ),
+    "layer_left_out:wrapped": MistakeMessage(
+        say("not-clamped-before-cast"), say("clamp-first-and-cast-the-result")
+    ),
     "layer_left_out:several": MistakeMessage(
         say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")
     ),
@@ -351,6 +354,7 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     # --- memory and numbers ---
     "not_written": MistakeMessage(say("does-not-write-into-output"), WRITE_THE_BUFFER),
     "not_written:tensorir": MistakeMessage(say("does-not-write-into-output"), WRITE_THE_OUTPUT),
+    "not_written:input": MistakeMessage(say("writes-into-other-parameter"), say("put-output-last")),
     "not_written:own": MistakeMessage(
         say("reads-buffer-which-never-written"), say("write-every-number-before-read")
     ),
@@ -371,6 +375,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "partly_right:masked": MistakeMessage(
         say("masked-numbers-not-low-enough"), say("put-infinity-where-mask-hides")
+    ),
+    "partly_right:rounded": MistakeMessage(
+        say("numbers-right-and-all-others-off-by-1"), say("round-in-integers")
     ),
     "partly_right:along": MistakeMessage(
         say("numbers-right-and-those-that-not-lie"), say("find-what-differs-there-such-as-loop")

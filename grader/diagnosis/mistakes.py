@@ -162,9 +162,11 @@ def explain(
         for place, other in program.changed(one, value.numbers.size):
             if is_equal(other, right[place], tolerance):
                 continue
-            if is_equal(value.numbers, known(other), tolerance):
+            stored = _as_stored(other, found.value.dtype)
+            if is_equal(value.numbers, known(stored), tolerance):
                 if not stands_the_trial(one, place, found, program, tolerance):
                     break
+                one = _wrapped(one, other, stored, found.value.dtype)
                 is_unnamed = is_vague(one)
                 is_doubted = not is_borne_out(one, place, found, program, tolerance)
                 if not is_unnamed and not is_doubted:
@@ -176,6 +178,13 @@ def explain(
                 nearly = one
     second = min(explaining, key=lambda each: each[:3])[3] if explaining else nearly
     return None if second is None else _told(second, value.numbers.size, program, tolerance)
+
+
+def _wrapped(one: Change, other: Doubles, stored: Doubles, dtype: np.dtype[Any]) -> Change:
+    """Return a change that says of a clamp left out that numbers wrap round for that."""
+    if one.kind != "layer_left_out" or np.array_equal(other, stored):
+        return one
+    return one._replace(facts={**one.facts, "of": "wrapped", "dtype": str(dtype)})
 
 
 def _told(one: Change, size: int, program: Program, tolerance: float) -> LikelyMistake:
@@ -240,6 +249,9 @@ def _is_nearly(value: Doubles, changed: Doubles, right: KnownValue, tolerance: f
     return bool(as_changed[telling].mean() >= _NEARLY)
 
 
+_ROOM = 2.0**53
+"""Whole numbers below this are exact in float64."""
+
 _EXCHANGES = (swapped, hurried, delayed, moved_behind)
 
 
@@ -277,10 +289,10 @@ def swaps(
 
 
 def _as_stored(values: Doubles, dtype: np.dtype[Any]) -> Doubles:
-    """Return numbers as an integer type stores them: what has no room wraps round."""
-    if dtype.kind not in "iu":
+    """Return whole numbers as an integer type stores them: what has no room wraps round."""
+    if dtype.kind not in "iu" or not (np.abs(values) < _ROOM).all() or (values % 1).any():
         return values
-    return np.rint(values).astype(np.int64).astype(dtype).astype(np.float64)
+    return values.astype(np.int64).astype(dtype).astype(np.float64)
 
 
 def _seemingly_left_out(mistake: LikelyMistake, program: Program) -> tuple[int, ...]:
@@ -387,6 +399,8 @@ def stands_the_trial(
         return True
     if one.kind == "bias_twice" and place in one.computes:
         return True  # what is added once too often is the bias
+    if one.kind == "order_swapped" and place >= max(one.computes):
+        return True  # both layers are in the value; the next function may have its own mistake
     if found.is_result:
         return place == last_output(program)
     return any(_is_foretold(value, one, place, found, program, tolerance) for value in found.after)

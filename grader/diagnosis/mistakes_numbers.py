@@ -204,13 +204,18 @@ def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float)
     """Say how much of a value is right, and along which axis the rest lies at an end."""
     wanted = known(program.layers[place].value)
     is_wrong = _differs(flat, program, place, tolerance)
-    share = 1 - float(is_wrong.mean())
+    share, largest = 1 - float(is_wrong.mean()), float(np.abs(flat - wanted.numbers).max())
     if wanted.is_trivial or not _HALF_RIGHT <= share < 1:
         return None
-    # Products in float16 are right where they are small, and nothing is wrong with their loops.
-    if float(np.abs(flat - wanted.numbers).max()) < ROUNDING * wanted.scale:
-        return None
     facts: dict[str, Any] = {"share": math.floor(100 * share) / 100}  # never "100% are right"
+    # Halves that are rounded to the other side are few, and nowhere in a row.
+    if largest == 1 < wanted.scale and all(
+        (each % 1 == 0).all() for each in (flat, wanted.numbers)
+    ):
+        return Sight("partly_right", place, facts | {"at": "rounded"})
+    # Products in float16 are right where they are small, and nothing is wrong with their loops.
+    if largest < ROUNDING * wanted.scale:
+        return None
     for axis, extent in enumerate(wanted.shape):
         places = np.unique(is_wrong.nonzero()[axis])
         is_in_a_row = places[-1] - places[0] + 1 == len(places)

@@ -57,16 +57,24 @@ def with_misplaced_init(alignment: Alignment, facts: ModuleFacts, callee: str) -
 
 
 def with_unwritten_buffer(alignment: Alignment, facts: ModuleFacts, callee: str) -> Alignment:
-    """Return an alignment that names a buffer which a function reads and never writes.
+    """Return an alignment that names a buffer which a function reads and never writes, or the
+    parameter that it writes into where it reads the last one, its output.
 
     The step calls the TIR function `callee`, and nothing else explains it.
     """
-    function, wrong = facts.functions.get(callee), alignment.wrong
-    if wrong is None or function is None or alignment.mistake is not None:
+    function, wrong, mistake = facts.functions.get(callee), alignment.wrong, alignment.mistake
+    if wrong is None or function is None or (mistake and mistake.kind != "not_written"):
         return alignment
     stores = list(function.stores)
     read = {name for each in stores if each.value is not None for name in each.value.loaded}
     written = {each.buffer for each in stores}
+    if mistake is not None:  # te.create_prim_func([Y, X])
+        names = [each.name for each in function.parameters]
+        found = next((each for each in names if each in written), "")
+        if not found or names[-1] not in read - written:
+            return alignment
+        told = {"written_in": "input", "found": found, "buffer": names[-1]}
+        return alignment._replace(mistake=mistake._replace(facts={**mistake.facts, **told}))
     for each in function.allocations:
         if each.name in read - written:
             told = {"written_in": "own", "buffer": each.name}

@@ -139,8 +139,9 @@ def _may_stand_for(matching: Matching, wanted: int, taken: int) -> bool:
 def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | None:
     """Return the layer whose numbers a step has if all layers take one value for another.
 
-    A layer that takes the other value anyway is none: of `silu(gate) * up`, done on `up` alone, the
-    step is right that multiplies by `up`. Nor is there any known where one of them changes nothing
+    A layer that needs the other value anyway is none: of `silu(gate) * up`, done on `up` alone, the
+    step is right that multiplies by `up`; `silu(y)` for `x * sigmoid(y)` lacks `x`, and to take it
+    for `y` would lack `y`. Nor is there any known where one of them changes nothing
     of the value: `lv6 = relu(lv2); lv7 = linear(lv6)` for a ReLU of `lv5` is no linear of `lv5`.
     """
     program, other, place = matching.program, matching.matched[taken], matching.matched[wanted]
@@ -156,7 +157,16 @@ def _done_on(matching: Matching, wrong: int, taken: int, wanted: int) -> int | N
         return None
     one = Change("other_operand", min(computes), computes, {})
     found = matching.open_layers_of(one, value)
-    return next((after for after in found if other not in program.takes[after]), None)
+    kept = {matching.matched[each] for each in matching.steps[wrong].takes if each != taken}
+    return next((each for each in found if not _needs(program, each, other, kept | {place})), None)
+
+
+def _needs(program: Program, place: int, other: int, kept: set[int | None]) -> bool:
+    """Say whether a layer is computed from another one by any way but through those kept."""
+    waiting = [place]
+    for each in waiting:
+        waiting += {*program.takes[each]} - kept - {*waiting}
+    return other in waiting
 
 
 def _with_other(operation: Operation, place: int, given: Any, *values: Any) -> Any:

@@ -22,9 +22,10 @@ _DATA_TYPES = ("float", "int", "uint", "bool", "bfloat")
 
 def rewrite_call(page: Rewriting, call: libcst.Call, scope: Scope, full: str | None) -> None:
     """Rewrite one call. `full` is what it calls, from `tvm` on; None for nothing of TVM."""
-    _rewrite_keywords(page, call, full)
+    call, full = _emitted(page, call, full)
     if full is None:
         return
+    _rewrite_keywords(page, call, full)
     rule = _RULES.get(full)
     if rule is not None and not any(each.star for each in call.args):
         rule(page, call, scope)
@@ -51,13 +52,21 @@ def called(page: Rewriting, node: libcst.BaseExpression) -> str | None:
     return page.names.full(dotted(node.func)) if isinstance(node, libcst.Call) else None
 
 
-def _rewrite_keywords(page: Rewriting, call: libcst.Call, full: str | None) -> None:
-    target = full
-    if call.args and isinstance(call.func, libcst.Attribute):
-        emits = call.func.attr.value in _EMITTERS
-        target = page.names.full(dotted(call.args[0].value)) if emits else full
+def _emitted(
+    page: Rewriting, call: libcst.Call, full: str | None
+) -> tuple[libcst.Call, str | None]:
+    """Return the call of an operator that `bb.emit_te(operator, ...)` makes, else the call."""
+    is_made = isinstance(call.func, libcst.Attribute) and call.func.attr.value in _EMITTERS
+    operator = call.args[0].value if is_made and call.args else None
+    inner = None if operator is None else page.names.full(dotted(operator))
+    if operator is None or inner is None or not inner.startswith("tvm.topi."):
+        return call, full
+    return call.with_changes(func=operator, args=call.args[1:]), inner
+
+
+def _rewrite_keywords(page: Rewriting, call: libcst.Call, full: str) -> None:
     for row in of_kind("keyword").values():
-        found = keyword(call, row.was) if target in row.callee else None
+        found = keyword(call, row.was) if full in row.callee else None
         if found is not None and found.keyword is not None and keyword(call, row.becomes) is None:
             place = found.keyword
             page.replace(page.start(place), page.end(place), row.becomes, row)

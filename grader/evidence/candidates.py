@@ -75,6 +75,7 @@ RACE_HINT = say("make-loop-spatial-axis-parallel-instead-split")
 _NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
 _WHOLE_PIPELINE = say("annotate-loop-with-stage-and-order")
 _STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
+_NO_EXTERNS = say("use-module-without-external-functions")
 
 
 _REMEDIES = {
@@ -85,7 +86,10 @@ _REMEDIES = {
 """What to do about findings, by their code."""
 
 
-def _remedy(found: Finding) -> Text:
+def _remedy(found: Finding, capture: Capture) -> Text:
+    # A schedule of the module of another part, in which a library does the convolution.
+    if found.code == "packed_call" and found.subject in capture.externs:
+        return _NO_EXTERNS
     if found.code == "attribute" and found.subject in (PIPELINE_STAGES, PIPELINE_ORDER):
         return _WHOLE_PIPELINE
     return _REMEDIES.get(found.code) or say("use-tensorir-relax-and-arithmetic-only")
@@ -119,7 +123,7 @@ def inspect(
         is_unknown = first.subject not in capture.externs and _EXTERN_NAME.fullmatch(first.subject)
         if part.externs and first.code == "packed_call" and is_unknown:
             return _not_registered(first.subject)
-        return Problem(first.message, _remedy(first), code="refused")
+        return Problem(first.message, _remedy(first, capture), code="refused")
     if _is_idle(facts):
         where = say("name-in-code-cell", name=capture.name, cell=capture.cell)
         return Problem(say("not-solved-yet", where=where), REPLACE_STUB, code="unsolved")

@@ -73,14 +73,19 @@ def stale_in(cell: LostCell, lost: Sequence[LostCell]) -> Cause | None:
     """Return the cell that failed before it had bound a name which another failed cell uses.
 
     What that cell found under the name is older: the lecture's module, or that of another part.
+    A cell between them may have bound it, too: `mod = create_with_torch()` behind a failed one.
     """
-    own = _assigned(cell.source)
+    bound = _assigned(cell.source)
     for before in reversed([each for each in lost if each.cell < cell.cell]):
-        if before.fate != "failed" or before.error == "AssertionError" or before.row is None:
+        bound |= _assigned(before.after)
+        if before.fate != "failed" or before.row is None:
             continue
         lines = before.source.split("\n")
-        bound = _assigned("\n".join(lines[: before.row - 1])) | own
-        for name in itertools.islice(sorted(_assigned(before.source) - bound), _NAMES):
+        bound |= _assigned("\n".join(lines[: before.row - 1]))
+        # A check that fails is no reason, but an assertion of TVM's in `mod = create()` is one.
+        last = before.row if before.error == "AssertionError" else len(lines)
+        missing = _assigned("\n".join(lines[before.row - 1 : last])) - bound
+        for name in itertools.islice(sorted(missing), _NAMES):
             if re.search(rf"(?<![\w.]){name}\b", cell.source):
                 return Cause(before, name)
     return None

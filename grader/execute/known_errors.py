@@ -66,6 +66,7 @@ ErrorKind = Literal[
     "python_function_in_emit_te",
     "reshape_size",
     "nested_tag",
+    "inner_reduction",
     "convolution_order",
     "no_axis",
     # of TVM's schedules: why a step is refused
@@ -264,6 +265,7 @@ _FORMS = (
         _CLASS + r"Reshape expects the new shape to be convertible from the old shape",
     ),
     _form("nested_tag", _CLASS + r"nested op_tag is not allowed"),
+    _form("inner_reduction", r"Reductions are only allowed at the top level of compute"),
     _form("convolution_order", _CLASS + r"Invalid conv parameters: lead to negative output shape"),
     _form("no_axis", r"Index out of range\. size: \d{1,9}, got index \d{1,9}"),  # topi
     _form("no_axis", r"the input axis -?\d{1,9} is out of range"),  # relax.op

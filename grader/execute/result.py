@@ -19,7 +19,7 @@ class LostCell(msgspec.Struct, frozen=True):
     stopped or was not run. `advice` is what to do, `code` what it has to do with. `called` is the
     text of files that the notebook writes and this cell runs or imports. Of a script, `line` is
     that of the file, on whose line `first` the cell begins. A cell `is_given` that stands in the
-    handout as it is.
+    handout as it is. `after` is the text of the cells behind it that ran, up to the next lost one.
     """
 
     cell: int
@@ -33,6 +33,7 @@ class LostCell(msgspec.Struct, frozen=True):
     called: str = ""
     first: int = 1
     is_given: bool = False
+    after: str = ""
 
     @property
     def row(self) -> int | None:
@@ -99,6 +100,8 @@ class Execution(msgspec.Struct, frozen=True):
                 lost.append(msgspec.structs.replace(failed, first=first))
             elif _is_unsolved(text):
                 lost.append(LostCell(number, text, "unsolved", called=called))
+            elif lost:
+                lost[-1] = msgspec.structs.replace(lost[-1], after=f"{lost[-1].after}\n{text}")
         return tuple(lost)
 
 

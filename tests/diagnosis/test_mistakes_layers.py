@@ -127,6 +127,13 @@ class TestOrder:
         assert {"layers": ("conv2d", "relu"), "part": "bias"} == alignment.mistake.facts
         assert 1 == alignment.wrong
 
+    def test_two_layers_in_one_step_before_another_mistake(self) -> None:
+        """The ReLU was said to be one too many: the pooling behind it is wrong, too."""
+        steps = run(but(add=None, relu=lambda x: add_bias(relu(x)), pool2d=lambda x: pool(-x)))
+        alignment = align(steps, LAYERS)
+        assert alignment.mistake is not None
+        assert ("order_swapped", 1) == (alignment.mistake.kind, alignment.wrong)
+
     def test_a_layer_that_changed_nothing_where_it_was_done_too_early(self) -> None:
         x, one, other = noise(3, 4), noise(4, 4), noise(4, 4)
         # Of positive numbers nothing would be lost by the second relu, whatever is drawn before.

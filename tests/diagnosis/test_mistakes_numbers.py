@@ -82,6 +82,25 @@ class TestWhereToLook:
         assert mistake is not None
         assert ("partly_right", "negative") == (mistake.kind, mistake.facts["at"])
 
+    def test_halves_rounded_to_the_other_side_are_told(self) -> None:
+        """It was told to compare its inputs, their order, and the axes."""
+        x = np.random.default_rng(0).integers(-200, 200, (4, 32)).astype(np.int32)
+        layers = record(lambda: torch.clamp(torch.floor((double(x) * 3 + 4) / 8), -50, 50), [x])
+        value = np.clip(np.rint(x * 3 / 8), -50, 50).astype(np.int8)
+        mistake = align([Observed("y", "requantize", value, (), takes_input=True)], layers).mistake
+        assert mistake is not None
+        assert ("partly_right", "rounded") == (mistake.kind, mistake.facts.get("at"))
+
+    def test_numbers_that_wrap_around_lack_their_clamp(self) -> None:
+        """It was told that half of the numbers are right."""
+        x = np.random.default_rng(0).integers(-900, 900, (4, 32)).astype(np.int32)
+        layers = record(lambda: torch.clamp(torch.floor((double(x) * 3 + 4) / 8), -128, 127), [x])
+        value = ((x * 3 + 4) >> 3).astype(np.int8)
+        mistake = align([Observed("y", "requantize", value, (), takes_input=True)], layers).mistake
+        assert mistake is not None
+        assert ("layer_left_out", "clamp") == mistake[:2]
+        assert {"of": "wrapped", "dtype": "int8"} == mistake.facts
+
     def test_what_is_off_by_rounding_is_not_called_partly_right(self) -> None:
         """Most of it is right as far as float32 goes, where the numbers are small."""
 

@@ -47,6 +47,16 @@ class Unset:
 
 
 @I.ir_module
+class OutputFirst:
+    @T.prim_func(s_tir=True)
+    def f(Y: T.Buffer((4,), "float32"), X: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("Y"):
+                vi = T.axis.spatial(4, i)
+                Y[vi] = T.max(X[vi], T.float32(0))
+
+
+@I.ir_module
 class WithoutElse:
     @T.prim_func(s_tir=True)
     def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
@@ -258,6 +268,14 @@ def test_a_buffer_that_is_read_and_never_written_is_named(module: type, kind: st
         what, advice = tell_change(found.kind, found.facts)
         assert "it reads the buffer `Y`, which is never written" == what.english
         assert "Write every number of `Y` before it is read." == advice.english
+
+
+def test_a_parameter_that_is_written_in_place_of_the_last_one_is_named() -> None:
+    """Of `te.create_prim_func([Y, X])` it was said that nothing is written into `X`."""
+    alignment = Alignment(("wrong",), (None,), 0, mistake=LikelyMistake("not_written", "relu"))
+    found = with_unwritten_buffer(alignment, facts_of(OutputFirst), "f").mistake
+    assert found is not None
+    assert ("input", "Y", "X") == tuple(found.facts.values())
 
 
 @pytest.mark.parametrize(

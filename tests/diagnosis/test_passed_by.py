@@ -433,6 +433,29 @@ def test_of_two_products_beside_each_other_the_right_one_is_named() -> None:
     assert ("u", "g") == (facts["taken_step"], facts["wanted_step"])
 
 
+def test_a_step_that_needs_both_values_is_not_to_take_the_other_one() -> None:
+    """Of `silu(y)` for `x * sigmoid(y)` it was advised to take `x`, which gives `silu(x)`."""
+    arguments = [noise(3, 8), noise(8, 5), noise(8, 5) + 1]
+    x, gate, up = (double(each) for each in arguments)
+
+    def gated() -> torch.Tensor:
+        a, b = x @ gate, x @ up
+        return a * torch.sigmoid(b) + b * torch.sigmoid(a)
+
+    a, b = (x @ gate).numpy(), (x @ up).numpy()
+    right, wrong = b / (1 + np.exp(-a)), b / (1 + np.exp(-b))
+    steps = [
+        Observed("a", "matmul", a, (), takes_input=True),
+        Observed("b", "matmul", b, (), takes_input=True),
+        Observed("s", "silu", wrong, (1,)),
+        Observed("g", "sigmoid", right / b, (0,)),
+        Observed("m", "multiply", right, (1, 3)),
+        Observed("y", "add", wrong + right, (2, 4)),
+    ]
+    layers = record(gated, arguments)
+    assert (2, None) == (align(steps, layers).wrong, advised(steps, layers))
+
+
 class TestThroughout:
     """A step does several layers, and takes one of two gates for the other in all of them."""
 

@@ -63,6 +63,10 @@ class TestImports:
         (left,) = migration.left
         assert (1, 1, "tvm.relax.vm.build") == (left.cell, left.line, left.what.english)
 
+    def test_an_operator_is_called_directly_too(self) -> None:
+        imports, call = "from tvm import topi", "topi.nn.conv2d(x, w, 1, 0, 1, 'NCHW', "
+        assert f"{call}out_dtype='float32')" == migrated(imports, f"{call}'float32')")
+
 
 class TestWhatStays:
     @pytest.mark.parametrize(

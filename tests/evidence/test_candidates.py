@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tvm
 from msgspec.structs import replace
+from tvm import relax
+from tvm.script import relax as R  # noqa: N812 - as courses write it
 from tvm.script import tirx as T  # noqa: N812 - as courses write it
 
 from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
@@ -108,6 +110,18 @@ def test_a_function_in_which_nothing_is_done_is_not_solved_yet() -> None:
     )
     assert isinstance(inspected(written), Candidate)
     assert isinstance(inspected(begun, written), Candidate)
+
+
+def test_a_registered_function_where_none_belongs_is_told_to_be_left_out() -> None:
+    """Who scheduled the module of another part was told to use arithmetic only."""
+    x, y = relax.Var("x", R.Tensor((4,), "float32")), R.Tensor((4,), "float32")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.call_dps_packed("env.f", [x], y)))
+    made = Capture("p", "f", 1, True, save(builder.get()), externs={"env.f": b"x"})
+    found = inspect(part("schedule"), made)
+    assert isinstance(found, Problem)
+    assert "Use a module without external functions here" in found.hint.english
 
 
 class TestGiven:

@@ -114,6 +114,8 @@ USES = at(24, 4, "sch = Schedule(mod)\nblock = sch.get_sblock('a')")
 def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
     before = at(23, 1, MAKES)
     assert (before, "mod") == stale_in(USES, (before, USES))
+    asserted = at(23, 1, MAKES, "AssertionError")  # in TOPI
+    assert (asserted, "mod") == stale_in(USES, (asserted, USES))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
     [
         at(23, 2, MAKES),  # it had bound the name
         at(25, 1, MAKES),
-        at(23, 1, MAKES, "AssertionError"),
+        at(23, 1, f"check(sch)\n{MAKES}", "AssertionError"),
         at(23, 1, "model = create()"),
         at(23, 1, "sch = create()"),  # the other cell binds it itself
         LostCell(23, MAKES, "stopped"),
@@ -129,3 +131,14 @@ def test_what_a_cell_finds_under_a_name_that_was_to_be_bound_anew_is_older():
 )
 def test_what_it_binds_or_what_was_bound_is_not(before: LostCell) -> None:
     assert stale_in(USES, (before, USES)) is None
+
+
+def test_what_another_cell_bound_in_between_is_not():
+    lost = at(21, 1, MAKES)
+    for error in ("KeyError", "AssertionError"):
+        assert stale_in(USES, (lost, at(23, 2, MAKES, error), USES)) is None
+    sources = ("mod = create()", "mod = other()", USES.source)
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    problems = (CellProblem(1, "KeyError", "'w'", 1), CellProblem(3, "ValueError", "no", 2))
+    execution = Execution(nbformat.v4.new_notebook(cells=cells), problems, 3, 1, (), (), begun=3)
+    assert stale_in(execution.lost[-1], execution.lost) is None

@@ -207,6 +207,11 @@ def two_of_one_name() -> None:
     tvm.compile(module, "llvm")
 
 
+def halved_sum() -> None:
+    x, k = tensor(2, 4), te.reduce_axis((0, 4))
+    te.compute((2,), lambda i: te.sum(x[i, k], axis=k) / 2)
+
+
 REAL: list[tuple[Callable[[], object], KnownError]] = [
     (stubbed, KnownError("not_implemented")),
     (lambda: eval("relaxed", {}), KnownError("undefined_name", ("relaxed",))),
@@ -307,6 +312,7 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         KnownError("reshape_size"),
     ),
     (stacked, KnownError("nested_tag")),
+    (halved_sum, KnownError("inner_reduction")),
     (
         lambda: topi.nn.conv2d(tensor(5, 1, 3, 3), tensor(4, 1, 28, 28), 1, 0, 1),
         KnownError("convolution_order"),
