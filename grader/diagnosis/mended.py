@@ -300,6 +300,8 @@ def _mended(
         is_near = trial.gives(edit.function, few, wanted.numbers)
         if not is_near or _is_of_one_size(function, edit.function, given.symbols):
             continue
+        if _lays_aside(function, edit.function):
+            continue
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
         is_right = all(trial.gives(edit.function, each, wanted.numbers) for each in places)
@@ -325,6 +327,20 @@ def _is_of_one_size(
     """
     added = _constants(edited) - _constants(function)
     return any(each == 1 or each in added for each in symbols.values())
+
+
+def _lays_aside(function: FunctionFacts, edited: FunctionFacts) -> bool:
+    """Say whether an edit reads less: one of the function's arguments not at all any more.
+
+    Without the scale of a norm, taking the shift out as well gives PyTorch's quotient.
+    """
+    return _read(edited) < _read(function)
+
+
+def _read(function: FunctionFacts) -> set[str]:
+    values = (store.value for store in function.stores if store.value is not None)
+    loaded = {name for value in values for name in value.loaded}
+    return loaded & {each.name for each in function.parameters[:-1]}
 
 
 def _constants(function: FunctionFacts) -> Counter[float]:
