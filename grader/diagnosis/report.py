@@ -262,7 +262,7 @@ def _relative_errors(outputs: Outputs) -> npt.NDArray[np.float64]:
     )
     with np.errstate(all="ignore"):
         errors = np.abs(actual - desired).max(axis=1) / np.abs(desired).max(axis=1)
-    return np.nan_to_num(errors, nan=np.inf, posinf=np.inf)
+    return np.where(np.isnan(errors), np.inf, errors)
 
 
 def _returned(outputs: Outputs | Problem, traced: Traced) -> npt.NDArray[np.generic] | None:

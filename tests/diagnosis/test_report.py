@@ -289,6 +289,21 @@ class TestRows:
         actual[2] += 1
         assert 2 == choose_rows(replace(right, actual=actual), diagnosed)[0]
 
+    def test_a_sample_in_which_little_is_wrong_is_not_the_first(self, oracle: ModelOracle) -> None:
+        """Without an epsilon, samples of ordinary variances are off by less than is seen."""
+        diagnosed, right = given(oracle)
+        actual, images = right.actual.copy(), np.flatnonzero(oracle.from_test_set)
+        actual[images[:2]] += 1e-3
+        actual[images[3]] += 1
+        actual[images[4]] += 0.9
+        assert [3, 4] == [list(images).index(at) for at in self.rows(right, actual, diagnosed)[:2]]
+        actual[images[2]] = np.nan
+        assert images[2] in self.rows(right, actual, diagnosed)[:3]
+
+    @staticmethod
+    def rows(right: Outputs, actual: Any, diagnosed: Diagnosed) -> tuple[int, ...]:
+        return choose_rows(replace(right, actual=actual), diagnosed)
+
 
 def case_of(
     oracle: ModelOracle, outputs: Problem | None = None, **changes: Any
