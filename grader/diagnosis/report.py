@@ -420,10 +420,14 @@ def _spelled(step: Observed, diagnosed: Diagnosed) -> str:
 
 
 def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnosed) -> str:
-    """Return the last step before the departing one that is right, empty where there is none."""
+    """Return the last step before the departing one that is right, empty where there is none.
+
+    Of a step behind PyTorch's output, it is the one that has its numbers.
+    """
     assert alignment.wrong is not None
+    last = alignment.last_right if alignment.last_right == alignment.expected else None
     for place in reversed(range(alignment.wrong)):
-        if alignment.statuses[place] == "right":
+        if alignment.statuses[place] == "right" and last in (None, alignment.matched[place]):
             return _spelled(steps[place], diagnosed)
     return ""
 
