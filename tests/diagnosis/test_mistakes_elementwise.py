@@ -489,3 +489,18 @@ def test_a_step_behind_which_several_layers_are_missing_is_no_step_of_its_own() 
     assert not is_added(steps, layers, align(steps, layers))
     steps = in_a_row(first, first * first, functional.linear(first * first, w))
     assert is_added(steps, layers, align(steps, layers))
+
+
+def test_an_argument_of_which_the_course_takes_case_by_case_is_another_operand() -> None:
+    """A cell without its reset gate multiplies the state, which is a row of an argument there."""
+    batch = X[None, :, :5], Y[None, :, :5], X[None, :5, :5]
+    mistake = mistake_of(
+        lambda *cases: torch.stack([(x.sigmoid() * h) @ u for x, h, u in zip(*cases, strict=True)]),
+        lambda _x, h, u: h @ u,
+        *batch,
+    )
+    assert mistake is not None
+    assert ("other_operand", {"taken_argument": 2, "result": "mul"}) == (
+        mistake.kind,
+        {name: mistake.facts[name] for name in ("taken_argument", "result")},
+    )
