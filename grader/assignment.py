@@ -308,11 +308,14 @@ class Assignment(Titled, frozen=True, kw_only=True):
         known = {each.id: each for each in self.computation}
         if twice := _twice(each.id for each in self.computation):
             raise ValueError(f"two computations have the same id {twice}")
-        for part in self.part:
+        for number, part in enumerate(self.part):
+            at = f" - at `$.part[{number}].computation`"
             if part.computation is None and self.oracle is None:
-                raise ValueError(f"part {part.id} names no computation, and there is no [oracle]")
+                raise ValueError(f"a part needs a `computation`, for there is no [oracle]{at}")
             if part.computation is not None and part.computation not in known:
-                raise ValueError(f"part {part.id} names no computation that there is")
+                raise ValueError(
+                    f"there is no computation {part.computation}, but {', '.join(known)}{at}"
+                )
             model = known[part.computation].model if part.computation is not None else ""
             if (part.entry_kind in ("importer", "pass")) != bool(model):
                 raise ValueError(

@@ -48,6 +48,7 @@ FORMS: dict[str, Text] = {
     r"^[^\W\d]\w*\Z": say("python-name"),
     r"^[*?]?[^\W\d][\w*?]*\Z": say("python-name-in-which-and-wildcards"),
     r"^(?!\d)[\w*?]+\Z": say("python-name-in-which-and-wildcards"),
+    r"^[SR]+\Z": say("letters-s-and-r"),
 }
 """The regular expressions of assignments, in words."""
 

@@ -184,7 +184,7 @@ def release(
     """Write a course for students, without solutions and hidden parts.
 
     Examples:
-        grader release public --secret course.tar.gz
+        grader release public --secret course.zip
     """
     from grader.cli.course_files import ReleaseOptions, run_release
 

@@ -298,7 +298,7 @@ def _mended(
             break
         before = trial.computed
         is_near = trial.gives(edit.function, few, wanted.numbers)
-        if not is_near or _is_of_one_size(function, edit.function, given.symbols):
+        if not is_near or _is_by_chance(function, edit.function, given.symbols):
             continue
         terms = 1 + (trial.computed - before) // len(few)
         places = (many, *_all_places(value.size, terms))
@@ -316,15 +316,25 @@ def _mended(
     return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
 
 
-def _is_of_one_size(
+def _is_by_chance(
     function: FunctionFacts, edited: FunctionFacts, symbols: Mapping[str, int]
 ) -> bool:
-    """Say whether an edit computes with an extent, as a number, that another call has otherwise.
+    """Say whether an edit computes with an extent, as a number, that another call has otherwise, or
+    reads less than the function: one of its arguments not at all any more.
 
     Of an extent of 1 nothing shows: neither an index that should be 0 nor what is divided by it.
+    Without the scale of a norm, taking its shift out as well leaves PyTorch's quotient.
     """
     added = _constants(edited) - _constants(function)
-    return any(each == 1 or each in added for each in symbols.values())
+    is_of_one_size = any(each == 1 or each in added for each in symbols.values())
+    return is_of_one_size or _read(edited) < _read(function)
+
+
+def _read(function: FunctionFacts) -> set[str]:
+    """Return the arguments that a function reads."""
+    values = (store.value for store in function.stores if store.value is not None)
+    loaded = {name for value in values for name in value.loaded}
+    return loaded & {each.name for each in function.parameters[:-1]}
 
 
 def _constants(function: FunctionFacts) -> Counter[float]:

@@ -314,6 +314,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "layer_left_out:wrapped": MistakeMessage(
         say("not-clamped-before-cast"), say("clamp-first-and-cast-the-result")
     ),
+    "layer_left_out:addition": MistakeMessage(
+        say("addition-left-out"), say("add-number-here-before-what-follows")
+    ),
     "layer_left_out:several": MistakeMessage(
         say("layers-are-left-out"), say("add-layers-that-missing-in-this-order")
     ),

@@ -191,13 +191,24 @@ def factor_of(layer: Layer) -> float | None:
 
 
 def left_out_facts(layer: Layer) -> dict[str, Any]:
-    """Return by what a layer that was left out multiplies or divides; nothing for another layer."""
+    """Return by what number a layer that was left out multiplies or divides, or what it adds."""
     factor = factor_of(layer)
     if factor is None:
-        return {}
+        return _added_facts(layer)
     if layer.name in _DIVISIONS:
         return {"of": "division", "wanted": 1 / factor}
     return {"of": "factor", "wanted": factor}
+
+
+def _added_facts(layer: Layer) -> dict[str, Any]:
+    operands, value = layer.operation.operands, layer.operation.compute()
+    if not layer.name or len(operands) != 1 or operands[0].value.shape != value.shape:
+        return {}
+    added = value - operands[0].value
+    amount = float(added.mean())
+    if not _CLOSE < abs(amount) < math.inf or not _is_same(added, torch.full_like(added, amount)):
+        return {}
+    return {"of": "addition", "wanted": amount}
 
 
 def factor_facts(layer: Layer, times: float) -> dict[str, Any]:

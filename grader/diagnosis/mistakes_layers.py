@@ -320,10 +320,14 @@ def _argument(layer: Layer) -> dict[str, Any]:
 
     To say of an image that is read the wrong way round that the result is transposed is not true.
     """
+    argument = _laid_out(layer)
+    return {} if argument is None else {"of": "argument", "argument": argument + 1}
+
+
+def _laid_out(layer: Layer) -> int | None:
+    """Return the argument that a layer lays out anew, or takes a part of; None for other layers."""
     operands = layer.operation.operands
-    if layer.name or len(operands) != 1 or operands[0].argument is None:
-        return {}
-    return {"of": "argument", "argument": operands[0].argument + 1}
+    return None if layer.name or len(operands) != 1 else operands[0].argument
 
 
 def _in_every_round(program: Program, place: int) -> Iterator[Change]:
@@ -597,6 +601,10 @@ def _values_before(layers: Sequence[Layer], place: int) -> Iterator[tuple[str, T
         for each in layer.operation.operands:
             if each.argument is not None:
                 yield "", each.value, each.argument
+        # A course that goes through its cases takes a row of each argument.
+        laid_out = _laid_out(layer)
+        if laid_out is not None:
+            yield "", torch.from_numpy(layer.value), laid_out
 
 
 def _with(compute: Compute, index: int, value: Tensor) -> Compute:

@@ -235,17 +235,34 @@ def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, 
     """Return places of samples that are wrong, test images first, and of others to fill a batch.
 
     Drawn samples come before those of named cases. Of a state of zeros, or values that are all one,
-    steps are right by chance.
+    steps are right by chance. Then come those that are about as wrong as the worst one: without
+    the epsilon of a norm, only a tiny variance shows what is wrong.
     """
     from_test_set = diagnosed.oracle.from_test_set[: _samples(outputs, diagnosed)]
     named = np.zeros_like(from_test_set)
     for case in diagnosed.oracle.cases:
         named[case.start : case.stop] = True
-    right = np.zeros_like(from_test_set)
+    right = faint = np.zeros_like(from_test_set)
     if isinstance(outputs, Outputs):
         right = ~wrong_samples(outputs, diagnosed.oracle.options)
-    order = np.lexsort((named, ~from_test_set, right))
+        errors = _relative_errors(outputs)
+        worst = errors[~right & ~named & np.isfinite(errors)].max(initial=0.0)
+        faint = errors < worst / 2
+    order = np.lexsort((faint, named, ~from_test_set, right))
     return tuple(int(each) for each in order[:ROWS])
+
+
+def _relative_errors(outputs: Outputs) -> npt.NDArray[np.float64]:
+    """Return each sample's largest error relative to its largest right value, inf if not finite."""
+    if outputs.actual.shape != outputs.desired.shape:
+        return np.full(len(outputs.desired), np.inf)
+    flat = (len(outputs.desired), -1)
+    actual, desired = (
+        each.astype(np.float64).reshape(flat) for each in (outputs.actual, outputs.desired)
+    )
+    with np.errstate(all="ignore"):
+        errors = np.abs(actual - desired).max(axis=1) / np.abs(desired).max(axis=1)
+    return np.where(np.isnan(errors), np.inf, errors)
 
 
 def _returned(outputs: Outputs | Problem, traced: Traced) -> npt.NDArray[np.generic] | None:
@@ -403,10 +420,14 @@ def _spelled(step: Observed, diagnosed: Diagnosed) -> str:
 
 
 def _before(steps: Sequence[Observed], alignment: Alignment, diagnosed: Diagnosed) -> str:
-    """Return the last step before the departing one that is right, empty where there is none."""
+    """Return the last step before the departing one that is right, empty where there is none.
+
+    Of a step behind PyTorch's output, it is the one that has its numbers.
+    """
     assert alignment.wrong is not None
+    last = alignment.last_right if alignment.last_right == alignment.expected else None
     for place in reversed(range(alignment.wrong)):
-        if alignment.statuses[place] == "right":
+        if alignment.statuses[place] == "right" and last in (None, alignment.matched[place]):
             return _spelled(steps[place], diagnosed)
     return ""
 

@@ -1,5 +1,6 @@
 """Why there is no evidence, and what is wrong with outputs that differ, in sentences."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -210,9 +211,6 @@ WRITE_THE_OUTPUT = say("assign-every-result-item-that-buffer-new")
 NOT_FINITE = say("nan-and-infinity-come-memory-that-read")
 """All that it may be. What it is is told where it was tried."""
 
-_NEAR = 1e-3
-"""Numbers so near to each other are equal for the purpose of a hint."""
-
 _TELLING = 0.1
 """Fewer right elements have nothing in common: they are right by chance."""
 
@@ -323,7 +321,7 @@ def _hint(outputs: Outputs, wrong: Mask, comparison: Comparison) -> Text:
         return say("use-for-input-constants-and-every-layer", wanted=comparison.dtype)
     if not _is_finite(actual).all():
         return NOT_FINITE
-    return _hint_for_values(actual[wrong].astype(np.float64), outputs.desired[wrong])
+    return _hint_for_values(actual[wrong], outputs.desired[wrong], comparison)
 
 
 def _is_mixed(comparison: Comparison) -> bool:
@@ -332,11 +330,12 @@ def _is_mixed(comparison: Comparison) -> bool:
     )
 
 
-def _hint_for_values(actual: npt.NDArray[np.floating], desired: npt.NDArray[np.floating]) -> Text:
+def _hint_for_values(actual: FloatArray, desired: FloatArray, comparison: Comparison) -> Text:
     """Say what outputs look like beside the right ones."""
-    if np.allclose(actual, actual.flat[0]):
+    if np.allclose(actual.astype(np.float64), float(actual.flat[0])):
         return say("output-same-everywhere-check-that-depends")
-    share = float(np.isclose(actual, desired, rtol=_NEAR, atol=_NEAR).mean())
+    share = float(is_close(actual, desired, comparison.rtol, comparison.atol).mean())
+    share = math.floor(100 * share) / 100  # never "100% are right"
     if share >= _TELLING:
         return say("elements-these-samples-right-find-what-others", share=share)
     if share > 0:

@@ -670,6 +670,16 @@ class TestSpeed:
         )
         assert "not_graded" == speed(case(module(CONV)), self.OPTIONS).verdict
 
+    @pytest.mark.parametrize(("off", "weight"), [(0, ()), (1, ()), (0, (32, 1, 3, 3))])
+    def test_a_right_function_is_not_blamed_for_another_baseline(self, off, weight):
+        """Of a whole model, right outputs do not say that the timed function is the convolution."""
+        other = Problem(foreign("Another."), foreign("Mend it."), code="other_computation")
+        found = outputs(softmax(6).astype(np.float32) + np.float32(off), softmax(6))
+        judged = case(module(CONV), timed=other, outputs=found)
+        outcome = speed(judged, SpeedOptions(weight=weight))
+        is_course = "course's unscheduled function" in outcome.reason.english
+        assert ("not_graded", off == 0 and not weight) == (outcome.verdict, is_course)
+
 
 class TestSpeedOptions:
     def parse(self, **options):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import tvm
-from tvm import relax, te
+from tvm import relax, te, topi
 from tvm.script import from_source
 from tvm.script import ir as I  # noqa: N812
 from tvm.script import relax as R  # noqa: N812
@@ -394,6 +394,32 @@ def test_what_main_returns_is_not_mended_into_an_earlier_layer() -> None:
     traced = Traced((step,), (A,), bindings=(0,))
     facts = read_module(save(bb.get()))
     assert with_mended_statement(alignment, facts, traced, layers).mistake is None
+
+
+def test_of_a_norm_without_its_scale_the_shift_is_not_taken_out_as_well() -> None:
+    """The quotient is PyTorch's then, and no argument is read but what is divided."""
+
+    def norm(x: Any, scale: Any, shift: Any) -> Any:
+        return te.compute((5, 6), lambda i, j: x[i, j] / 3.0 + shift[j], name="norm")
+
+    given = A, B[:, 0], B[:, 1]
+    parameters = [
+        relax.Var(name, R.Tensor(each.shape, "float32"))
+        for name, each in zip("xab", given, strict=True)
+    ]
+    bb = relax.BlockBuilder()
+    with bb.function("main", parameters):
+        with bb.dataflow():
+            out = bb.emit_output(bb.emit_te(topi.nn.relu, bb.emit_te(norm, *parameters)))
+        bb.emit_func_output(out)
+    x, scale, shift = (torch.tensor(each.astype(np.float64)) for each in given)
+    layers = record(lambda: torch.relu(x / 3 * scale + shift).numpy(), given)
+    step = Observed("norm", "norm", A / 3 + B[:, 1], (), takes_input=True)
+    alignment = Alignment(("wrong",), (None,), 0, expected=0)
+    traced = Traced((step,), given, bindings=(0,))
+    found = with_mended_statement(alignment, read_module(save(bb.get())), traced, layers).mistake
+    assert found is not None
+    assert ("operand_left_out", "a") == (found.kind, found.facts["found"])
 
 
 def test_a_sum_is_not_made_a_product_that_stays_0() -> None:

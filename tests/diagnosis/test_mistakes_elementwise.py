@@ -218,14 +218,16 @@ def test_a_factor_that_is_left_out_comes_before_another_operand() -> None:
     [
         (lambda x: x.sin() * 0.25, {"of": "factor", "wanted": 0.25}),
         (lambda x: x.sin() / 4, {"of": "division", "wanted": 4.0}),
+        (lambda x: x.sin() + 0.5, {"of": "addition", "wanted": 0.5}),
         (lambda x: x.sin() * x, {}),
     ],
 )
 def test_of_a_factor_that_is_left_out_it_is_told_how_much_it_is(scaled: Any, told: Any) -> None:
-    """`Add mul here` does not say by what: the scores of an attention are divided by a root."""
+    """`Add mul here` does not say by what: scores are divided by a root, a norm has an epsilon."""
     mistake = mistake_of(lambda x: scaled(x).exp(), lambda x: x.sin().exp(), X)
     assert mistake is not None
-    assert ("layer_left_out", told) == (mistake.kind, dict(mistake.facts))
+    assert "layer_left_out" == mistake.kind
+    assert pytest.approx(told) == dict(mistake.facts)
 
 
 def test_of_a_factor_that_is_left_out_at_the_end_too() -> None:
@@ -487,3 +489,18 @@ def test_a_step_behind_which_several_layers_are_missing_is_no_step_of_its_own() 
     assert not is_added(steps, layers, align(steps, layers))
     steps = in_a_row(first, first * first, functional.linear(first * first, w))
     assert is_added(steps, layers, align(steps, layers))
+
+
+def test_an_argument_of_which_the_course_takes_case_by_case_is_another_operand() -> None:
+    """A cell without its reset gate multiplies the state, which is a row of an argument there."""
+    batch = X[None, :, :5], Y[None, :, :5], X[None, :5, :5]
+    mistake = mistake_of(
+        lambda *cases: torch.stack([(x.sigmoid() * h) @ u for x, h, u in zip(*cases, strict=True)]),
+        lambda _x, h, u: h @ u,
+        *batch,
+    )
+    assert mistake is not None
+    assert ("other_operand", {"taken_argument": 2, "result": "mul"}) == (
+        mistake.kind,
+        {name: mistake.facts[name] for name in ("taken_argument", "result")},
+    )

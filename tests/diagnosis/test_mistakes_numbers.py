@@ -67,6 +67,16 @@ class TestWhereToLook:
         assert mistake is not None
         assert ("bias_extra", {"axis": -1}) == (mistake.kind, mistake.facts)
 
+    def test_what_is_hardly_more_than_rounding_is_no_vector(self) -> None:
+        """A step after another approximation of a GELU is off by that much, and adds nothing."""
+        x, weight = noise(6, 8), noise(8, 8)
+        right = x @ weight.T
+        off = 2.2e-5 * np.abs(right).max() * np.abs(np.cos(37 * right))
+        layers = record(lambda: torch.tensor(x).double() @ torch.tensor(weight).double().T, [x])
+        steps = [Observed("y", "f", (right + off).astype(np.float32), takes_input=True)]
+        alignment = align(steps, layers)
+        assert (0, None) == (alignment.wrong, alignment.mistake)
+
     def test_what_is_left_of_negative_numbers_is_at_no_edge(self) -> None:
         def leaky(x: Any) -> Any:
             return np.maximum(x, x * np.float32(0.15))

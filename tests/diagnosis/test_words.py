@@ -140,7 +140,10 @@ class TestSentences:
         assert ("`lv2 = relu` is already PyTorch's output, and `lv3 = dense` changes it.") == told[
             0
         ].english
-        assert "Leave `lv3 = dense` out." == told[1].english
+        assert (
+            "Leave `lv3 = dense` out, and all after it: `lv2 = relu` is the result."
+            == told[1].english
+        )
 
 
 class TestWhatIsNotRecognised:

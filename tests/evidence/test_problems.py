@@ -143,6 +143,8 @@ FUNCTION = Computation("f", (ArgumentTable((8, 4)),), (TensorTable((8, 4)),))
 VALUES = np.random.default_rng(0).standard_normal((6, 8, 4)).astype(np.float32)
 EDGE_MISSING = np.where(np.arange(4) == 3, 0, VALUES + 10).astype(np.float32)
 FEW_RIGHT = np.where(np.arange(32).reshape(8, 4) == 3, VALUES + 10, 0).astype(np.float32)
+NEARLY_RIGHT = (VALUES + 10 + 0.008 * (np.arange(32).reshape(8, 4) == 3)).astype(np.float32)
+"""One number of each sample is off by less than a thousandth."""
 ALL = np.ones(6, bool)
 
 
@@ -200,6 +202,7 @@ class TestWithoutADiagnosis:
         [
             (np.zeros_like(VALUES), "6 of 6 samples differ", "the same everywhere"),
             (EDGE_MISSING, "6 of 6 samples differ", "75% of the elements"),
+            (NEARLY_RIGHT, "6 of 6 samples differ", "96% of the elements"),
             (VALUES + 30, "6 of 6 samples differ", "No element of these samples is right"),
             (FEW_RIGHT, "6 of 6 samples differ", "Few elements of these samples are right"),
             (VALUES[:, :, :1], "shape (8, 1); it should be (8, 4)", "Check the last steps"),

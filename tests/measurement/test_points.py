@@ -92,3 +92,10 @@ def test_what_other_spellings_of_the_same_loops_differ_by_is_worth_nothing() -> 
     given = Anchors(full_at=0.95)
     assert [0.0, 0.0] == [speed_fraction(share, 3.5, given) for share in (0.005, 0.02)]
     assert 0.04 / 0.95 == pytest.approx(speed_fraction(0.04, 3.5, given))
+
+
+@pytest.mark.parametrize("reference", [1.15, 1.26, 4.0])
+def test_a_speedup_that_a_copy_may_have_is_worth_nothing(reference: float) -> None:
+    """Beside a reference of 1.26 times, an unscheduled function earned a tenth of the points."""
+    share = math.log(1.01) / math.log(reference)
+    assert 0.0 == speed_fraction(share, reference, Anchors(full_at=0.8))

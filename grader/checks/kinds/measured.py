@@ -12,7 +12,7 @@ from grader.assignment import Table
 from grader.checks.kinds.graph import input_passes_by
 from grader.diagnosis.words import name_layer
 from grader.errors import CourseError
-from grader.evidence.case import Case, JudgedLayer, Problem, TimedSchedule
+from grader.evidence.case import Case, JudgedLayer, Outputs, Problem, TimedSchedule
 from grader.evidence.named_cases import tell_wrong
 from grader.evidence.problems import WRITE_THE_BUFFER, explain, wrong_samples
 from grader.evidence.registry import (
@@ -310,7 +310,8 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
     """The scheduled function is faster than the unscheduled one."""
     timed = case.evidence.timed
     if isinstance(timed, Problem) or timed is None:
-        return not_graded(timed or Problem(say("schedule-not-timed"), code="not_run"))
+        problem = timed or Problem(say("schedule-not-timed"), code="not_run")
+        return not_graded(_OTHER_BASELINE if _is_right(case, problem, options) else problem)
     if not timed.outputs_right:
         return failed(
             say("function-gave-wrong-values-while-timed"),
@@ -321,6 +322,24 @@ def speed(case: Case, options: SpeedOptions) -> Outcome:
     if timing.ci_high < 1.0:
         return _slower(case, timed, options)
     return _hold(timing, options) or _judge(timed, options)
+
+
+_OTHER_BASELINE = Problem(
+    say("speed-not-judged-outputs-right-and-baseline-gives-others"),
+    say("not-your-fault-workload-must-compute-what-oracle-does"),
+    code="other_computation",
+)
+
+
+def _is_right(case: Case, problem: Problem, options: SpeedOptions) -> bool:
+    """Say whether the course's baseline is another function, and not the submission.
+
+    Right outputs of a whole model do not say which of its functions is the convolution.
+    """
+    outputs = case.evidence.outputs
+    if problem.code != "other_computation" or options.weight or not isinstance(outputs, Outputs):
+        return False
+    return not wrong_samples(outputs, case.comparison).any()
 
 
 def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:

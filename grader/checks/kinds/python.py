@@ -52,8 +52,9 @@ _WORK = frozenset({
 _LIBRARIES = frozenset({"jax", "jnp", "scipy", "tensorflow", "tf", "topi", "torch", "tvm"})
 _NUMPY = frozenset({"np", "numpy"})
 
-_REDUCTIONS = frozenset({"all", "any", "clip", "cumsum", "max", "mean", "min", "prod", "sum"})
-"""Methods of an array that compute with all of its elements."""
+_REDUCTIONS = frozenset({"all", "any", "cumsum", "max", "mean", "min", "prod", "sum"})
+"""Functions of one array, and its methods: their operand is no element, even if it is a product."""
+_METHODS = _REDUCTIONS | {"clip"}
 
 _ALLOCATIONS = frozenset({
     "empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
@@ -268,10 +269,12 @@ class _Scope:
         name, root = _callee(call), _root(call.func)
         if root in _LIBRARIES:
             return True
+        # `np.sqrt(v[i] + 1e-5)` is of an element, `np.sum(row * other)` is not.
+        many = self.is_many if name in _REDUCTIONS else self.is_whole
         if isinstance(call.func, ast.Attribute) and root in _NUMPY:
-            return name in _WORK or (name not in _NEUTRAL and any(map(self.is_many, call.args)))
+            return name in _WORK or (name not in _NEUTRAL and any(map(many, call.args)))
         if isinstance(call.func, ast.Attribute):
-            return name in _WORK or (name in _REDUCTIONS and self.is_many(call.func.value))
+            return name in _WORK or (name in _METHODS and many(call.func.value))
         if name in self.own:
             return False
         if name in _WORK:
@@ -279,7 +282,7 @@ class _Scope:
         return name in _REDUCTIONS and len(call.args) == 1 and self.is_many(call.args[0])
 
     def is_many(self, node: ast.expr) -> bool:
-        """Say whether an expression that something is to be made of is a whole array."""
+        """Say whether an expression that is reduced is a whole array."""
         return self.is_whole(node) or isinstance(node, ast.BinOp)
 
     def is_whole(self, node: ast.expr) -> bool:

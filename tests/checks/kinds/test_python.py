@@ -137,6 +137,7 @@ WHOLE = [
     "y = np.zeros(10); return y + 1",
     "z = x[0] * w[0]; return x[0, 0]",
     "return x.sum()",
+    "return x.clip(0, 6)",
 ]
 
 
@@ -153,6 +154,10 @@ class TestWholeArrays:
             "y[i][j] += x[i][k] * w[j][k]",
             "y[i, j] = max(x[i, j] + b[j], 0)",
             "y[i, j] = np.maximum(x[i, j], 0.0)",
+            "y[i, j] = np.maximum(x[i, j] + b[j], 0.0)",
+            "y[i, j] = np.exp(x[i, j] - b[i]) / np.sqrt(b[j] + 1e-5)",
+            "y[i, j] = np.clip(x[i, j] + b[j], 0, 6)",
+            "s = np.float32(x[i, 0] * w[0, j])",
             "y[i, j] = x[i, j] if x[i, j] > 0 else 0",
             "s = 0.0; s += x[0, k] * w[j, k]",
             "s = sum(x[0, k] * w[j, k] for k in range(9))",
