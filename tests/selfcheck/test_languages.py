@@ -16,7 +16,7 @@ def test_a_refusal_is_in_the_language_that_was_asked_in() -> None:
     unknown = FindAssignment("/", (), str(COURSE), slug="huge", language="zh")
     with CheckerClient() as checker, pytest.raises(CheckError) as caught:
         checker.ask(unknown, AssignmentCard)
-    assert "这门课程里没有名为 'huge' 的作业。" == caught.value.message.in_("zh")
+    assert f"{COURSE} 里没有名为 'huge' 的作业。" == caught.value.message.in_("zh")
     assert ("可用的有：small, tight, trio。", "zh") == (
         caught.value.hint.in_("zh"),
         caught.value.language,
