@@ -135,14 +135,13 @@ class RunResult(Message, frozen=True):
 
     Several outputs of one call are laid one behind the other, so that there is one axis.
 
-    `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of
-    externs; `stale` says that the outputs change with what memory holds that nobody wrote. They are
-    the runner's own observations: no student Python is in its process.
+    `unwritten` names functions that left their poisoned output untouched; `stale` says that the
+    outputs change with what memory holds that nobody wrote. They are the runner's own observations:
+    no student Python is in its process.
     """
 
     outputs: Array
     unwritten: Names = ()
-    calls: Counts = msgspec.field(default_factory=dict)
     stale: bool = False
 
 
