@@ -110,8 +110,8 @@ ONE_OF_EACH: list[tuple[Message, object]] = [
             (
                 TracedPass(
                     (
-                        TracedStep("lv", "conv2d", "float16", ARRAY, (), True, 0),
-                        TracedStep("이름", "env.f", "float32", None, (0,), False, None, True),
+                        TracedStep("lv", "float16", ARRAY, (), True, 0),
+                        TracedStep("이름", "float32", None, (0,), False, None, True),
                     ),
                     TaskFailure("run", "Raised", "message", error="ValueError"),
                 ),

@@ -226,7 +226,7 @@ class TraceModule(Message, frozen=True):
 
 
 class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step: the variable or buffer, what was called for it, and its value in every call.
+    """One step: the variable or buffer, and its value in every call.
 
     `binding` is the place of the call among the calls that `main` binds, as the referee counts them
     in `ModuleFacts.calls`; None where there is no such call. `values` has shape (calls, *shape);
@@ -237,7 +237,6 @@ class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     variable: str
-    callee: str
     dtype: str
     values: Array | None
     takes: Shape = ()
