@@ -54,7 +54,6 @@ FailureCode = Literal[
     "NoTarget",
     "NoFence",
     "TooFewThreads",
-    "TooFewCpus",
     "TooLong",
 ]
 """Why a task could not be done. "Raised": an error was raised that has its own class."""
