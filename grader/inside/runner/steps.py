@@ -273,12 +273,10 @@ def expose(module: Any, run: RunModule) -> Buffers | None:
     copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
     copied.update_func(module.get_global_var(name), changed)
     added = tuple(Buffer(str(each.name), _dtype(each), _shape(each) or ()) for each in inner)
-    return _described(copied, name, added, function, [*outputs, *inner])
+    return _described(copied, added, function, [*outputs, *inner])
 
 
-def _described(
-    module: Any, name: str, added: tuple[Buffer, ...], function: Any, shown: list[Any]
-) -> Buffers:
+def _described(module: Any, added: tuple[Buffer, ...], function: Any, shown: list[Any]) -> Buffers:
     places = {_key(each): place for place, each in enumerate(shown)}
     known = {key: Source(frozenset({place}), False) for key, place in places.items()}
     inputs = {_key(each) for each in function.params} - set(places)
