@@ -80,11 +80,6 @@ class KeptResults:
         """How many mutants' results were taken from an earlier verification."""
         return sum(self._counted.values())
 
-    @property
-    def is_there(self) -> bool:
-        """Whether results are kept at all."""
-        return self._path is not None
-
     def describe(self, prepared: Preparation, notebooks: Notebooks, *, timed: bool) -> None:
         """Take down what all results depend on, and read those that there are."""
         if self._path is None:

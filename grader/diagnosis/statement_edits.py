@@ -210,7 +210,7 @@ def _once(function: FunctionFacts) -> Iterator[Edit]:
                 continue
             summed = _with(function, place, "statements", at, replace(store, value=inner))
             after = replace(store, value=end, loops=())
-            last = Block(block.name, "S" * len(store.index), False, (), (), (), statements=(after,))
+            last = Block(block.name, "S" * len(store.index), False, (), statements=(after,))
             blocks = (*summed.blocks[: place + 1], last, *summed.blocks[place + 1 :])
             is_relu = end.name == "max" and 0 in map(_number, end.arguments)
             kind: MistakeKind = "relu_in_every_round" if is_relu else "operation_in_every_round"

@@ -86,11 +86,6 @@ class Migration(msgspec.Struct, frozen=True):
             tuple(each.dialects for each in names_gone() if each.name in gone),
         )
 
-    def original_line(self, cell: int, line: int) -> int:
-        """Return where a line of a migrated cell was. A line outside of the cell stays itself."""
-        lines = self.lines[cell] if 0 <= cell < len(self.lines) else ()
-        return lines[line - 1] if 0 < line <= len(lines) else line
-
 
 class _Cell:
     """One cell on its way: what Python's parser reads, and why it reads nothing."""

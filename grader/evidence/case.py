@@ -90,7 +90,6 @@ class LargerBatch(NamedTuple):
     `module` is graph JSON that was read like a capture's, `facts` are those of `function` in it.
     """
 
-    batch: int
     module: bytes
     function: str
     facts: FunctionFacts

@@ -171,7 +171,7 @@ def _read_one(document: bytes, name: str, batch: int) -> LargerBatch | None:
     function = facts.functions.get(name)
     if facts.findings or function is None or function.decisions or function.unguarded:
         return None
-    return LargerBatch(batch, document, name, function) if _has_batch(function, batch) else None
+    return LargerBatch(document, name, function) if _has_batch(function, batch) else None
 
 
 def _has_batch(function: FunctionFacts, batch: int) -> bool:

@@ -94,9 +94,7 @@ def _machine(settings: Settings, course_assignment: CourseAssignment) -> Machine
 
     def time_library(variant: str, arrays: Arrays, cpus: tuple[int, ...]) -> LibraryTime | Problem:
         def measure() -> LibraryTime | Problem:
-            return measure_library(
-                settings.sandbox, text or "", variant, arrays, cpus=cpus, threads=len(cpus)
-            )
+            return measure_library(settings.sandbox, text or "", variant, arrays, cpus)
 
         shapes = tuple((each.shape, each.dtype.str) for each in arrays)
         return settings.library_times.find((text, variant, shapes, cpus), measure)

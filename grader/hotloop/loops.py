@@ -33,7 +33,6 @@ class Loop(NamedTuple):
 
     instructions: tuple[Instruction, ...]
     rounds: int
-    depth: int
 
 
 class _Block(NamedTuple):
@@ -70,7 +69,7 @@ class _Nest:
             inner = members - {head} if depth < DEEPEST else set()
             own = members.difference(*self._parts(inner))
             listed = tuple(each for number in sorted(own) for each in self._of(number))
-            yield Loop(listed, often, depth)
+            yield Loop(listed, often)
             yield from self.search(inner, often, depth + 1)
 
     def _parts(self, within: Iterable[int]) -> list[set[int]]:

@@ -153,17 +153,16 @@ class Store(Facts, frozen=True):
 class Block(Facts, frozen=True):
     """One block of a scheduled function (SBlock), with the loops around it.
 
-    `iterators` has one letter per block variable: S spatial, R reduction, O anything else. `reads`
-    and `writes` are buffer names. `has_init` says that the block initialises its reduction itself.
+    `iterators` has one letter per block variable: S spatial, R reduction, O anything else.
+    `has_init` says that the block initialises its reduction itself.
     `is_copy`: it stores what it loads from one buffer, unchanged but for padding (a padding block).
     `is_constant_store`: it stores a constant (the initialisation of a reduction).
 
-    `reads` and `writes` are what the block declares; `loads` and `stores` are the buffers that its
-    body (without the init) in fact touches; a part of a buffer that has its own name goes by
-    the whole buffer's. `statements` are its stores one by one, `initial` those of its init.
-    `predicated`: it runs under a condition, as after a split that does not divide. `allocations`
-    are the buffers allocated in it, `parts` those of which a part has its own name in it, as
-    after tensorize. `parent` is the place of the block around it in `FunctionFacts.blocks`.
+    `loads` and `stores` are the buffers that its body (without the init) touches, whatever it
+    declares; a part of a buffer that has its own name goes by the whole buffer's. `statements` are
+    its stores one by one, `initial` those of its init. `predicated`: it runs under a condition, as
+    after a split that does not divide. `parts` are the buffers of which a part has its own name in
+    it, as after tensorize. `parent` is the place of the block around it in `FunctionFacts.blocks`.
     `extents` has each iterator's name and extent, None for one that does not begin at 0 or whose
     extent is no constant.
     """
@@ -172,14 +171,11 @@ class Block(Facts, frozen=True):
     iterators: str
     has_init: bool
     loops: tuple[Loop, ...]
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
     is_copy: bool = False
     is_constant_store: bool = False
     loads: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
     predicated: bool = False
-    allocations: tuple[BufferFacts, ...] = ()
     parts: tuple[str, ...] = ()
     parent: int | None = None
     statements: tuple[Store, ...] = ()
@@ -210,18 +206,17 @@ class FunctionFacts(Facts, frozen=True):
 
     `parameters` are buffers, or scalars of shape (). `allocations` are all, those inside of blocks
     too. `blocks` are in the order of the program, without the root block that TVM puts around them;
-    there are none in flat TensorIR. `loops` are all loops, in the order in which they begin.
-    `decisions` say by which buffers' contents it decides what it computes; they are no reason to
-    refuse a module, but one not to time the function, as is `unguarded`: why running it under guard
-    would not show that it stays inside its buffers. `form` is what all spellings of the same loops
-    have in common (`form.py`). One that is `idle` stores nothing and calls nothing.
+    there are none in flat TensorIR. `decisions` say by which buffers' contents it decides what it
+    computes; they are no reason to refuse a module, but one not to time the function, as is
+    `unguarded`: why running it under guard would not show that it stays inside its buffers. `form`
+    is what all spellings of the same loops have in common (`form.py`). One that is `idle` stores
+    nothing and calls nothing.
     """
 
     name: str
     parameters: tuple[BufferFacts, ...]
     allocations: tuple[BufferFacts, ...]
     blocks: tuple[Block, ...]
-    loops: tuple[Loop, ...] = ()
     decisions: tuple[Finding, ...] = ()
     unguarded: Finding | None = None
     form: str = ""
@@ -248,9 +243,9 @@ class ModuleFacts(Facts, frozen=True):
     """A whole module. `inputs` and `output` are those of `main`, `calls` its bindings in order.
 
     `has_main` is true for a `main` of Relax only, and `result` says where its output comes from.
-    `functions` are the PrimFuncs by name, `function_names` the names of all functions in the order
-    of the module. `externs` names every external function that is called anywhere. `form` is that
-    of a `main` of Relax, with what it calls. `graphs` are the other functions of Relax by name.
+    `functions` are the PrimFuncs by name. `externs` names every external function that is called
+    anywhere. `form` is that of a `main` of Relax, with what it calls. `graphs` are the other
+    functions of Relax by name.
     `declared` are the inputs as `main` has them, where symbols of theirs were bound to extents
     (`bind_symbols`); None where there was nothing to bind.
     """
@@ -262,7 +257,6 @@ class ModuleFacts(Facts, frozen=True):
     functions: Mapping[str, FunctionFacts]
     externs: tuple[str, ...]
     findings: tuple[Finding, ...]
-    function_names: tuple[str, ...] = ()
     result: Argument | None = None
     form: str = ""
     graphs: Mapping[str, GraphFacts] = {}

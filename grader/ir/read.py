@@ -326,7 +326,6 @@ def read_module(
         functions=read,
         externs=_externs(graph),
         findings=findings,
-        function_names=tuple(functions),
         result=main_facts.result,
         form=forms.get("main", "") if has_main else "",
         graphs={

@@ -47,7 +47,6 @@ class _OpenBlock:
     loops: tuple[Loop, ...]
     parent: int | None
     predicated: bool
-    allocations: list[int] = field(default_factory=list)
     loads: dict[int, None] = field(default_factory=dict)
     stores: list[Store] = field(default_factory=list)
     initial: list[Store] = field(default_factory=list)
@@ -60,7 +59,6 @@ class _Reader:
         self.graph = graph
         self.budget = budget
         self.blocks: list[_OpenBlock] = []
-        self.loops: list[Loop] = []
         self.allocations: list[int] = []
         self.root: int | None = None
         self.idle = True
@@ -87,7 +85,6 @@ class _Reader:
             parameters=parameters,
             allocations=tuple(self.buffer(item) for item in self.allocations),
             blocks=tuple(self.block(block) for block in self.blocks),
-            loops=tuple(self.loops),
             idle=self.idle,
         )
 
@@ -106,7 +103,6 @@ class _Reader:
             yield from self.open_block(place)
         elif kind == "tirx.For":
             loop = self.loop(index)
-            self.loops.append(loop)
             yield place._replace(
                 statement=graph.field(index, "body"),
                 loops=(*place.loops, loop),
@@ -123,7 +119,7 @@ class _Reader:
         elif kind in ("tirx.AttrStmt", "tirx.While"):
             yield place._replace(statement=graph.field(index, "body"))
         elif kind == "tirx.AllocBuffer":
-            self.allocate([graph.field(index, "buffer")], place.block)
+            self.allocate([graph.field(index, "buffer")])
         else:
             self.leaf(kind, place)
 
@@ -138,7 +134,7 @@ class _Reader:
             number = len(self.blocks) - 1
         self.bind_iterators(index, node)
         self.match_buffers(node)
-        self.allocate(graph.list(node, "alloc_buffers"), number)
+        self.allocate(graph.list(node, "alloc_buffers"))
         init = graph.optional(node, "init")
         if init is not None:
             yield place._replace(statement=init, block=number, in_init=True)
@@ -162,12 +158,9 @@ class _Reader:
             self.budget.spend(len(place))
             self.names.match(graph.field(match, "buffer"), graph.field(region, "source"), place)
 
-    def allocate(self, buffers: list[int], block: int | None) -> None:
-        """Take down allocations, of the function and of the block they are in."""
+    def allocate(self, buffers: list[int]) -> None:
         self.budget.spend(len(buffers))
         self.allocations.extend(buffers)
-        if block is not None:
-            self.blocks[block].allocations.extend(buffers)
 
     def leaf(self, kind: str, place: _Place) -> None:
         """Take down a statement without statements in it: what it loads, what it stores."""
@@ -322,15 +315,12 @@ class _Reader:
             iterators="".join(letters),
             has_init=graph.optional(node, "init") is not None,
             loops=opened.loops,
-            reads=self.regions(node, "reads"),
-            writes=self.regions(node, "writes"),
             loads=tuple(self.label(item) for item in opened.loads),
             stores=tuple(dict.fromkeys(store.buffer for store in opened.stores)),
             is_constant_store=0 < len(opened.stores) == opened.constants,
             # A choice between two buffers hands values on as well, and is no padding.
             is_copy=0 < len(opened.stores) == opened.copies and len(opened.loads) == 1,
             predicated=opened.predicated,
-            allocations=tuple(self.buffer(item) for item in opened.allocations),
             parts=self.parts(node),
             parent=opened.parent,
             statements=tuple(opened.stores),
@@ -351,13 +341,6 @@ class _Reader:
         matches = self.graph.list(node, "match_buffers")
         wholes = (self.names.whole(self.graph.field(each, "buffer")) for each in matches)
         return tuple(dict.fromkeys(map(self.label, wholes)))
-
-    def regions(self, node: int, name: str) -> tuple[str, ...]:
-        """Return the names of the buffers that a block says it reads or writes, each once."""
-        graph = self.graph
-        regions = graph.list(node, name)
-        self.budget.spend(len(regions))
-        return tuple(dict.fromkeys(self.label(graph.field(item, "source")) for item in regions))
 
     def label(self, buffer: int) -> str:
         """Return a buffer's name, with a number where an earlier one of the function has it too.

@@ -35,7 +35,6 @@ class LibraryTime:
     """
 
     seconds: float
-    threads: int
     blocks: int
     output: FloatArray
 
@@ -45,22 +44,18 @@ def measure_library(
     library: str,
     variant: str,
     arrays: tuple[FloatArray, ...],
-    *,
     cpus: Collection[int],
-    threads: int,
 ) -> LibraryTime | Problem:
     """Time the function that `library.py`, whose text is `library`, has for a variant.
 
-    `arrays` are as one call of it takes them. `threads` of PyTorch run on `cpus`, of which there
-    are at least as many. Raises SandboxError when no process can be started, ProtocolError when its
-    answer is not a message.
+    `arrays` are as one call of it takes them. PyTorch has a thread for each of `cpus`. Raises
+    SandboxError when no process can be started, ProtocolError when its answer is not a message.
     """
     task = TimeLibrary(
         library=library,
         variant=variant,
         arrays=tuple(pack_array(each) for each in arrays),
         cpus=tuple(sorted(cpus)),
-        threads=threads,
         block_seconds=BLOCK_SECONDS,
         budget_seconds=BUDGET_SECONDS,
     )
@@ -73,7 +68,7 @@ def measure_library(
             code="no_answer",
         )
     output = np.asarray(unpack_array(answer.output), np.float64)
-    return LibraryTime(answer.seconds, threads, answer.blocks, output)
+    return LibraryTime(answer.seconds, answer.blocks, output)
 
 
 Arrays = tuple[FloatArray, ...]

@@ -54,7 +54,6 @@ FailureCode = Literal[
     "NoTarget",
     "NoFence",
     "TooFewThreads",
-    "TooFewCpus",
     "TooLong",
 ]
 """Why a task could not be done. "Raised": an error was raised that has its own class."""
@@ -135,14 +134,13 @@ class RunResult(Message, frozen=True):
 
     Several outputs of one call are laid one behind the other, so that there is one axis.
 
-    `unwritten` names functions that left their poisoned output untouched, `calls` counts calls of
-    externs; `stale` says that the outputs change with what memory holds that nobody wrote. They are
-    the runner's own observations: no student Python is in its process.
+    `unwritten` names functions that left their poisoned output untouched; `stale` says that the
+    outputs change with what memory holds that nobody wrote. They are the runner's own observations:
+    no student Python is in its process.
     """
 
     outputs: Array
     unwritten: Names = ()
-    calls: Counts = msgspec.field(default_factory=dict)
     stale: bool = False
 
 
@@ -227,7 +225,7 @@ class TraceModule(Message, frozen=True):
 
 
 class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step: the variable or buffer, what was called for it, and its value in every call.
+    """One step: the variable or buffer, and its value in every call.
 
     `binding` is the place of the call among the calls that `main` binds, as the referee counts them
     in `ModuleFacts.calls`; None where there is no such call. `values` has shape (calls, *shape);
@@ -238,7 +236,6 @@ class TracedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     variable: str
-    callee: str
     dtype: str
     values: Array | None
     takes: Shape = ()

@@ -99,11 +99,10 @@ class Slots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ShapeResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Facts that all slices of a shape share, and outputs of the submission's timed calls.
 
-    A block has `calls` calls. `outputs` has shape (kept, *output shape); `inputs` says for each of
-    them which of the task's inputs it was computed from. `slots` are those of calls of all slices.
+    `outputs` has shape (kept, *output shape); `inputs` says for each of them which of the task's
+    inputs it was computed from. `slots` are those of calls of all slices.
     """
 
-    calls: Annotated[int, msgspec.Meta(ge=1)]
     outputs: Array
     inputs: Annotated[tuple[Count, ...], msgspec.Meta(max_length=SLICE_LIMIT)]
     slots: Slots
@@ -228,26 +227,24 @@ class TimeLibrary(Message, frozen=True):
     """Time the function that PyTorch has for what an assignment times.
 
     `library` is the text of the assignment's `library.py`; its `library(variant)` returns what is
-    called with tensors of the `arrays`. It runs on `cpus` with `threads` threads.
+    called with tensors of the `arrays`. It runs on `cpus`, with a thread for each.
     Blocks last about `block_seconds`, all of them together `budget_seconds` of the processor.
     """
 
     library: str
     variant: str
     arrays: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=ARRAY_LIMIT)]
-    cpus: tuple[int, ...]
-    threads: int
+    cpus: Annotated[tuple[int, ...], msgspec.Meta(min_length=1)]
     block_seconds: float
     budget_seconds: float
 
 
 class LibraryTiming(Message, frozen=True):
-    """Seconds of a call in the quickest of `blocks` blocks of `calls` calls each.
+    """Seconds of a call in the quickest of `blocks` blocks.
 
     `output` is what the last call returned.
     """
 
     seconds: Seconds
     blocks: Annotated[int, msgspec.Meta(ge=1)]
-    calls: Annotated[int, msgspec.Meta(ge=1)]
     output: Array

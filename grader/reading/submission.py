@@ -212,11 +212,6 @@ def parse_content(content: bytes, suffix: str) -> NotebookNode:
     return as_notebook(read_content(content, suffix))
 
 
-def parse_notebook(content: bytes) -> NotebookNode:
-    """Decode a notebook of format 3 or 4 and bring it to format 4. Raises SubmissionError."""
-    return parse_content(content, ".ipynb")
-
-
 def as_notebook(content: Content) -> NotebookNode:
     """Build a notebook of format 4, with ids, of the cells that were read of a file."""
     line = _FIRST_LINE if content.divided else _LINE_IN_FILE

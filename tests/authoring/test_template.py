@@ -25,7 +25,7 @@ from grader.authoring.template import (
 )
 from grader.course import load_course
 from grader.errors import CourseError, UsageError
-from grader.reading.submission import parse_notebook
+from grader.reading.submission import parse_content
 from tests.authoring.masters import write_course
 
 MASTER = """\
@@ -280,7 +280,7 @@ class TestTemplates:
             notebook = nbformat.reads(content.decode(), as_version=4)
             expected = {"assignment": "task", "language": language, "version": 3}
             assert expected == notebook.metadata.grader
-            assert "task" == parse_notebook(content).metadata.grader.assignment
+            assert "task" == parse_content(content, ".ipynb").metadata.grader.assignment
 
     def test_each_is_in_its_language(self, course):
         made = build_templates(course.root, course.get("task"))

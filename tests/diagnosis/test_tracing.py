@@ -148,7 +148,7 @@ class TestModel:
 class TestDistrust:
     """A runner has run native code of a submission: what it says may be anything."""
 
-    STEP = TracedStep("lv", "add", "float32", pack_array(np.zeros((1, 2), "float32")), binding=0)
+    STEP = TracedStep("lv", "float32", pack_array(np.zeros((1, 2), "float32")), binding=0)
 
     def said(self, **changes: Any) -> Traced | Problem:
         step = msgspec.structs.replace(self.STEP, **changes)
@@ -156,7 +156,7 @@ class TestDistrust:
         return gather(twice_and_more(1), model_oracle(), [0], runners)
 
     def test_what_is_known_of_a_call_is_not_taken_from_a_runner(self) -> None:
-        result = self.said(callee="system")
+        result = self.said()
         assert isinstance(result, Traced)
         assert "add" == result.steps[0].callee
 
@@ -247,7 +247,7 @@ def test_a_python_function_goes_by_its_name() -> None:
     found = inspect(part, capture)
     assert isinstance(found, Candidate)
     value = pack_array(np.ones((1, 3, 3), "float32"))
-    step = TracedStep("output", PYTHON_FUNCTION, "float32", value, (), True)
+    step = TracedStep("output", "float32", value, (), True)
     kinds = []
 
     class Evaluating:

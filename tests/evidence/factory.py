@@ -67,14 +67,12 @@ PLAIN = loops(4, 32, 26, 26, 1, 3, 3)
 
 
 def block(name: str, iterators: str, nest: tuple[Loop, ...], loads, store: str, **facts) -> Block:
-    """A block of one store that depends on all loops, and that declares what it does."""
+    """A block of one store that depends on all loops."""
     return Block(
         name,
         iterators,
         facts.pop("has_init", False),
         nest,
-        reads=tuple(loads),
-        writes=(store,),
         loads=tuple(loads),
         stores=(store,),
         statements=(Store(store, tuple(loads), nest),),

@@ -211,9 +211,8 @@ class TestLargerBatches:
     def test_the_schedule_computes_the_convolution_of_more_images(self, layer, batch):
         schedule = schedules.schedule_topi if layer == "topi" else schedules.schedule_mine
         found = gather(candidate(schedules.model(layer, batch), schedule))
-        assert (8, 16) == tuple(each.batch for each in found.larger)
-        for each in found.larger:
-            data, weight = draw(each.batch, *schedules.IMAGE), draw(*WEIGHT)
+        for larger, each in zip((8, 16), found.larger, strict=True):
+            data, weight = draw(larger, *schedules.IMAGE), draw(*WEIGHT)
             actual = run(each.module, each.function, data, weight)
             np.testing.assert_allclose(actual, convolve(data, weight), rtol=1e-4, atol=1e-5)
 
@@ -235,12 +234,14 @@ class TestLargerBatches:
 
     def test_its_facts_show_the_same_steps(self):
         (larger,) = gather(honest(), (8,)).larger
-        assert {"parallel", "vectorized", "unrolled"} <= {loop.kind for loop in larger.facts.loops}
+        kinds = {loop.kind for block in larger.facts.blocks for loop in block.loops}
+        assert {"parallel", "vectorized", "unrolled"} <= kinds
         assert larger.facts.parameters[0].tensor.shape == (8, *schedules.IMAGE)
 
     def test_only_larger_ones_are_made(self):
         found = gather(honest(), (1, 4, 9))
-        assert [9] == [each.batch for each in found.larger]
+        (larger,) = found.larger
+        assert larger.facts.parameters[0].tensor.shape == (9, *schedules.IMAGE)
         assert ((), NOTHING) == (
             gather(honest(), (1, 4)).larger,
             gather(honest(), (1, 4)).larger_reason,

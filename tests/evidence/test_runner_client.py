@@ -259,7 +259,7 @@ def stand() -> Iterator[StandIn]:
 
 TASK = RunModule(b"", (RunArgument(pack_array(np.zeros((1, 1), "float32"))),), "llvm", 1)
 SLICE = Slice(0, (pack_array(np.ones((4, 1))),), (pack_array(np.ones((4, 1))),))
-SHAPE = ShapeResult(1, pack_array(np.zeros(0, "float32")), (), NO_SLOTS)
+SHAPE = ShapeResult(pack_array(np.zeros(0, "float32")), (), NO_SLOTS)
 
 
 class TestProtocol:

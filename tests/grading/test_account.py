@@ -29,7 +29,7 @@ from grader.grading.account import (
     transcribe,
 )
 from grader.language import foreign
-from grader.reading.submission import SubmissionFile, parse_notebook
+from grader.reading.submission import SubmissionFile, parse_content
 from grader.report import Cell, CellOutput, CellProblem
 from tests.render.html.samples import png
 
@@ -86,7 +86,7 @@ def keep(
 
 def kept(*cells: dict[str, Any]) -> tuple[Cell, ...]:
     """Return what is kept of a notebook that was read and put nothing out."""
-    own = parse_notebook(json.dumps({"cells": list(cells)}).encode())
+    own = parse_content(json.dumps({"cells": list(cells)}).encode(), ".ipynb")
     return keep(own, own.cells)
 
 
@@ -106,7 +106,7 @@ class TestCells:
         ) == cells  # the whole file is one line here
 
     def test_those_of_the_handout_are_known_again(self) -> None:
-        own = parse_notebook(
+        own = parse_content(
             json.dumps(
                 {
                     "cells": [
@@ -115,7 +115,8 @@ class TestCells:
                         {"cell_type": "code", "source": "x = 2\ny"},
                     ]
                 }
-            ).encode()
+            ).encode(),
+            ".ipynb",
         )
         cells = keep(own, own.cells, handout=frozenset({"# Task 1", "x = 1\ny"}))
         assert [True, True, False] == [cell.given for cell in cells]

@@ -77,7 +77,7 @@ def test_so_is_it_at_the_larger_batches_that_are_proven(candidate: Candidate) ->
     setup = timing_setup(CHOSEN, PART, NOTHING, NOTHING)
     facts = setup.subject.find(candidate.facts)
     assert facts is not None
-    replay = Replay(proven=True, larger=(LargerBatch(16, b"larger", facts.name, facts),))
+    replay = Replay(proven=True, larger=(LargerBatch(b"larger", facts.name, facts),))
     (task,) = told([(PART, [graded(candidate, replay)])]).tasks
     assert [CAPTURE.module, b"larger"] == [each.module for each in task.shapes]
 

@@ -36,11 +36,9 @@ def library(variant):
 """
 
 
-def measure(
-    sandbox: SteppingSandbox, library: str = LIBRARY, threads: int = 1, count: int = 1
-) -> LibraryTime | Problem:
-    cpus = quiet_cpus(count, os.sched_getaffinity(0))
-    return measure_library(sandbox, library, "conv2d", ARRAYS, cpus=cpus, threads=threads)
+def measure(sandbox: SteppingSandbox, library: str = LIBRARY) -> LibraryTime | Problem:
+    cpus = quiet_cpus(1, os.sched_getaffinity(0))
+    return measure_library(sandbox, library, "conv2d", ARRAYS, cpus)
 
 
 def output_of(sandbox: SteppingSandbox, expression: str, threads: int = 1) -> list[float]:
@@ -51,7 +49,6 @@ def output_of(sandbox: SteppingSandbox, expression: str, threads: int = 1) -> li
         variant="any",
         arrays=(pack_array(np.zeros(1, np.float32)),),
         cpus=cpus,
-        threads=threads,
         block_seconds=0.001,
         budget_seconds=0.01,
     )
@@ -128,15 +125,8 @@ def test_a_library_that_fails_is_a_problem_that_says_why(
     assert "library.py" in problem.hint.english
 
 
-def test_more_threads_than_cpus_are_refused(sandbox: SteppingSandbox) -> None:
-    """They would wait for one another: it takes a hundred times as long."""
-    problem = measure(sandbox, threads=2, count=1)
-    assert isinstance(problem, Problem)
-    assert "1 CPUs for 2 threads" in problem.reason.english
-
-
 def test_a_cpu_that_is_not_there_is_a_problem(sandbox: SteppingSandbox) -> None:
-    problem = measure_library(sandbox, LIBRARY, "conv2d", ARRAYS, cpus=(1023,), threads=1)
+    problem = measure_library(sandbox, LIBRARY, "conv2d", ARRAYS, (1023,))
     assert isinstance(problem, Problem)
 
 

@@ -17,7 +17,7 @@ from grader.authoring.verify import Notebooks, Verifier
 from grader.course import load_course
 from grader.grading.preparation import Settings
 from grader.lms.handback import GradedWork, Works, grades_of
-from grader.reading.submission import names_of, parse_notebook
+from grader.reading.submission import names_of, parse_content
 from grader.release.write import encode_assignment, public_assignment
 from grader.render.formats import render_as
 from grader.report import Report, decode_report, encode_report
@@ -83,7 +83,7 @@ class TestCourses:
     def test_a_template_has_the_cells_and_no_solution(self) -> None:
         templates = build_templates(COURSE, load_course(COURSE).get("written"))
         for content in templates.values():
-            notebook = parse_notebook(content)
+            notebook = parse_content(content, ".ipynb")
             cells = [(names_of(cell), cell.source) for cell in notebook.cells]
             for part in ASSIGNMENT.manual:
                 assert 1 == sum(part.is_answer(*cell) for cell in cells)
@@ -136,7 +136,7 @@ class TestNotebooks:
         code = {"cell_type": "code", "source": "x"}
         text = {"cell_type": "markdown", "source": "", **cell}
         content = json.dumps({"nbformat": 4, "metadata": {}, "cells": [code, text]}).encode()
-        return names_of(parse_notebook(content).cells[1])
+        return names_of(parse_content(content, ".ipynb").cells[1])
 
     def test_its_id_and_its_tags_are_kept(self) -> None:
         metadata = {"tags": ["answer-why", "skip-execution"], "other": {"tags": ["no"]}}
@@ -166,4 +166,4 @@ class TestNotebooks:
             b'{"cells": [{"cell_type": "code", "source": "x", "id": "c", "metadata":'
             b' {"tags": ["a"], "n": NaN}}], "metadata": {}}'
         )
-        assert ("c", "a") == names_of(parse_notebook(content).cells[0])
+        assert ("c", "a") == names_of(parse_content(content, ".ipynb").cells[0])

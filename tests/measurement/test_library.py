@@ -12,7 +12,7 @@ BUSY = Problem(say("busy"), say("wait"), code="busy")
 
 
 def taking(seconds: float) -> LibraryTime:
-    return LibraryTime(seconds, 1, 25, np.zeros(1))
+    return LibraryTime(seconds, 25, np.zeros(1))
 
 
 def test_the_least_is_given_once_enough_are_known() -> None:

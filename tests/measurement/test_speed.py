@@ -39,7 +39,7 @@ from grader.messages.timing import (
 from grader.report import Timing
 from tests.evidence import factory, products
 from tests.evidence.factory import WEIGHT, argument, call, case, convolution, module, update
-from tests.timing.machine import CALLS, NO_SLOTS, free, packed, slots_of, steady
+from tests.timing.machine import NO_SLOTS, free, packed, slots_of, steady
 
 CALL = call("tir", "conv2d", argument("input", 4, 1, 28, 28), argument("constant", *WEIGHT))
 FACTS = module(CALL, functions={"conv2d": convolution(update())})
@@ -110,7 +110,7 @@ class Machine:
         outputs = [data[self._places(each)][:, :1] * self._factor for each in range(KEPT)]
         told = tuple(self.told(each) for each in range(KEPT))
         stacked = np.stack(outputs).astype(np.float32)
-        return ShapeResult(CALLS, pack_array(stacked), told, slots_of(stacked, told))
+        return ShapeResult(pack_array(stacked), told, slots_of(stacked, told))
 
 
 NO_MACHINE: tuple[Any, Any] = (None, None)
@@ -157,19 +157,19 @@ def replay(larger: tuple[LargerBatch, ...]) -> Replay:
     return Replay(proven=True, steps=3, larger=larger)
 
 
-def larger(batch: int = 16, **facts: Any) -> LargerBatch:
+def larger(**facts: Any) -> LargerBatch:
     function = convolution(update())
     parameters = tuple(
         msgspec.structs.replace(
             each,
-            tensor=msgspec.structs.replace(each.tensor, shape=(batch, *each.tensor.shape[1:])),
+            tensor=msgspec.structs.replace(each.tensor, shape=(16, *each.tensor.shape[1:])),
         )
         if each.name == "x"
         else each
         for each in function.parameters
     )
     changed = msgspec.structs.replace(function, parameters=parameters, **facts)
-    return LargerBatch(batch, b"larger", "conv2d", changed)
+    return LargerBatch(b"larger", "conv2d", changed)
 
 
 def deciding(name: str, text: str) -> FunctionFacts:
@@ -228,7 +228,7 @@ class TestTask:
         setup = MeasurementSetup(
             "text", OPTIONS, Subject(WEIGHT, factory.ORACLE), 15.0, *NO_MACHINE
         )
-        task = timing_to_come(CANDIDATE, setup, replay((larger(16),)))
+        task = timing_to_come(CANDIDATE, setup, replay((larger(),)))
         assert task is not None
         assert [b"{}", b"larger"] == [each.module for each in task.shapes]
         assert not any(unpack_array(each.data).any() for each in task.shapes)
@@ -246,12 +246,12 @@ class TestTask:
         setup = MeasurementSetup(
             "text", OPTIONS, Subject(WEIGHT, factory.ORACLE), 15.0, *NO_MACHINE
         )
-        refused = larger(16, decisions=(Finding("content", "kept", "t", foreign("It decides.")),))
+        refused = larger(decisions=(Finding("content", "kept", "t", foreign("It decides.")),))
         assert timing_to_come(CANDIDATE, setup, replay((refused,))) is None
 
     def test_larger_batches_are_timed_along_with_it(self) -> None:
         machine = Machine()
-        evidence = timed(machine, larger=(larger(16),))
+        evidence = timed(machine, larger=(larger(),))
         (task,) = machine.asked
         assert [b"{}", b"larger"] == [each.module for each in task.shapes]
         assert [4, 16] == [each.data.shape[1] for each in task.shapes]
@@ -293,7 +293,7 @@ class TestRefusals:
     def test_nor_is_one_that_does_so_at_a_larger_batch(self) -> None:
         decisions = deciding("conv2d", "It decides.").decisions
         machine = Machine()
-        refused = problem(machine, larger=(larger(16, decisions=decisions),))
+        refused = problem(machine, larger=(larger(decisions=decisions),))
         assert refused.reason.english.startswith("It decides.")
         assert [] == machine.asked
 
@@ -310,11 +310,11 @@ class TestRefusals:
         assert [] == machine.asked
 
     def test_a_function_without_images(self) -> None:
-        version = larger(16)
+        version = larger()
         weight_only = tuple(each for each in version.facts.parameters if each.name != "x")
         blind = msgspec.structs.replace(version.facts, parameters=weight_only)
         machine = Machine()
-        refused = problem(machine, larger=(LargerBatch(16, b"", "conv2d", blind),))
+        refused = problem(machine, larger=(LargerBatch(b"", "conv2d", blind),))
         assert "no argument that could be the images" in refused.reason.english
         assert [] == machine.asked
 
@@ -413,7 +413,7 @@ class TestOutputs:
             spoilt = msgspec.structs.replace(second, outputs=zeros)
             return msgspec.structs.replace(answer, shapes=(first, spoilt))
 
-        assert not timed(Machine(spoil=spoil), larger=(larger(16),)).outputs_right
+        assert not timed(Machine(spoil=spoil), larger=(larger(),)).outputs_right
 
     def test_an_output_is_compared_with_that_of_its_own_input(self) -> None:
         machine = Machine(places=lambda index: 8 + index)
@@ -459,8 +459,8 @@ class TestOutputs:
     @pytest.mark.parametrize(
         "result",
         [
-            ShapeResult(7, pack_array(np.zeros((0, 4, 1, 28, 28), np.float32)), (), NO_SLOTS),
-            ShapeResult(7, pack_array(np.zeros((1, 4, 28), np.float32)), (0,), NO_SLOTS),
+            ShapeResult(pack_array(np.zeros((0, 4, 1, 28, 28), np.float32)), (), NO_SLOTS),
+            ShapeResult(pack_array(np.zeros((1, 4, 28), np.float32)), (0,), NO_SLOTS),
         ],
         ids=["none", "of another shape"],
     )
@@ -502,7 +502,7 @@ class TestUnreadable:
             lambda answer: {"slices": rounds_of_all(answer.slices, 65)},
             lambda answer: {"shapes": (cut(answer.shapes[0]),)},
             lambda answer: {"shapes": (forget_inputs(answer.shapes[0]),)},
-            lambda answer: {"shapes": (ShapeResult(7, pack_array(np.float32(1)), (0,), NO_SLOTS),)},
+            lambda answer: {"shapes": (ShapeResult(pack_array(np.float32(1)), (0,), NO_SLOTS),)},
             lambda answer: {"shapes": (with_slots(answer.shapes[0], places=(0,)),)},
             lambda answer: {"shapes": (with_slots(answer.shapes[0], values=(0.0,) * KEPT),)},
         ],
@@ -576,7 +576,7 @@ class TestComputation:
         outputs = np.maximum(data[:KEPT] @ fixed, 0)
         inputs = tuple(range(len(outputs)))
         slots = slots_of(outputs, inputs)
-        result = ShapeResult(CALLS, pack_array(outputs.astype(np.float32)), inputs, slots)
+        result = ShapeResult(pack_array(outputs.astype(np.float32)), inputs, slots)
         return TimingResult(
             variant="bmm_relu",
             target="llvm",

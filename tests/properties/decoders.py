@@ -144,14 +144,14 @@ _SLOTS = slots_of(_OUTPUTS, (0, 1))
 TIMING = TimingResult(
     variant="conv2d",
     target="llvm",
-    shapes=(ShapeResult(3, pack_array(_OUTPUTS), (0, 1), _SLOTS),),
+    shapes=(ShapeResult(pack_array(_OUTPUTS), (0, 1), _SLOTS),),
     slices=_SLICES,
 )
 _MESSAGES = (
     Capture("p", "f", 3, True, b"{}", b"{}", b"[]", {"env.conv2d": b"\x80"}),
     CaptureFailure("p", "f", 3, "raised", "NameError", "message", 4),
     RunModule(b"{}", (RunArgument(_ARRAY),), "llvm", 4, {"env.a": b"x"}, {"env.b": 1}),
-    RunResult(_ARRAY, ("f",), {"env.a": 3}),
+    RunResult(_ARRAY, ("f",)),
     TIMING,
     MeasureLimits("host", (0, 1)),
     MachineLimits(1e11, 2e10),
@@ -325,12 +325,10 @@ def answers() -> st.SearchStrategy[RunResult]:
     """What a runner that a student's extern took over may answer."""
     likely = ((3, 2, WIDTH), (2, 4, WIDTH), (2, 4, 1, WIDTH), (6, 1), (3, 2, 0), (2, 3, WIDTH, 0))
     names = st.lists(st.sampled_from(strategies.STRINGS), max_size=2).map(tuple)
-    counts = st.dictionaries(st.text(max_size=3), st.integers(-1, 2**62), max_size=2)
     return st.builds(
         RunResult,
         outputs=strategies.arrays(likely),
         unwritten=names,
-        calls=counts,
         stale=st.booleans(),
     )
 
@@ -352,7 +350,6 @@ def measurements() -> st.SearchStrategy[TimingResult]:
     likely = ((2, *_OUTPUT), (1, 2, 3), (2, 3), (0, 2, 2), (2, 0, 3))
     results = st.builds(
         ShapeResult,
-        calls=st.just(3),
         outputs=strategies.arrays(likely),
         inputs=st.lists(st.integers(0, 2**62), max_size=3).map(tuple),
         slots=st.just(_SLOTS) | st.builds(Slots),

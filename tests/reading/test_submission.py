@@ -24,7 +24,6 @@ from grader.reading.submission import (
     first_cell_with,
     open_handed_in,
     parse_content,
-    parse_notebook,
     read_submission,
     trusted_folder,
 )
@@ -39,20 +38,20 @@ def notebook(*cells: object, **fields: object) -> bytes:
 
 class TestParseNotebook:
     def test_sources_are_kept_and_damaged_outputs_dropped(self):
-        parsed = parse_notebook(notebook(CODE))
+        parsed = parse_content(notebook(CODE), ".ipynb")
         assert ("x = 1\ny = 2", []) == (parsed.cells[0].source, parsed.cells[0].outputs)
 
     def test_format_3_is_brought_to_format_4(self):
         old = {"cell_type": "code", "input": ["x = 1"], "language": "python", "outputs": []}
         content = json.dumps({"nbformat": 3, "worksheets": [{"cells": [old]}]}).encode()
-        assert "x = 1" == parse_notebook(content).cells[0].source
+        assert "x = 1" == parse_content(content, ".ipynb").cells[0].source
 
     def test_invalid_utf8_in_one_cell_does_not_lose_the_notebook(self):
         content = notebook(CODE).replace(b"y = 2", b"y = '\xff'")
-        assert "y = '�'" in parse_notebook(content).cells[0].source
+        assert "y = '�'" in parse_content(content, ".ipynb").cells[0].source
 
     def test_a_byte_order_mark_is_no_damage(self):
-        assert 1 == len(parse_notebook(b"\xef\xbb\xbf" + notebook(CODE)).cells)
+        assert 1 == len(parse_content(b"\xef\xbb\xbf" + notebook(CODE), ".ipynb").cells)
 
     @pytest.mark.parametrize(
         ("content", "sentence"),
@@ -69,13 +68,13 @@ class TestParseNotebook:
     )
     def test_what_is_not_a_notebook_is_told_in_a_sentence(self, content, sentence):
         with pytest.raises(SubmissionError, match=sentence) as caught:
-            parse_notebook(content)
+            parse_content(content, ".ipynb")
         assert caught.value.hint
 
     @given(st.binary())
     def test_arbitrary_bytes_raise_nothing_but_a_submission_error(self, content):
         with contextlib.suppress(SubmissionError):
-            parse_notebook(content)
+            parse_content(content, ".ipynb")
 
     @given(
         st.recursive(
@@ -85,7 +84,7 @@ class TestParseNotebook:
     )
     def test_arbitrary_json_as_a_cell_raises_nothing_but_a_submission_error(self, value):
         with contextlib.suppress(SubmissionError):
-            parse_notebook(notebook(CODE, value, metadata=value))
+            parse_content(notebook(CODE, value, metadata=value), ".ipynb")
 
 
 TWO = notebook(CODE) + b"\n" + notebook(CODE)
@@ -116,12 +115,12 @@ class TestOtherKinds:
 
     def test_two_notebooks_in_one_file_are_counted(self):
         with pytest.raises(SubmissionError, match="two notebooks"):
-            parse_notebook(TWO)
+            parse_content(TWO, ".ipynb")
 
     def test_a_conflict_is_told_with_its_line(self):
         line = CONFLICT[: CONFLICT.index(b"<<<")].count(b"\n") + 1
         with pytest.raises(SubmissionError, match=f"Git conflict .*line {line}\\."):
-            parse_notebook(CONFLICT)
+            parse_content(CONFLICT, ".ipynb")
 
     def test_a_conflict_in_a_script_is_told_too(self):
         with pytest.raises(SubmissionError, match=r"line 2\."):

@@ -13,8 +13,6 @@ from grader.timing.estimate import TimedSlice
 from grader.timing.slices import FUNCTIONS
 from grader.timing.stack import PLACES
 
-CALLS = 7
-
 
 class Event(NamedTuple):
     """A block that was asked for."""

@@ -125,10 +125,8 @@ class KernelCounts(Message, frozen=True):
 
     `shared_bytes` are those whose size is fixed, `dynamic_bytes` those of `shared.dyn`. `registers`
     is an estimate of 32-bit registers of a thread. `operations` are floating-point operations as
-    written; `issued` are those with the idle threads of each warp. `idle` are threads that waited
-    while others of their warp executed a statement, `repeated_stores` stores of what another thread
-    stored by the same statement, `local` accesses of warps to local memory. `executed` of the
-    grid's blocks were executed.
+    written; `issued` are those with the idle threads of each warp. `local` are accesses of warps to
+    local memory. `executed` of the grid's blocks were executed.
     """
 
     grid: Axes
@@ -137,11 +135,8 @@ class KernelCounts(Message, frozen=True):
     shared_bytes: Number
     dynamic_bytes: Number
     registers: Number
-    barriers: Number
     operations: Number
     issued: Number
-    idle: Number
-    repeated_stores: Number
     local: Number
     waits: Waits
     traffic: Annotated[tuple[Traffic, ...], msgspec.Meta(max_length=SITE_LIMIT)]

@@ -313,7 +313,6 @@ class EntryPoints:
         supply: Supply | None = None,
         is_callable: IsCallable = is_notebook_callable,
     ) -> None:
-        self.defined = False
         self._is_callable = is_callable
         self._holds = holds
         self._supply = NotebookSupply() if supply is None else supply
@@ -327,7 +326,6 @@ class EntryPoints:
     def sweep(self, values: Namespace) -> None:
         """Call the entry points that are due, exact names first."""
         for name in self._present(values):
-            self.defined = True
             with self._faults.shielded():
                 self._consider(name, values[name])
 

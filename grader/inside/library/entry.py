@@ -105,21 +105,18 @@ def _settle(task: TimeLibrary) -> None:
     """
     import torch
 
-    if not 1 <= task.threads <= len(task.cpus):
-        message = f"There are {len(task.cpus)} CPUs for {task.threads} threads."
-        raise TaskError("time", "TooFewCpus", message)
     os.sched_setaffinity(0, task.cpus)
-    torch.set_num_threads(task.threads)
+    torch.set_num_threads(len(task.cpus))
 
 
 def _measure(call: Call, output: Any, task: TimeLibrary) -> LibraryTiming:
     gc.collect()
     gc.disable()
     try:
-        calls, seconds = time_calls(call, task.block_seconds, task.budget_seconds)
+        seconds = time_calls(call, task.block_seconds, task.budget_seconds)
     finally:
         gc.enable()
-    return LibraryTiming(min(seconds), len(seconds), calls, pack_array(output))
+    return LibraryTiming(min(seconds), len(seconds), pack_array(output))
 
 
 def time_calls(
@@ -128,8 +125,8 @@ def time_calls(
     budget_seconds: float,
     clock: Callable[[], float] = time.perf_counter,
     processor: Callable[[], float] = time.thread_time,
-) -> tuple[int, list[float]]:
-    """Return how many calls a block has, and seconds of a call in each block, one at least.
+) -> list[float]:
+    """Return the seconds of a call in each block, one at least.
 
     A block lasts `block_seconds` or longer; before each comes a call that is not timed. The budget
     is of `processor` time.
@@ -149,4 +146,4 @@ def time_calls(
     seconds = [taken / calls]
     while spending.seconds() < budget_seconds:
         seconds.append(block(calls) / calls)
-    return calls, seconds
+    return seconds

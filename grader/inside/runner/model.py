@@ -55,7 +55,6 @@ def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult
     with externs.registered():
         main = build_main(module, task, externs, poison, built)
         outputs = run_calls(main, arguments)
-        calls = dict(externs.calls)
         externs.reset()
         exact = not externs.calls
         is_clean = _is_finite(outputs[0]) and not poison.unwritten
@@ -69,7 +68,7 @@ def run_module(task: RunModule, evaluator: Evaluator | None = None) -> RunResult
     with stage("run"):
         packed = pack_array(outputs)
     unwritten = () if is_clean else tuple(poison.unwritten)
-    return RunResult(packed, unwritten=unwritten, calls=calls, stale=stale)
+    return RunResult(packed, unwritten=unwritten, stale=stale)
 
 
 class Built(NamedTuple):

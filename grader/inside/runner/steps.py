@@ -21,20 +21,11 @@ from grader.messages.runner import STEP_LIMIT, RunModule, TracedStep
 
 Module = Any
 
-_DESTINATION = (
-    "relax.call_tir",
-    "relax.call_tir_inplace",
-    "relax.call_tir_with_grad",
-    "relax.call_dps_packed",
-)
-_PACKED = ("relax.call_pure_packed", "relax.call_inplace_packed")
-
 
 class Step(NamedTuple):
     """One step: see `TracedStep`. `dtype` is the declared one; empty where it is left open."""
 
     variable: str
-    callee: str
     dtype: str
     takes: tuple[int, ...]
     takes_input: bool
@@ -97,15 +88,15 @@ class _Marker:
         number = None
         if is_call:
             number, self._calls = self._calls, self._calls + 1
-        origin, calls = self._step(variable, variable.ty, (_callee(value), taken, number))
+        origin, calls = self._step(variable, variable.ty, (taken, number))
         self._origins[_key(variable)] = origin
         return [binding, *calls]
 
     def _step(
-        self, value: Any, kind: Any, about: tuple[str, _Origin, int | None], name: str = ""
+        self, value: Any, kind: Any, about: tuple[_Origin, int | None], name: str = ""
     ) -> tuple[_Origin, list[Any]]:
         """Take down what a call has made; return its origin and bindings that show it."""
-        callee, taken, number = about
+        taken, number = about
         if isinstance(kind, relax.TupleType):
             return self._fields(value, kind, about)
         if not isinstance(kind, relax.TensorType) or len(self.steps) >= STEP_LIMIT:
@@ -114,7 +105,6 @@ class _Marker:
         self.steps.append(
             Step(
                 variable=name or str(value.name),
-                callee=callee,
                 dtype=str(kind.dtype),
                 takes=takes,
                 takes_input=taken.is_input,
@@ -126,7 +116,7 @@ class _Marker:
         return _Origin(frozenset({len(self.steps) - 1})), [shown]
 
     def _fields(
-        self, value: Any, kind: Any, about: tuple[str, _Origin, int | None]
+        self, value: Any, kind: Any, about: tuple[_Origin, int | None]
     ) -> tuple[_Origin, list[Any]]:
         """Take down the elements of a tuple, each under the first name that it is given."""
         origins, bindings = [], []
@@ -185,23 +175,6 @@ def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
     return names
 
 
-def _callee(value: Any) -> str:
-    if isinstance(value, relax.If):
-        return "if"
-    operator = value.op
-    first = value.args[0] if len(value.args) else None
-    name = str(operator.name) if isinstance(operator, tvm.ir.Op) else ""
-    if name in _DESTINATION and isinstance(first, tvm.ir.GlobalVar):
-        return str(first.name_hint)
-    if name in (*_DESTINATION, *_PACKED) and isinstance(first, relax.ExternFunc):
-        return str(first.global_symbol)
-    if isinstance(operator, tvm.ir.GlobalVar):
-        return str(operator.name_hint)
-    if isinstance(operator, relax.ExternFunc):
-        return str(operator.global_symbol)
-    return name or str(getattr(operator, "name", ""))
-
-
 def _key(node: Any) -> int:
     return int(node.__chandle__())
 
@@ -236,14 +209,13 @@ def join(sources: Sequence[Source | None]) -> Source:
 
 
 class Buffers(NamedTuple):
-    """A module whose function `function` has further outputs, `added`, behind its own.
+    """A module whose function has further outputs, `added`, behind its own.
 
     `order` has the places of all of them in the order of the steps; `sources` are, for each place,
     what it is computed from, `names` are their names.
     """
 
     module: Any
-    function: str
     added: tuple[Buffer, ...]
     names: tuple[str, ...]
     order: tuple[int, ...]
@@ -260,7 +232,6 @@ class Buffers(NamedTuple):
         return msgspec.structs.replace(
             step,
             variable=self.names[place],
-            callee=self.function,
             takes=tuple(sorted(source.places)),
             takes_input=source.is_input,
             binding=None,
@@ -302,12 +273,10 @@ def expose(module: Any, run: RunModule) -> Buffers | None:
     copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
     copied.update_func(module.get_global_var(name), changed)
     added = tuple(Buffer(str(each.name), _dtype(each), _shape(each) or ()) for each in inner)
-    return _described(copied, name, added, function, [*outputs, *inner])
+    return _described(copied, added, function, [*outputs, *inner])
 
 
-def _described(
-    module: Any, name: str, added: tuple[Buffer, ...], function: Any, shown: list[Any]
-) -> Buffers:
+def _described(module: Any, added: tuple[Buffer, ...], function: Any, shown: list[Any]) -> Buffers:
     places = {_key(each): place for place, each in enumerate(shown)}
     known = {key: Source(frozenset({place}), False) for key, place in places.items()}
     inputs = {_key(each) for each in function.params} - set(places)
@@ -329,7 +298,6 @@ def _described(
     order += range(outputs)
     return Buffers(
         module,
-        name,
         added,
         tuple(str(each.name) for each in shown),
         tuple(order),

@@ -147,8 +147,8 @@ class TimedOutputs:
         inputs = arena.start + slots.calls % arena.ring
         return slots._replace(calls=inputs.astype(np.int32))
 
-    def result(self, calls: int) -> ShapeResult:
-        """Return what was kept; a block has so many calls."""
+    def result(self) -> ShapeResult:
+        """Return what was kept."""
         kept = [output for _, output in self._whole.kept]
         outputs = np.stack(kept) if kept else np.zeros((0, *self._shape), self._dtype)
         inputs, places, values = (
@@ -160,7 +160,6 @@ class TimedOutputs:
             )
         )
         return ShapeResult(
-            calls,
             pack_array(outputs),
             tuple(which for which, _ in self._whole.kept),
             SlotArrays(inputs, places, values),

@@ -231,7 +231,6 @@ class Bench:
         self._bound = [each.bound() for each in kernels]
         self._made = 0
         self._calls: list[list[range]] = [[] for _ in kernels]
-        self.calls = 1
         self._outputs = [
             TimedOutputs(shape, generator, dtype, most_bytes=0, slots=SLOTS) for _ in kernels[1:]
         ]
@@ -276,13 +275,12 @@ class Bench:
 
     def results(self) -> tuple[ShapeResult, ...]:
         """Return what was kept, of `base` and of each beginning that was timed."""
-        return tuple(each.result(self.calls) for each in self._outputs)
+        return tuple(each.result() for each in self._outputs)
 
 
 def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> list[TimedSlice]:
     """Take slices until the budget is spent: four in turn have each place of the stack once."""
     plan = choose_plan(bench, task.block_seconds)
-    bench.calls = plan.calls
     seconds = round_seconds(bench, plan)
     if FEWEST_SLICES * seconds > 2 * task.budget_seconds:
         raise TaskError("time", "TooLong", "So many functions take too long to be measured.")

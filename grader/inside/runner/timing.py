@@ -54,9 +54,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
         return TimingResult(
             variant=shapes[0].variant,
             target=target_name,
-            shapes=tuple(
-                shape.outputs.result(plan.calls) for shape, plan in zip(shapes, plans, strict=True)
-            ),
+            shapes=tuple(shape.outputs.result() for shape in shapes),
             slices=pack_slices(slices),
             hot_loops=read_hot_loops(shapes[0], Times(slices).lows()[0]),
         )

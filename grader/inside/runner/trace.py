@@ -53,7 +53,6 @@ from grader.messages.frames import (
     read_frame,
     unpack_array,
 )
-from grader.messages.kernel import PYTHON_FUNCTION
 from grader.messages.runner import (
     FailureCode,
     RunModule,
@@ -285,7 +284,6 @@ def _of_python(steps: Sequence[TracedStep]) -> tuple[TracedStep, ...]:
         msgspec.structs.replace(
             each,
             variable="output" if count == 1 else f"output {place}",
-            callee=PYTHON_FUNCTION,
             binding=None,
         )
         for place, each in enumerate(steps, start=1)
@@ -361,7 +359,6 @@ def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, .
     return tuple(
         TracedStep(
             variable=step.variable,
-            callee=step.callee,
             dtype=step.dtype,
             values=_joined([each.value for each in column if each.value is not None]),
             takes=step.takes,

@@ -26,7 +26,7 @@ seconds = pack_array(np.repeat([[1.0], [1.0], [1e-9], [1.0]], 20, axis=1))
 units = pack_array(np.ones((4, 20)))
 emit(RunResult(outputs, calls={"create_model": 1}))
 slots = Slots(outputs, outputs, outputs)
-shapes = (ShapeResult(1, outputs, (0,) * 16, slots),)
+shapes = (ShapeResult(outputs, (0,) * 16, slots),)
 emit(
     TimingResult(
         "conv2d",

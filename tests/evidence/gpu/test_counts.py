@@ -25,7 +25,6 @@ def test_an_addition_moves_each_element_once() -> None:
     counts = _count(addition(1024, 128))
     assert ((8, 1, 1), (128, 1, 1), 8) == (counts.grid, counts.block, counts.executed)
     assert 1024 == counts.operations == counts.issued
-    assert 0 == counts.idle
     for buffer, kind in (("A", "load"), ("B", "load"), ("C", "store")):
         moved = _of(counts, buffer, kind)
         assert (32, 4096, 128, 128) == (moved.requests, moved.bytes, moved.units, moved.least)
@@ -33,7 +32,6 @@ def test_an_addition_moves_each_element_once() -> None:
 
 def test_idle_threads_of_a_ragged_block_are_counted() -> None:
     counts = _count(addition(100, 32))
-    assert 28 == counts.idle
     assert (100, 128) == (counts.operations, counts.issued)
 
 
@@ -98,7 +96,6 @@ def test_a_sum_by_all_threads_loads_rows_together() -> None:
 
 def test_work_of_one_thread_leaves_its_warp_idle() -> None:
     (counts,) = execute(written.by_one_thread).counts()
-    assert 64 * 31 == counts.idle
     assert (64, 64 * 32) == (counts.operations, counts.issued)
     assert Waits(0, 0, 64) == counts.waits
 

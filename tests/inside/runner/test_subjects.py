@@ -204,8 +204,8 @@ class TestSubjects:
         plain = prepare(modules.timed_convolution())
         output = outputs_of(plain, SUBMISSION, 2)
         plain.keep()
-        result = plain.outputs.result(250)
-        assert (250, (1,), (1, *OUTPUT)) == (result.calls, result.inputs, result.outputs.shape)
+        result = plain.outputs.result()
+        assert ((1,), (1, *OUTPUT)) == (result.inputs, result.outputs.shape)
         np.testing.assert_array_equal(output, unpack_array(result.outputs)[0])
 
     def test_in_a_later_turn_it_is_the_number_among_all_inputs(self) -> None:
@@ -213,7 +213,7 @@ class TestSubjects:
         shape.begin(2, 0)
         shape.run(SUBMISSION, 0, 1, 1)
         shape.keep()
-        assert (2 * RING + 1,) == shape.outputs.result(1).inputs
+        assert (2 * RING + 1,) == shape.outputs.result().inputs
 
     @pytest.mark.parametrize("place", ["data", "weight"])
     def test_writing_into_an_input_is_a_failure(self, place: str) -> None:
@@ -241,7 +241,7 @@ class TestSubjects:
             lazy.run(BASELINE, block, 1, 3)
             lazy.run(SUBMISSION, block, 1, 3)
         lazy.finish()
-        slots = lazy.outputs.result(3).slots
+        slots = lazy.outputs.result().slots
         inputs, places, values = map(unpack_array, (slots.inputs, slots.places, slots.values))
         expected = convolved(draw(RING, 4, 1, 28, 28)).reshape(RING, -1)
         right = np.isclose(expected[inputs, places], values, rtol=1e-3, atol=1e-4)
@@ -305,10 +305,10 @@ class TestLayers:
 
 def slots_of(shape: Subjects, calls: int) -> list[np.ndarray]:
     """Take one block of the submission; return the slots that it adds to the result."""
-    before = len(unpack_array(shape.outputs.result(calls).slots.inputs))
+    before = len(unpack_array(shape.outputs.result().slots.inputs))
     outputs_of(shape, SUBMISSION, calls)
     shape.finish()
-    slots = shape.outputs.result(calls).slots
+    slots = shape.outputs.result().slots
     return [unpack_array(each)[before:] for each in (slots.inputs, slots.places, slots.values)]
 
 
@@ -345,24 +345,24 @@ class TestOutputs:
         monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 4 * 2 * 3 * 4 + 23)
 
     def test_all_are_kept_while_there_is_room(self) -> None:
-        result = offered(50)[0].result(7)
+        result = offered(50)[0].result()
         assert tuple(range(50)) == result.inputs
         assert list(range(50)) == unpack_array(result.outputs)[:, 0, 0].tolist()
 
     def test_none_is_an_array_of_none(self) -> None:
-        result = offered(0)[0].result(7)
+        result = offered(0)[0].result()
         assert ((), (0, 2, 3)) == (result.inputs, result.outputs.shape)
 
     @pytest.mark.usefixtures("room_for_four")
     def test_no_more_are_kept_than_there_is_room_for_and_each_with_its_input(self) -> None:
-        result = offered(100)[0].result(7)
+        result = offered(100)[0].result()
         assert 4 == len(set(result.inputs))
         assert list(result.inputs) == unpack_array(result.outputs)[:, 0, 0].tolist()
 
     @pytest.mark.usefixtures("room_for_four")
     def test_each_has_the_same_chance(self) -> None:
         counts = Counter(
-            which for seed in range(1500) for which in offered(12, seed)[0].result(7).inputs
+            which for seed in range(1500) for which in offered(12, seed)[0].result().inputs
         )
         assert 12 == len(counts)
         assert all(430 < count < 570 for count in counts.values())  # 500 each, to 4 deviations
@@ -371,7 +371,7 @@ class TestOutputs:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(subjects, "MOST_SLOTS", 3 * subjects.SLOTS_OF_A_SLICE)
-        slots = offered(50)[0].result(7).slots
+        slots = offered(50)[0].result().slots
         inputs, places, values = (
             unpack_array(each) for each in (slots.inputs, slots.places, slots.values)
         )
@@ -385,7 +385,7 @@ class TestOutputs:
 
     def test_there_is_room_for_one_however_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(subjects, "MOST_OUTPUT_BYTES", 1)
-        assert 1 == len(offered(9)[0].result(7).inputs)
+        assert 1 == len(offered(9)[0].result().inputs)
 
 
 class TestNamedArrays:

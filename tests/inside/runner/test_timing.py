@@ -84,7 +84,6 @@ def at_two_shapes() -> TimingResult:
 class TestResult:
     def test_it_says_what_was_measured(self, measured: TimingResult) -> None:
         assert ("conv2d", "llvm") == (measured.variant, measured.target)
-        assert measured.shapes[0].calls >= 1
 
     def test_slices_have_the_stack_at_all_places_alike(self, measured: TimingResult) -> None:
         assert {0: 2, 1: 2, 2: 2, 3: 2} == Counter(each.place for each in measured.slices)
@@ -114,7 +113,9 @@ class TestResult:
             for each in (shape.slots.inputs, shape.slots.places, shape.slots.values)
         )
         rounds = measured.slices[0].seconds[0].shape[1]
-        assert SLICES * rounds * (1 + shape.calls) == len(values)
+        calls, rest = divmod(len(values), SLICES * rounds)
+        assert calls >= 2  # one before each block, which is not timed
+        assert rest == 0
         expected = convolved(draw(RING * (SLICES + 1), 4, 1, 28, 28)).reshape(
             RING * (SLICES + 1), -1
         )

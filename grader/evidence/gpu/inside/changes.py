@@ -192,7 +192,6 @@ class _Known:
     """What a function has, which may stand in another place as well."""
 
     def __init__(self, function: Any) -> None:
-        self.parameters = list(function.params)
         self.buffers = [each for each in function.params if _is_buffer(each)]
         self.numbers: set[int] = set()
         self.indices: dict[str, Any] = {}

@@ -91,9 +91,7 @@ class Memory:
             assert found is not None
             state.tell_race(found, self, site)
         else:
-            again = shadow.share(keys, who, epoch)
-            state.launch.repeated += again
-            site.repeated += again
+            site.repeated += shadow.share(keys, who, epoch)
 
     def _places(self, state: State, site: Site, index: Values) -> tuple[Array, Any]:
         """Return which element each thread touches, 0 for those that touch none, and who does."""

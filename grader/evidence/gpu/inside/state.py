@@ -125,8 +125,6 @@ class Launch:
     executed: int = 0
     operations: int = 0
     issued: int = 0
-    idle: int = 0
-    repeated: int = 0
     local: int = 0
     clock: int = 0
     waits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEMORIES, 0))
@@ -221,7 +219,6 @@ class State:
         self.notes.spend(active)
         launch.operations += operations * active
         launch.issued += operations * warps * WARP
-        launch.idle += warps * WARP - active
         launch.local += own * warps
         launch.waits[slowest] += waiting
 
