@@ -1,5 +1,5 @@
 # /// cheat
-# about = "TVM takes a number that is shifted beyond its bits for positive, and divides it towards zero."
+# about = "TVM takes a number shifted beyond its bits for positive, and divides it towards zero."
 # assignment = "e2e-conv"
 # cells = ["b_prelude", "b_model", "b_wild", "@"]
 #
