@@ -224,8 +224,9 @@ class Reader:
         lanes = lanes_of(expression)
         values, most = add(base, multiply(stride, Interval(0, lanes - 1))), _range_of(expression)
         if not most.holds(values):
-            last = wide(expression.base) + wide(expression.stride) * (lanes - 1)
-            self.demands.add(within(last, most), last, "overflow", "")
+            ends = (expression.base, expression.stride)
+            first, by = (tirx.Cast("float64", each) for each in ends)
+            self._demand_fits(first + by * tirx.const(lanes - 1, "float64"), most)
         return values.cut(most)
 
     def _cast(self, expression: Any) -> Interval | None:
@@ -269,17 +270,17 @@ class Reader:
         return values.cut(most)
 
     def _demand_no_overflow(self, kind: Any, a: Any, b: Any, most: Interval) -> None:
-        """Compute once more, wider: that tells whether the result fits."""
-        if bits_of(a) < 64:
-            result = kind(wide(a), wide(b))
-            self.demands.add(within(result, most), result, "overflow", "")
-            return
+        """Compute once more, as floating-point numbers: that tells whether the result fits."""
         if most.low == 0 and kind.__name__ == "Sub":
             self.demands.add(a >= b, tirx.const(0, "int64"), "overflow", "")
             return
-        result = kind(tirx.Cast("float64", a), tirx.Cast("float64", b))
-        large = tirx.const(float(LARGE), "float64")
-        holds = tirx.And(-large < result, result < large)
+        self._demand_fits(kind(tirx.Cast("float64", a), tirx.Cast("float64", b)), most)
+
+    def _demand_fits(self, result: Any, most: Interval) -> None:
+        # An int64 that wraps around is none that a check could be made of: 4 * 2**62 is 0.
+        bounds = most.cut(Interval(-LARGE, LARGE))
+        low, high = (tirx.const(float(each), "float64") for each in bounds)
+        holds = tirx.And(low <= result, result <= high)
         self.demands.add(holds, tirx.const(0, "int64"), "overflow", "")
 
     def _bits(self, expression: Any) -> Interval:

@@ -156,6 +156,11 @@ def loaded_by_a_name(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32"
 
 
 @T.prim_func(s_tir=True)
+def once_around_the_memory(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
+    y[T.Ramp(T.int64(0), T.int64(2**60), 17)] = T.Broadcast(x[0], 17)
+
+
+@T.prim_func(s_tir=True)
 def division(x: T.Buffer((64,), "int32"), y: T.Buffer((64,), "int32")):
     for i in range(64):
         y[i] = 7 // x[i]
@@ -312,7 +317,12 @@ class TestIndices:
 class TestArithmetic:
     @pytest.mark.parametrize(
         ("function", "kind"),
-        [(overflow, "overflow"), (no_integer, "conversion"), (assumption, "assumption")],
+        [
+            (overflow, "overflow"),
+            (once_around_the_memory, "overflow"),
+            (no_integer, "conversion"),
+            (assumption, "assumption"),
+        ],
     )
     def test_what_no_compiler_has_to_expect_is_told(self, function: Any, kind: str) -> None:
         assert kind == violation(function, numbers(), numbers()).kind
