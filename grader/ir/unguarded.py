@@ -106,7 +106,7 @@ class _Scopes:
             "tirx.Evaluate": lambda index: self._look(graph.field(index, "value")),
             "tirx.For": self._loop,
             "tirx.IfThenElse": self._choice,
-            "tirx.SeqStmt": lambda index: self._each(graph.list(index, "seq")),
+            "tirx.SeqStmt": self._sequence,
         }
 
     def read(self, function: int) -> None:
@@ -190,9 +190,10 @@ class _Scopes:
         else:
             rule(index)
 
-    def _each(self, statements: list[int]) -> None:
-        for each in statements:
-            self.statement(each)
+    def _sequence(self, index: int) -> None:
+        with self._scope():
+            for each in self.graph.list(index, "seq"):
+                self.statement(each)
 
     def _within(self, statement: int) -> None:
         with self._scope():
@@ -300,8 +301,8 @@ class _Scopes:
 
     def _let(self, index: int) -> None:
         graph = self.graph
-        self._look(graph.field(index, "value"))
         with self._scope():
+            self._look(graph.field(index, "value"))
             self._define(self.variables, graph.field(index, "var"))
             self._look(graph.field(index, "body"))
 

@@ -34,6 +34,7 @@ GUARDED = (
     "wild_region",
     "wild_return_address",
     "wild_shift",
+    "wild_shifted",
     "wild_zeros",
 )
 

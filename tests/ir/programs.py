@@ -19,6 +19,7 @@ ALL_TYPES = (*LONG_TYPES, "int8", "uint8")
 _SUMS = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Min, tirx.Max)
 _DIVISIONS = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod)
 _BITS = (tirx.BitwiseAnd, tirx.BitwiseOr, tirx.LShift, tirx.RShift)
+_NARROW_TYPES = ("int8", "uint8", "int16")
 _COMPARISONS = (tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.EQ, tirx.NE)
 
 
@@ -73,9 +74,12 @@ class _Program:
         return operator(self.expression(depth - 1), self.expression(depth - 1))
 
     def choice(self, depth: int) -> Any:
-        kind, condition = self.draw(st.integers(0, 3)), self.condition(depth - 1)
+        kind, condition = self.draw(st.integers(0, 4)), self.condition(depth - 1)
         if kind == 0:
             return tirx.Cast(self.dtype, condition)
+        if kind == 4:
+            narrow = self.draw(st.sampled_from(_NARROW_TYPES))
+            return tirx.Cast(self.dtype, tirx.Cast(narrow, self.expression(depth - 1)))
         if kind == 1:
             variable, value = self.variable(), self.expression(depth - 1)
             self.values.append(variable)

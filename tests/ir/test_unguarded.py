@@ -236,6 +236,26 @@ class TestScopes:
         assert ("", "") == refusal(nested(50))
         assert ("length", "") == refusal(nested(70))
 
+    def test_too_many_names_for_values_of_one_another(self) -> None:
+        """Without a limit the referee itself ended: there may be a thousand."""
+        assert ("length", "") == refusal(stores(lambda load: (named(load, 900), load)))
+
+    def test_too_many_rows_within_each_other(self) -> None:
+        document = Document(save(tvm.IRModule({"f": nested(2).with_attr("global_symbol", "f")})))
+        body = next(document.indices("tirx.For"))
+        place, span = body + 1, document.nodes[body]["data"]["span"]
+        rows: list[dict[str, Any]] = []
+        for row in range(480):
+            inner = body if row == 0 else place + 2 * row - 1
+            rows.append({"type": "ffi.Array", "data": [inner]})
+            data = {"span": span, "seq": place + 2 * row}
+            rows.append({"type": "tirx.SeqStmt", "data": data})
+        document.insert(place, rows)
+        document.last("tirx.For")["body"] = place + len(rows) - 1
+        found = read_module(document.encode()).functions["f"].unguarded
+        assert found is not None
+        assert "unguarded-length" == found.code
+
     @staticmethod
     def swapped(function: Any, kind: str, field: str) -> tuple[str, str]:
         """Return why a function is refused if two nodes of a kind have the first one's field."""
@@ -254,6 +274,14 @@ def stores(values: Callable[[Any], tuple[Any, Any]]) -> Any:
     places = (tirx.IntImm("int32", each) for each in (1, 2))
     made = [tirx.BufferStore(A, each, [at]) for each, at in zip(values(load), places, strict=True)]
     return tirx.PrimFunc([A], tirx.SeqStmt(made)).with_attr("s_tir", True)
+
+
+def named(value: Any, names: int) -> Any:
+    """Return an expression that names a value so often, each time by the name before."""
+    for _ in range(names):
+        x = tirx.Var("x", "float32")
+        value = tirx.Let(x, value, x)
+    return value
 
 
 def nested(loops: int) -> Any:

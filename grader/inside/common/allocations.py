@@ -53,10 +53,17 @@ def stack_bytes(buffer: Any) -> int | None:
 
 
 def pipeline(*guards: Any) -> Pipeline:
-    """Return TVM's pipeline, and behind it passes that see what becomes machine code."""
-    lower, for_host, for_device = tirx.get_tir_pipeline("default")
+    """Return TVM's pipeline, and behind it passes that see what becomes machine code.
+
+    TVM makes `(i << 28) % 5` a division towards zero, as it takes the shifted number for positive:
+    the index -3 of 5 was none that a guard saw of the remainder itself. So intrinsics are lowered
+    before, and not behind the room as TVM does.
+    """
+    lower, _, for_device = tirx.get_tir_pipeline("default")
     room = tvm.transform.module_pass(lambda module, _: with_room(module), opt_level=0)
-    return lower, lambda: tvm.ir.transform.Sequential([*guards, room, for_host()]), for_device
+    intrinsics, builtins = tirx.transform.LowerIntrin(), tirx.transform.LowerTVMBuiltin()
+    for_host = tvm.ir.transform.Sequential([intrinsics, *guards, room, builtins])
+    return lower, lambda: for_host, for_device
 
 
 def with_room(module: tvm.IRModule) -> tvm.IRModule:

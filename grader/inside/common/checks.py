@@ -1,5 +1,8 @@
 """Which integers lowered TIR can have, and the checks that are written down while it is read.
 
+There is no division that rounds down, nor `clz`: TVM has made others of them
+(`grader.inside.common.allocations: pipeline`).
+
 An interval always contains every value, so what lies within the bounds needs no check at run time.
 Arithmetic is Python's, which has no largest number. What an interval cannot show is left to a
 check, so a wide one costs time and is never wrong.
@@ -80,24 +83,6 @@ def greatest(left: Interval, right: Interval) -> Interval:
     return Interval(max(left.low, right.low), max(left.high, right.high))
 
 
-def floor_divide(left: Interval, right: Interval) -> Interval:
-    """Return the interval of a quotient, rounded down; `right` is not zero."""
-    if right.low <= 0:
-        return _no_larger(left)
-    ends = [a // b for a in left for b in right]
-    return Interval(min(ends), max(ends))
-
-
-def floor_modulo(left: Interval, right: Interval) -> Interval:
-    """Return the interval of the rest of a division that rounds down; `right` is not zero."""
-    if right.low <= 0:
-        most = max(-right.low, right.high)
-        return Interval(1 - most, most - 1)
-    if right.low == right.high and left.low // right.low == left.high // right.low:
-        return Interval(left.low % right.low, left.high % right.low)
-    return Interval(0, right.high - 1)
-
-
 def divide(left: Interval, right: Interval) -> Interval:
     """Return the interval of a quotient, rounded towards zero; `right` is not zero."""
     if right.low <= 0:
@@ -130,12 +115,10 @@ OPERATIONS: dict[str, Callable[[Interval, Interval], Interval]] = {
     "Mul": multiply,
     "Min": least,
     "Max": greatest,
-    "FloorDiv": floor_divide,
-    "FloorMod": floor_modulo,
     "Div": divide,
     "Mod": modulo,
 }
-DIVISIONS = frozenset({"FloorDiv", "FloorMod", "Div", "Mod"})
+DIVISIONS = frozenset({"Div", "Mod"})
 COMPARISONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or"})
 
 
@@ -237,35 +220,34 @@ class Demands:
         self._for_all_inputs = for_all_inputs
         self._drawn_from_data: set[int] = set()
         self._under_data = 0
-        self._conditions: list[Expression] = []
-        self._bound: dict[int, Expression] = {}
+        self._around: list[tuple[Any, Expression]] = []
 
     def add(self, holds: Any, value: Any, kind: ViolationKind, subject: str, size: int = 0) -> None:
-        """Write down a check, which is only evaluated where the conditions hold."""
-        if self._under_data or any(map(self._depends_on_data, (holds, *self._conditions))):
+        """Write down a check, which is evaluated by what is known there: variables, conditions."""
+        conditions = (each for variable, each in self._around if variable is None)
+        if self._under_data or any(map(self._depends_on_data, (holds, *conditions))):
             raise Unguarded(f"{kind} that depends on data")
-        for condition in reversed(self._conditions):
-            holds = tirx.if_then_else(condition, holds, tirx.const(True))
+        for variable, each in reversed(self._around):
+            if variable is None:
+                holds = tirx.if_then_else(each, holds, tirx.const(True))
+            else:
+                holds, value = (tirx.Let(variable, each, inner) for inner in (holds, value))
         site = Site(kind, str(subject)[:100], size)
-        self.checks.append(GuardCheck(self._substituted(holds), self._substituted(value), site))
+        self.checks.append(GuardCheck(holds, value, site))
 
     def draw(self, variable: Any, *sources: Expression) -> None:
         """Take down from what a variable's value comes."""
         if any(self._depends_on_data(each) for each in sources):
             self._drawn_from_data.add(hash(variable))
 
-    def substitute(self, variable: Any, value: Expression) -> None:
-        """Write a value into later checks where an expression binds a variable to it."""
-        self._bound[hash(variable)] = self._substituted(value)
-
     @contextmanager
-    def where(self, condition: Expression) -> Iterator[None]:
-        """Write down what need only hold where a condition does."""
-        self._conditions.append(condition)
+    def where(self, each: Expression, variable: Any = None) -> Iterator[None]:
+        """Write down what need only hold where a condition does, or a variable has a value."""
+        self._around.append((variable, each))
         try:
             yield
         finally:
-            self._conditions.pop()
+            self._around.pop()
 
     @contextmanager
     def depending_on(self, *deciding: Expression) -> Iterator[None]:
@@ -290,26 +272,9 @@ class Demands:
     def _stop_at_data(self, variable: Any) -> Any:
         return _stop(variable) if hash(variable) in self._drawn_from_data else None
 
-    def _substituted(self, expression: Expression) -> Expression:
-        """Return an expression without the variables that expressions bind."""
-        if not self._bound:
-            return expression
-        return tvm_ffi.structural_map(expression, (tirx.Var, self._value_of))
-
-    def _value_of(self, variable: Any) -> Expression:
-        return self._bound.get(hash(variable), variable)
-
 
 def _stop(_: Any) -> Any:
     return tvm_ffi.VisitInterrupt()
-
-
-_DIVISIONS = (
-    tvm.ir.prim.Div,
-    tvm.ir.prim.Mod,
-    tvm.ir.prim.FloorDiv,
-    tvm.ir.prim.FloorMod,
-)
 
 
 def decides_by_contents(body: Any) -> bool:
@@ -328,7 +293,8 @@ def decides_by_contents(body: Any) -> bool:
             (tirx.Bind, lambda each: _stop_at_load(each.value)),
             (tirx.Let, lambda each: _stop_at_load(each.value)),
             (tvm.ir.Call, _stop_at_choice),
-            *((kind, _stop_at_divisor) for kind in _DIVISIONS),
+            (tvm.ir.prim.Div, _stop_at_divisor),
+            (tvm.ir.prim.Mod, _stop_at_divisor),
         ],
     )
     return found is not None

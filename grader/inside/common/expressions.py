@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tvm import tirx
+from tvm.target.codegen import llvm_lookup_intrinsic_id
 
 from grader.inside.common.checks import (
     BIT,
@@ -43,10 +44,11 @@ threads, which rounds it up."""
 SizeOf = Callable[[Any], tuple[str, Any]]
 
 _HANDED_ON = frozenset({"prim.likely"})
-_CERTAIN = frozenset({"prim.clz", "tirx.ctpop", "tirx.popcount", "tirx.reinterpret"})
-"""Intrinsics whose integers are none that LLVM may take for anything, once checked. A shift or a
-product within others, as `q_multiply_shift`, may be poison: no check of such an index holds, as the
-check is poison too."""
+_COUNTED = llvm_lookup_intrinsic_id("llvm.ctpop")
+_CERTAIN = frozenset({"tirx.isnan", "tirx.reinterpret"})
+"""Intrinsics whose integers are none that LLVM may take for anything. The zeros before the first
+bit of 0, or a product within `fma`, may be poison: no check of such an index holds, as the check is
+poison too."""
 _ADDRESSES = frozenset({"tirx.buffer_data", "tirx.address_of", "tirx.tvm_access_ptr"})
 _BITS = frozenset({"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
 _SHIFTS = frozenset({"LShift", "RShift"})
@@ -175,6 +177,11 @@ class Reader:
             raise Unguarded("a number that is no integer")
         return values
 
+    def _deciding(self, expression: Expression) -> Interval | None:
+        """Read what decides something beside a value that is stored, as what is loaded for it."""
+        with self._apart(is_stored=False):
+            return self.read(expression)
+
     def _decide(self, expression: Expression) -> Interval | None:
         """Read what decides something: a number that is certain."""
         values = self.read(expression)
@@ -199,10 +206,10 @@ class Reader:
         return _joined(self.read(expression.true_value), self.read(expression.false_value))
 
     def _let(self, expression: Any) -> Interval | None:
-        self.bind(expression.var, self.read(expression.value), expression.value)
-        self.demands.substitute(expression.var, expression.value)
-        # The same nodes may stand in another Let of this variable, which has another value there.
-        return self._read_apart(expression.body)
+        self.bind(expression.var, self._deciding(expression.value), expression.value)
+        with self.demands.where(expression.value, expression.var):
+            # The same nodes may stand in another Let of this variable, with another value there.
+            return self._read_apart(expression.body)
 
     def _read_apart(self, expression: Expression) -> Interval | None:
         """Read what is not known outside: by a condition, or of a variable's value."""
@@ -217,8 +224,9 @@ class Reader:
         lanes = lanes_of(expression)
         values, most = add(base, multiply(stride, Interval(0, lanes - 1))), _range_of(expression)
         if not most.holds(values):
-            last = wide(expression.base) + wide(expression.stride) * (lanes - 1)
-            self.demands.add(within(last, most), last, "overflow", "")
+            ends = (expression.base, expression.stride)
+            first, by = (tirx.Cast("float64", each) for each in ends)
+            self._demand_fits(first + by * tirx.const(lanes - 1, "float64"), most)
         return values.cut(most)
 
     def _cast(self, expression: Any) -> Interval | None:
@@ -262,18 +270,17 @@ class Reader:
         return values.cut(most)
 
     def _demand_no_overflow(self, kind: Any, a: Any, b: Any, most: Interval) -> None:
-        """Compute once more, wider: that tells whether the result fits."""
-        if bits_of(a) < 64:
-            result = kind(wide(a), wide(b))
-            self.demands.add(within(result, most), result, "overflow", "")
-            return
+        """Compute once more, as floating-point numbers: that tells whether the result fits."""
         if most.low == 0 and kind.__name__ == "Sub":
             self.demands.add(a >= b, tirx.const(0, "int64"), "overflow", "")
             return
-        as_float = {"FloorDiv": tirx.Div}.get(kind.__name__, kind)
-        result = as_float(tirx.Cast("float64", a), tirx.Cast("float64", b))
-        large = tirx.const(float(LARGE), "float64")
-        holds = tirx.And(-large < result, result < large)
+        self._demand_fits(kind(tirx.Cast("float64", a), tirx.Cast("float64", b)), most)
+
+    def _demand_fits(self, result: Any, most: Interval) -> None:
+        # An int64 that wraps around is none that a check could be made of: 4 * 2**62 is 0.
+        bounds = most.cut(Interval(-LARGE, LARGE))
+        low, high = (tirx.const(float(each), "float64") for each in bounds)
+        holds = tirx.And(low <= result, result <= high)
         self.demands.add(holds, tirx.const(0, "int64"), "overflow", "")
 
     def _bits(self, expression: Any) -> Interval:
@@ -293,8 +300,9 @@ class Reader:
         if not most.holds(count):
             for (number,) in each_lane(expression.b):
                 self.demands.add(within(wide(number), most), wide(number), "overflow", "")
-        if type(expression).__name__ == "RShift" and left.low >= 0:
-            return Interval(0, left.high)
+        if type(expression).__name__ == "RShift":
+            ends = [a >> by for a in left for by in count.cut(most)]
+            return Interval(min(ends), max(ends))
         return _range_of(expression)
 
     # --- calls ------------------------------------------------------------------------------------
@@ -312,14 +320,11 @@ class Reader:
             raise Unguarded("a value that is not there")
         if name == "tirx.assume":
             self.demands.add(call.args[0], tirx.const(0, "int64"), "assumption", "")
-        elif name == "prim.clz":
-            for (number,) in each_lane(call.args[0]):
-                self.demands.add(wide(number) != 0, tirx.const(0, "int64"), "division", "")
-        values_of_type = _range_or_none(call)
-        return values_of_type if name in _CERTAIN or values_of_type == BIT else None
+        counts = name == "tirx.call_llvm_pure_intrin" and int(call.args[0].value) == _COUNTED
+        return _range_or_none(call) if counts or name in _CERTAIN else None
 
     def _if_then_else(self, condition: Any, one: Any, other: Any) -> Interval | None:
-        self.read(condition)
+        self._deciding(condition)
         with self.demands.where(condition):
             values = self._read_apart(one)
         with self.demands.where(tirx.Not(condition)):

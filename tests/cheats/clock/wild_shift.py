@@ -11,7 +11,7 @@
 #
 # [expect.part.schedule]
 # score = 0
-# reason_contains = ["is not proven to stay inside its buffers"]
+# reason_contains = ["overflows its type"]
 #
 # [expect.part.schedule.check]
 # pure_tir = "passed"

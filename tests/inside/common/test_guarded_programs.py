@@ -123,6 +123,27 @@ def named_and_halved(A: T.Buffer((16,), "float32")):
         A[twice] = T.float32(0)
 
 
+# TVM takes the divided numbers for positive ones, and divides them towards zero.
+
+
+@T.prim_func(s_tir=True)
+def narrowed_below_zero(A: T.Buffer((5,), "float32")):
+    for i in range(16):
+        A[T.Cast("int32", T.Cast("int64", i) * T.int64(2**28)) % 5] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def shifted_below_zero(A: T.Buffer((5,), "float32")):
+    for i in range(16):
+        A[(i << 28) % 5] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def wrapped_below_zero(A: T.Buffer((5,), "float32")):
+    for i in range(100):
+        A[T.Cast("int32", T.Cast("int8", i) * T.Cast("int8", 2) % T.Cast("int8", 5))] = T.float32(0)
+
+
 @T.prim_func(s_tir=True)
 def believed(A: T.Buffer((16,), "float32")):
     B = T.sblock_alloc_buffer((1000,), "float32")
@@ -150,10 +171,13 @@ WILD = {
         end_of_a_vector,
         stale_load,
         named_and_halved,
+        narrowed_below_zero,
+        shifted_below_zero,
+        wrapped_below_zero,
     ),
     "index of B": (believed,),
-    "overflow of ": (below_zero_without_a_sign,),
-    "unguarded of a number that is no integer": (shifted_out, multiplied_and_added),
+    "overflow of ": (below_zero_without_a_sign, shifted_out),
+    "unguarded of a number that is no integer": (multiplied_and_added,),
 }
 
 

@@ -22,8 +22,6 @@ EXACT: dict[str, Callable[[int, int], int]] = {
     "Mul": lambda a, b: a * b,
     "Min": min,
     "Max": max,
-    "FloorDiv": lambda a, b: a // b,
-    "FloorMod": lambda a, b: a % b,
     "Div": truncated,
     "Mod": lambda a, b: a - b * truncated(a, b),
 }
