@@ -201,12 +201,13 @@ def left_out_facts(layer: Layer) -> dict[str, Any]:
 
 
 def _added_facts(layer: Layer) -> dict[str, Any]:
-    operands, value = layer.operation.operands, layer.operation.compute()
-    if not layer.name or len(operands) != 1 or operands[0].value.shape != value.shape:
+    """Return the number that a layer adds to whatever it takes: of one number, a root adds some."""
+    if not layer.name or len(layer.operation.operands) != 1:
         return {}
-    added = value - operands[0].value
+    x = layer.operation.operands[0].value
+    added = layer.operation.compute(torch.zeros_like(x))
     amount = float(added.mean())
-    if not _CLOSE < abs(amount) < math.inf or not _is_same(added, torch.full_like(added, amount)):
+    if not _CLOSE < abs(amount) < math.inf or not _is_same(amount + x, layer.operation.compute()):
         return {}
     return {"of": "addition", "wanted": amount}
 
