@@ -101,6 +101,24 @@ class TestWhereToLook:
         assert mistake is not None
         assert ("partly_right", "rounded") == (mistake.kind, mistake.facts.get("at"))
 
+    @pytest.mark.parametrize(
+        ("course", "wrong"),
+        [
+            (lambda x: x.cumsum(1), lambda y: y + (np.arange(6) == 5)[:, None]),
+            (lambda x: torch.clamp(torch.floor(x / 2), -3, 3), lambda y: np.minimum(y, 2)),
+        ],
+    )
+    def test_a_sum_that_is_off_by_1_or_another_clamp_is_not_rounded(
+        self, course: Any, wrong: Any
+    ) -> None:
+        """A window that was one short at its edge was told to compute in integers."""
+        x = np.random.default_rng(0).integers(-4, 10, (6, 12)).astype(np.float32)
+        layers = record(lambda: course(double(x)), [x])
+        value = wrong(layers[-1].value)
+        mistake = align([Observed("y", "f", value, (), takes_input=True)], layers).mistake
+        assert mistake is not None
+        assert "rounded" != mistake.facts.get("at")
+
     def test_numbers_that_wrap_around_lack_their_clamp(self) -> None:
         """It was told that half of the numbers are right."""
         x = np.random.default_rng(0).integers(-900, 900, (4, 32)).astype(np.int32)
