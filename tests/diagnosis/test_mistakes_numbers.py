@@ -120,14 +120,22 @@ class TestWhereToLook:
         assert "rounded" != mistake.facts.get("at")
 
     def test_numbers_that_wrap_around_lack_their_clamp(self) -> None:
-        """It was told that half of the numbers are right."""
+        """It was told that half of the numbers are right; behind the cast, a clamp does nothing."""
         x = np.random.default_rng(0).integers(-900, 900, (4, 32)).astype(np.int32)
-        layers = record(lambda: torch.clamp(torch.floor((double(x) * 3 + 4) / 8), -128, 127), [x])
-        value = ((x * 3 + 4) >> 3).astype(np.int8)
-        mistake = align([Observed("y", "requantize", value, (), takes_input=True)], layers).mistake
-        assert mistake is not None
-        assert ("layer_left_out", "clamp") == mistake[:2]
-        assert {"of": "wrapped", "dtype": "int8"} == mistake.facts
+        shifted, tensor = (x * 3 + 4) >> 3, torch.tensor(x)
+        value = shifted.astype(np.int8)
+        layers = record(lambda: ((tensor * 3 + 4) >> 3).clamp(-128, 127).to(torch.int8), [x])
+        at_once = [Observed("y", "requantize", value, (), takes_input=True)]
+        one_by_one = [
+            Observed("y", "shift", shifted, (), takes_input=True),
+            Observed("z", "cast", value, (0,)),
+            Observed("w", "clamp", value, (1,)),
+        ]
+        for steps in (at_once, one_by_one, one_by_one[:2]):
+            mistake = align(steps, layers).mistake
+            assert mistake is not None
+            assert ("layer_left_out", "clamp") == mistake[:2]
+            assert {"of": "wrapped", "dtype": "int8"} == mistake.facts
 
     def test_what_is_off_by_rounding_is_not_called_partly_right(self) -> None:
         """Most of it is right as far as float32 goes, where the numbers are small."""
