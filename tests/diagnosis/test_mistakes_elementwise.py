@@ -238,6 +238,14 @@ def test_what_differs_by_one_number_here_is_no_addition(layer: Any) -> None:
     assert ("layer_left_out", None) == (mistake.kind, mistake.facts.get("of"))
 
 
+def test_a_layer_that_takes_no_ones_is_left_out_too() -> None:
+    """A matrix of ones has no inverse: nothing at all was told."""
+    square = X.T @ X + np.eye(7, dtype=np.float32)
+    mistake = mistake_of(lambda x: x.cosh().inverse().exp(), lambda x: x.cosh().exp(), square / 9)
+    assert mistake is not None
+    assert "layer_left_out" == mistake.kind
+
+
 def squares(x: Any) -> Any:
     """Return the squares' sum, three times."""
     return (x * x).sum().repeat(3)
