@@ -313,9 +313,8 @@ class Assignment(Titled, frozen=True, kw_only=True):
             if part.computation is None and self.oracle is None:
                 raise ValueError(f"a part needs a `computation`, for there is no [oracle]{at}")
             if part.computation is not None and part.computation not in known:
-                raise ValueError(
-                    f"there is no computation {part.computation}, but {', '.join(known)}{at}"
-                )
+                ids = ", ".join(known) or "none"
+                raise ValueError(f"there is no computation {part.computation}: there is {ids}{at}")
             model = known[part.computation].model if part.computation is not None else ""
             if (part.entry_kind in ("importer", "pass")) != bool(model):
                 raise ValueError(

@@ -314,6 +314,7 @@ class TestTolerances:
 
 
 WRONG = [
+    ("entry_kind =", 'computation = "f"\nentry_kind =', "no computation f: there is none"),
     (
         "version = 1",
         "version = 1\nverison = 2",

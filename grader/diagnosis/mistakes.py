@@ -219,10 +219,13 @@ _TOLD = {"wanted_argument", "result"}
 
 
 def is_vague(one: Change | LikelyMistake) -> bool:
-    """Say whether a change says no more than that something else is taken.
+    """Say whether a change says no more than that something else is taken, or exchanges what has no
+    name: a clamp of int8 after its cast, which changes nothing, is one left out before it.
 
     A step or a factor that is left out says more, where it gives the same.
     """
+    if one.kind == "order_swapped":
+        return "" in one.facts["layers"]
     names = {one.facts.get("taken"), one.facts.get("wanted")}
     is_told = len(names - {""}) > 1 or not one.facts.keys().isdisjoint(_TOLD)
     return one.kind == "other_operand" and not is_told
@@ -283,7 +286,8 @@ def swaps(
         for one in chain.from_iterable(each(program, at) for each in _EXCHANGES):
             for place, other in program.changed(one, value.size):
                 stored = known(_as_stored(other, following.value.dtype))
-                if place >= max(one.computes) and is_equal(value, stored, tolerance):
+                is_same = place >= max(one.computes) and is_equal(value, stored, tolerance)
+                if is_same and not is_vague(one):
                     return _mistake(one, program)
     return None
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from grader.diagnosis.layers import Change, Program, after, change
+from grader.diagnosis.layers import DOES_NOT_FIT, Change, Program, after, change
 from grader.evidence.operations import Layer, Tensor
 
 _CLOSE = 1e-9
@@ -179,15 +179,26 @@ def factor_of(layer: Layer) -> float | None:
     if layer.operation.kind != "other" or not layer.name or len(running) != 1:
         return None
     (x,) = running
-    ones = (torch.ones_like(x) if each.is_running else each.value for each in operands)
-    value, factors = layer.operation.compute(), layer.operation.compute(*ones)
-    if factors.shape != x.shape or not factors.numel():
+    value, factors = layer.operation.compute(), _of_all(layer, 1)
+    if factors is None or factors.shape != x.shape or not factors.numel():
         return None
     factor = float(factors.reshape(-1)[0])
     if not math.isfinite(factor) or factor in (0, 1):
         return None
     is_one = _is_same(factors, torch.full_like(factors, factor)) and _is_same(factor * x, value)
     return factor if is_one else None
+
+
+def _of_all(layer: Layer, number: float) -> Tensor | None:
+    """Return what a layer makes of one number everywhere, None if nothing: ones have no inverse."""
+    given = (
+        torch.full_like(each.value, number) if each.is_running else each.value
+        for each in layer.operation.operands
+    )
+    try:
+        return layer.operation.compute(*given)
+    except DOES_NOT_FIT:
+        return None
 
 
 def left_out_facts(layer: Layer) -> dict[str, Any]:
@@ -201,14 +212,14 @@ def left_out_facts(layer: Layer) -> dict[str, Any]:
 
 
 def _added_facts(layer: Layer) -> dict[str, Any]:
-    operands, value = layer.operation.operands, layer.operation.compute()
-    if not layer.name or len(operands) != 1 or operands[0].value.shape != value.shape:
+    """Return the number that a layer adds to whatever it takes: of one number, a root adds some."""
+    added = _of_all(layer, 0) if layer.name and len(layer.operation.operands) == 1 else None
+    amount = 0.0 if added is None else float(added.double().mean())
+    if not _CLOSE < abs(amount) < math.inf:
         return {}
-    added = value - operands[0].value
-    amount = float(added.mean())
-    if not _CLOSE < abs(amount) < math.inf or not _is_same(added, torch.full_like(added, amount)):
-        return {}
-    return {"of": "addition", "wanted": amount}
+    (operand,) = layer.operation.operands
+    is_one = _is_same(amount + operand.value, layer.operation.compute())
+    return {"of": "addition", "wanted": amount} if is_one else {}
 
 
 def factor_facts(layer: Layer, times: float) -> dict[str, Any]:

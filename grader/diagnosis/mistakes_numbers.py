@@ -7,6 +7,7 @@ was added or multiplied.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -208,10 +209,7 @@ def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float)
     if wanted.is_trivial or not _HALF_RIGHT <= share < 1:
         return None
     facts: dict[str, Any] = {"share": math.floor(100 * share) / 100}  # never "100% are right"
-    # Halves that are rounded to the other side are few, and nowhere in a row.
-    if largest == 1 < wanted.scale and all(
-        (each % 1 == 0).all() for each in (flat, wanted.numbers)
-    ):
+    if largest == 1 < wanted.scale and _is_rounded(flat, program, place):
         return Sight("partly_right", place, facts | {"at": "rounded"})
     # Products in float16 are right where they are small, and nothing is wrong with their loops.
     if largest < ROUNDING * wanted.scale:
@@ -228,6 +226,22 @@ def _partly_right(flat: Doubles, program: Program, place: int, tolerance: float)
     if is_relu and not wanted.numbers.reshape(wanted.shape)[is_wrong].any():
         facts["at"] = "negative"
     return Sight("partly_right", place, facts) if share <= ALL_BUT_RIGHT else None
+
+
+_ROUNDS = re.compile("shift|floor|ceil|round|trunc|div|quant")
+
+
+def _is_rounded(flat: Doubles, program: Program, place: int) -> bool:
+    """Say whether whole numbers differ that PyTorch rounds, as its layers' names say.
+
+    Those at an end of their range alone are another clamp's, and a sum that lacks a 1 is no half.
+    """
+    right = known(program.layers[place].value).numbers
+    off = right[flat != right]
+    is_within = ((off > right.min()) & (off < right.max())).any()
+    is_whole = all((each % 1 == 0).all() for each in (flat, right))
+    names = (program.layers[each].name for each in program.needed_for((place,)))
+    return bool(is_within and is_whole and any(map(_ROUNDS.search, names)))
 
 
 def _differs(

@@ -21,7 +21,7 @@ from grader.diagnosis.layers import (
     numbers,
 )
 from grader.diagnosis.matching import Matching
-from grader.diagnosis.mistakes import LikelyMistake, last_output, whole_of
+from grader.diagnosis.mistakes import LikelyMistake, is_vague, last_output, whole_of
 from grader.diagnosis.mistakes_layers import exchanged
 from grader.evidence.operations import Compute, Tensor
 
@@ -68,8 +68,10 @@ def moved(matching: Matching, wrong: int) -> LikelyMistake | None:
         if not (taken.issuperset(before) if before else matching.steps[wrong].takes_input):
             continue
         found = program.following(one)
-        if last not in found or not is_equal(
-            numbers(values[-1]), known(found[last]), matching.tolerance
+        if (
+            last not in found
+            or is_vague(one)
+            or not is_equal(numbers(values[-1]), known(found[last]), matching.tolerance)
         ):
             continue
         wanted = [known(each) for each in found.values()]

@@ -335,8 +335,8 @@ def _hint_for_values(actual: FloatArray, desired: FloatArray, comparison: Compar
     if np.allclose(actual.astype(np.float64), float(actual.flat[0])):
         return say("output-same-everywhere-check-that-depends")
     share = float(is_close(actual, desired, comparison.rtol, comparison.atol).mean())
-    share = math.floor(100 * share) / 100  # never "100% are right"
     if share >= _TELLING:
+        share = math.floor(100 * share) / 100  # never "100% are right"
         return say("elements-these-samples-right-find-what-others", share=share)
     if share > 0:
         return say("few-elements-these-samples-right-compare")

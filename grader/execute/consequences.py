@@ -65,6 +65,9 @@ def binds(cell: LostCell, name: str) -> bool:
 
 
 _ASSIGNED = re.compile(r"^([A-Za-z_]\w{0,99})[ \t]*(?::[^=\n]{0,200})?=(?!=)", re.MULTILINE)
+_ANEW = re.compile(rf"{_ASSIGNED.pattern}(?![^#\n]*(?<![\w.])\1\b)", re.MULTILINE)
+"""`mod = LegalizeOps()(mod)` binds nothing anew: what it finds may be older."""
+
 _NAMES = 200
 """Names of a cell that are looked for in another one."""
 
@@ -75,13 +78,13 @@ def stale_in(cell: LostCell, lost: Sequence[LostCell]) -> Cause | None:
     What that cell found under the name is older: the lecture's module, or that of another part.
     A cell between them may have bound it, too: `mod = create_with_torch()` behind a failed one.
     """
-    bound = _assigned(cell.source)
+    bound = _assigned(cell.source, _ANEW)
     for before in reversed([each for each in lost if each.cell < cell.cell]):
-        bound |= _assigned(before.after)
+        bound |= _assigned(before.after, _ANEW)
         if before.fate != "failed" or before.row is None:
             continue
         lines = before.source.split("\n")
-        bound |= _assigned("\n".join(lines[: before.row - 1]))
+        bound |= _assigned("\n".join(lines[: before.row - 1]), _ANEW)
         # A check that fails is no reason, but an assertion of TVM's in `mod = create()` is one.
         last = before.row if before.error == "AssertionError" else len(lines)
         missing = _assigned("\n".join(lines[before.row - 1 : last])) - bound
@@ -91,8 +94,8 @@ def stale_in(cell: LostCell, lost: Sequence[LostCell]) -> Cause | None:
     return None
 
 
-def _assigned(source: str) -> set[str]:
-    return {found[1] for found in _ASSIGNED.finditer(source)}
+def _assigned(source: str, form: re.Pattern[str] = _ASSIGNED) -> set[str]:
+    return {found[1] for found in form.finditer(source)}
 
 
 def told_problems(execution: Execution) -> tuple[CellProblem, ...]:

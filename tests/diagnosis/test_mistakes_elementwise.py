@@ -230,6 +230,27 @@ def test_of_a_factor_that_is_left_out_it_is_told_how_much_it_is(scaled: Any, tol
     assert pytest.approx(told) == dict(mistake.facts)
 
 
+@pytest.mark.parametrize("layer", [torch.sqrt, torch.log, lambda x: torch.log_softmax(x, 0)])
+def test_what_differs_by_one_number_here_is_no_addition(layer: Any) -> None:
+    """Who left the root of a sum of squares out was told to add -10.38."""
+    mistake = mistake_of(lambda x: layer(squares(x)), squares, X[0])
+    assert mistake is not None
+    assert ("layer_left_out", None) == (mistake.kind, mistake.facts.get("of"))
+
+
+def test_a_layer_that_takes_no_ones_is_left_out_too() -> None:
+    """A matrix of ones has no inverse: nothing at all was told."""
+    square = X.T @ X + np.eye(7, dtype=np.float32)
+    mistake = mistake_of(lambda x: x.cosh().inverse().exp(), lambda x: x.cosh().exp(), square / 9)
+    assert mistake is not None
+    assert "layer_left_out" == mistake.kind
+
+
+def squares(x: Any) -> Any:
+    """Return the squares' sum, three times."""
+    return (x * x).sum().repeat(3)
+
+
 def test_of_a_factor_that_is_left_out_at_the_end_too() -> None:
     layers = record(lambda: (torch.tensor(X).double().sin() * 0.25).numpy(), [X])
     steps = [Observed("y", "f", np.sin(X), takes_input=True)]

@@ -101,15 +101,41 @@ class TestWhereToLook:
         assert mistake is not None
         assert ("partly_right", "rounded") == (mistake.kind, mistake.facts.get("at"))
 
-    def test_numbers_that_wrap_around_lack_their_clamp(self) -> None:
-        """It was told that half of the numbers are right."""
-        x = np.random.default_rng(0).integers(-900, 900, (4, 32)).astype(np.int32)
-        layers = record(lambda: torch.clamp(torch.floor((double(x) * 3 + 4) / 8), -128, 127), [x])
-        value = ((x * 3 + 4) >> 3).astype(np.int8)
-        mistake = align([Observed("y", "requantize", value, (), takes_input=True)], layers).mistake
+    @pytest.mark.parametrize(
+        ("course", "wrong"),
+        [
+            (lambda x: x.cumsum(1), lambda y: y + (np.arange(6) == 5)[:, None]),
+            (lambda x: torch.clamp(torch.floor(x / 2), -3, 3), lambda y: np.minimum(y, 2)),
+        ],
+    )
+    def test_a_sum_that_is_off_by_1_or_another_clamp_is_not_rounded(
+        self, course: Any, wrong: Any
+    ) -> None:
+        """A window that was one short at its edge was told to compute in integers."""
+        x = np.random.default_rng(0).integers(-4, 10, (6, 12)).astype(np.float32)
+        layers = record(lambda: course(double(x)), [x])
+        value = wrong(layers[-1].value)
+        mistake = align([Observed("y", "f", value, (), takes_input=True)], layers).mistake
         assert mistake is not None
-        assert ("layer_left_out", "clamp") == mistake[:2]
-        assert {"of": "wrapped", "dtype": "int8"} == mistake.facts
+        assert "rounded" != mistake.facts.get("at")
+
+    def test_numbers_that_wrap_around_lack_their_clamp(self) -> None:
+        """It was told that half of the numbers are right; behind the cast, a clamp does nothing."""
+        x = np.random.default_rng(0).integers(-900, 900, (4, 32)).astype(np.int32)
+        shifted, tensor = (x * 3 + 4) >> 3, torch.tensor(x)
+        value = shifted.astype(np.int8)
+        layers = record(lambda: ((tensor * 3 + 4) >> 3).clamp(-128, 127).to(torch.int8), [x])
+        at_once = [Observed("y", "requantize", value, (), takes_input=True)]
+        one_by_one = [
+            Observed("y", "shift", shifted, (), takes_input=True),
+            Observed("z", "cast", value, (0,)),
+            Observed("w", "clamp", value, (1,)),
+        ]
+        for steps in (at_once, one_by_one, one_by_one[:2]):
+            mistake = align(steps, layers).mistake
+            assert mistake is not None
+            assert ("layer_left_out", "clamp") == mistake[:2]
+            assert {"of": "wrapped", "dtype": "int8"} == mistake.facts
 
     def test_what_is_off_by_rounding_is_not_called_partly_right(self) -> None:
         """Most of it is right as far as float32 goes, where the numbers are small."""

@@ -52,7 +52,7 @@ def takes_logarithms_of_a_column(x: T.Buffer((4, 16), "float32"), y: T.Buffer((4
             vi, vj = T.axis.remap("SS", [i, j])
             y[vi, vj] = T.if_then_else(
                 vj < 15,
-                T.max(x[vi, vj], T.float32(0)),
+                T.max(x[vi, vj], x[vi, vj] * x[vi, vj]),
                 T.log(T.float32(-1) - x[vi, vj] * x[vi, vj]),
             )
 

@@ -145,6 +145,7 @@ EDGE_MISSING = np.where(np.arange(4) == 3, 0, VALUES + 10).astype(np.float32)
 FEW_RIGHT = np.where(np.arange(32).reshape(8, 4) == 3, VALUES + 10, 0).astype(np.float32)
 NEARLY_RIGHT = (VALUES + 10 + 0.008 * (np.arange(32).reshape(8, 4) == 3)).astype(np.float32)
 """One number of each sample is off by less than a thousandth."""
+ONE_RIGHT = VALUES + np.where(np.arange(192).reshape(VALUES.shape) > 0, 30, 10).astype(np.float32)
 ALL = np.ones(6, bool)
 
 
@@ -204,6 +205,7 @@ class TestWithoutADiagnosis:
             (EDGE_MISSING, "6 of 6 samples differ", "75% of the elements"),
             (NEARLY_RIGHT, "6 of 6 samples differ", "96% of the elements"),
             (VALUES + 30, "6 of 6 samples differ", "No element of these samples is right"),
+            (ONE_RIGHT, "6 of 6 samples differ", "Few elements of these samples are right"),
             (FEW_RIGHT, "6 of 6 samples differ", "Few elements of these samples are right"),
             (VALUES[:, :, :1], "shape (8, 1); it should be (8, 4)", "Check the last steps"),
             (VALUES.astype(np.float64), "dtype is float64", 'Use "float32"'),

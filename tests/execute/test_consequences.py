@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import nbformat
 import pytest
+from msgspec.structs import replace
 
 from grader.execute.consequences import binds, cause_of, stale_in, told_problems
 from grader.execute.known_errors import KnownError
@@ -142,3 +143,14 @@ def test_what_another_cell_bound_in_between_is_not():
     problems = (CellProblem(1, "KeyError", "'w'", 1), CellProblem(3, "ValueError", "no", 2))
     execution = Execution(nbformat.v4.new_notebook(cells=cells), problems, 3, 1, (), (), begun=3)
     assert stale_in(execution.lost[-1], execution.lost) is None
+
+
+def test_what_is_made_of_an_older_one_is_still_older() -> None:
+    """A pass in between, or in the cell itself, ran on the lecture's module."""
+    legalized = "mod = LegalizeOps()(mod)"
+    before = replace(at(23, 1, MAKES), after=f"\n{legalized}")
+    assert (before, "mod") == stale_in(USES, (before, USES))
+    own = replace(USES, source=f"{legalized}\n{USES.source}")
+    assert (before, "mod") == stale_in(own, (before, own))
+    anew = replace(USES, source=f"mod = create()  # mod\n{own.source}")
+    assert stale_in(anew, (before, anew)) is None

@@ -334,12 +334,15 @@ _OTHER_BASELINE = Problem(
 def _is_right(case: Case, problem: Problem, options: SpeedOptions) -> bool:
     """Say whether the course's baseline is another function, and not the submission.
 
-    Right outputs of a whole model do not say which of its functions is the convolution.
+    Right outputs of a whole model, or of a `main`, do not say that a function in it computes them.
+    Integers that are off by what the course allows are the submission's own.
     """
-    outputs = case.evidence.outputs
-    if problem.code != "other_computation" or options.weight or not isinstance(outputs, Outputs):
+    outputs, has_main = case.evidence.outputs, case.candidate.facts.has_main
+    if problem.code != "other_computation" or options.weight or has_main:
         return False
-    return not wrong_samples(outputs, case.comparison).any()
+    if not isinstance(outputs, Outputs) or wrong_samples(outputs, case.comparison).any():
+        return False
+    return outputs.actual.dtype.kind not in "biu" or np.array_equal(outputs.actual, outputs.desired)
 
 
 def _slower(case: Case, timed: TimedSchedule, options: SpeedOptions) -> Outcome:

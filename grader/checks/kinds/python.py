@@ -52,7 +52,11 @@ _WORK = frozenset({
 _LIBRARIES = frozenset({"jax", "jnp", "scipy", "tensorflow", "tf", "topi", "torch", "tvm"})
 _NUMPY = frozenset({"np", "numpy"})
 
-_REDUCTIONS = frozenset({"all", "any", "cumsum", "max", "mean", "min", "prod", "sum"})
+_REDUCTIONS = frozenset({
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "cumprod", "cumsum", "max", "mean",
+    "median", "min", "nanmax", "nanmean", "nanmin", "nanprod", "nansum", "norm", "prod", "ptp",
+    "reduce", "std", "sum", "trace", "trapezoid", "var",
+})
 """Functions of one array, and its methods: their operand is no element, even if it is a product."""
 _METHODS = _REDUCTIONS | {"clip"}
 

@@ -138,6 +138,8 @@ WHOLE = [
     "z = x[0] * w[0]; return x[0, 0]",
     "return x.sum()",
     "return x.clip(0, 6)",
+    "row = x[0]; col = w[0]; return np.add.reduce(row * col)",
+    "row = x[0]; col = w[0]; return np.nansum(row * col)",
 ]
 
 
