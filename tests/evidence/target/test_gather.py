@@ -64,7 +64,12 @@ def test_anything_else_is_not_and_both_are_there_to_be_compared():
     assert isinstance(match, TargetMatch)
     assert (False, "<root>.body") == (match.equal, match.place[:11])
     assert {32, 16} == {
-        next(loop.extent for loop in each.loops if loop.variable.startswith("k"))
+        next(
+            loop.extent
+            for block in each.blocks
+            for loop in block.loops
+            if loop.variable.startswith("k")
+        )
         for each in (match.wanted, match.found)
     }
 
