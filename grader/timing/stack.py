@@ -23,9 +23,9 @@ processes and 1.43 times in others; where the quickest of four counts, 1.42 to 1
 AArch64 passes the address of a structure, and is not moved."""
 
 _NUMBERS = range(8, 16)
-_LONG_NUMBERS = range(4)
+_LONG_NUMBERS = range(6)
 """Arguments beside it. How much stack each needs depends on the release of Python, so it is tried:
-in Python 3.10 integers alone reach two places of four."""
+in Python 3.10 integers alone reach two places of four, in 3.14 all need four long doubles."""
 
 Result = TypeVar("Result")
 Types = tuple[Any, ...]
