@@ -300,7 +300,8 @@ class Reader:
         if not most.holds(count):
             for (number,) in each_lane(expression.b):
                 self.demands.add(within(wide(number), most), wide(number), "overflow", "")
-        if type(expression).__name__ == "RShift":
+        # By -1 alone no shift is left, and the check fails.
+        if type(expression).__name__ == "RShift" and count.high >= 0:
             ends = [a >> by for a in left for by in count.cut(most)]
             return Interval(min(ends), max(ends))
         return _range_of(expression)

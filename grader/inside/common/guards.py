@@ -241,9 +241,9 @@ class _Writer:
         bits = _item_bits(statement.buffer)
         if bits != known.bits and bits & (bits - 1):
             raise Unguarded(f"the buffer {statement.buffer.name} of items of {bits} bits")
-        size = (
-            known.size if bits == known.bits else known.size * known.bits >> bits.bit_length() - 1
-        )
+        size = known.size
+        if bits != known.bits:  # nothing lowers a division any more
+            size = size * known.bits >> bits.bit_length() - 1
         self._sizes[hash(statement.buffer)] = _Allocation(str(statement.buffer.name), size, bits)
         return statement
 

@@ -73,6 +73,12 @@ def below_zero_without_a_sign(A: T.Buffer((16,), "float32")):
 
 
 @T.prim_func(s_tir=True)
+def shifted_by_a_negative(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[i >> (-1 - i)] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
 def either_of_two(A: T.Buffer((16,), "float32")):
     for i, j in T.grid(32, 32):
         if i < 16 or j < 16:
@@ -176,7 +182,7 @@ WILD = {
         wrapped_below_zero,
     ),
     "index of B": (believed,),
-    "overflow of ": (below_zero_without_a_sign, shifted_out),
+    "overflow of ": (below_zero_without_a_sign, shifted_by_a_negative, shifted_out),
     "unguarded of a number that is no integer": (multiplied_and_added,),
 }
 
