@@ -1,6 +1,7 @@
 """What came out of running a notebook."""
 
 import re
+from collections import defaultdict
 from typing import Literal
 
 import msgspec
@@ -88,6 +89,7 @@ class Execution(msgspec.Struct, frozen=True):
         ]
         problems = {problem.cell: problem for problem in self.problems}
         lost: list[LostCell] = []
+        ran: dict[int, list[str]] = defaultdict(list)  # behind each of them
         for number, text in enumerate(texts, start=1):
             called = _called(text, texts[: number - 1])
             if number in self.stopped:
@@ -100,9 +102,12 @@ class Execution(msgspec.Struct, frozen=True):
                 lost.append(msgspec.structs.replace(failed, first=first))
             elif _is_unsolved(text):
                 lost.append(LostCell(number, text, "unsolved", called=called))
-            elif lost:
-                lost[-1] = msgspec.structs.replace(lost[-1], after=f"{lost[-1].after}\n{text}")
-        return tuple(lost)
+            else:
+                ran[len(lost)].append(text)
+        return tuple(
+            msgspec.structs.replace(each, after="\n".join(ran[place]))
+            for place, each in enumerate(lost, start=1)
+        )
 
 
 def _failed(problem: CellProblem | None, number: int, text: str, called: str) -> LostCell:

@@ -161,7 +161,7 @@ class _Scopes:
             return
         for item in graph.list(graph.field(parameter, "ty"), "shape"):
             if graph.type_of(item) == "ir.Var" and item not in self.variables:
-                self._define(self.variables, item)
+                self._add(self.variables, item)
 
     def _declare(self, buffer: int, *, dense: bool) -> None:
         """Let a buffer be used until the end of the scope."""

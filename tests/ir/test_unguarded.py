@@ -21,10 +21,14 @@ from tests.ir.modules import save
 # ruff: noqa: N803, N806
 
 
+def document_of(function: Any) -> Document:
+    """Return a module of a function that is called `f`, as text that can be changed."""
+    return Document(save(tvm.IRModule({"f": function.with_attr("global_symbol", "f")})))
+
+
 def facts(function: Any) -> FunctionFacts:
     """Return what is read of a function that is called `f`."""
-    module = tvm.IRModule({"f": function.with_attr("global_symbol", "f")})
-    return read_module(save(module)).functions["f"]
+    return read_module(document_of(function).encode()).functions["f"]
 
 
 def refusal(function: Any) -> tuple[str, str]:
@@ -138,7 +142,7 @@ class TestRefused:
         def vector(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
             B[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 1, 8)]
 
-        document = Document(save(tvm.IRModule({"f": vector.with_attr("global_symbol", "f")})))
+        document = document_of(vector)
         scalar = next(
             node
             for node in document.nodes
@@ -163,7 +167,7 @@ class TestRefused:
                 for i in range(16):
                     C[i] = A[i]
 
-        document = Document(save(tvm.IRModule({"f": two.with_attr("global_symbol", "f")})))
+        document = document_of(two)
         first, second = document.indices("tirx.BufferStore")
         document.nodes[second]["data"]["buffer"] = document.nodes[first]["data"]["buffer"]
         found = read_module(document.encode()).functions["f"]
@@ -191,7 +195,7 @@ class TestRefused:
                 P[15] = T.float32(0)
                 B[0] = T.float64(0)
 
-        document = Document(save(tvm.IRModule({"f": part.with_attr("global_symbol", "f")})))
+        document = document_of(part)
         parameters = document.nodes[document.first("tirx.PrimFunc")["params"]]["data"]
         match = document.first("s_tir.MatchBufferRegion")
         document.nodes[match["source"]]["data"]["source"] = parameters[1]
@@ -241,7 +245,7 @@ class TestScopes:
         assert ("length", "") == refusal(stores(lambda load: (named(load, 900), load)))
 
     def test_too_many_rows_within_each_other(self) -> None:
-        document = Document(save(tvm.IRModule({"f": nested(2).with_attr("global_symbol", "f")})))
+        document = document_of(nested(2))
         body = next(document.indices("tirx.For"))
         place, span = body + 1, document.nodes[body]["data"]["span"]
         rows: list[dict[str, Any]] = []
@@ -259,7 +263,7 @@ class TestScopes:
     @staticmethod
     def swapped(function: Any, kind: str, field: str) -> tuple[str, str]:
         """Return why a function is refused if two nodes of a kind have the first one's field."""
-        document = Document(save(tvm.IRModule({"f": function.with_attr("global_symbol", "f")})))
+        document = document_of(function)
         one, other = document.indices(kind)
         document.nodes[other]["data"][field] = document.nodes[one]["data"][field]
         found = read_module(document.encode()).functions["f"].unguarded
