@@ -19,7 +19,7 @@ from grader.diagnosis.layers import TOLERANCE, numbers
 from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
 from grader.diagnosis.tracing import TARGET
 from grader.errors import IRError, ProtocolError, SandboxError
-from grader.evidence.candidates import gather_outputs, refused_base, run_task, runner_kind
+from grader.evidence.candidates import gather_outputs, run_task, runner_kind
 from grader.evidence.case import Candidate, Case, Evidence, FloatArray, Outputs, Problem
 from grader.evidence.oracle import ModelOracle, Oracle
 from grader.evidence.plug import computed
@@ -62,11 +62,8 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     What such a schedule makes is no module that can be run step by step.
     """
     outputs, base = computed(case), _unscheduled(diagnosed.candidate)
-    if outputs is None or not wrong_samples(outputs, case.comparison).any():
+    if outputs is None or base is None or not wrong_samples(outputs, case.comparison).any():
         return case
-    if base is None:
-        beyond = refused_base(diagnosed.candidate.capture)
-        return case if beyond is None else _with_wrong_base(case, beyond)
     own = gather_outputs(base, diagnosed.part, diagnosed.oracle, runners, case.comparison)
     if isinstance(own, Problem):
         return _with_wrong_base(case, own) if own.code == "out_of_bounds" else case
@@ -105,12 +102,25 @@ def _explained(
         candidate = _unscheduled(diagnosed.candidate) or diagnosed.candidate
         diagnosed = diagnosed._replace(candidate=candidate)
     diagnosis = diagnose(diagnosed, outputs, runners)
+    if isinstance(outputs, Problem) and outputs.code == "out_of_bounds" and diagnosis is not None:
+        diagnosis = _of_stop(diagnosis, outputs)
     # That a buffer was made one of float16 is seen in the numbers, and says more.
     if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
         schedule = find_step_not_replayed(diagnosed, runners)
     if schedule is not None and diagnosis is not None:
         diagnosis = _with_schedule(diagnosis, schedule)
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
+
+
+def _of_stop(diagnosis: Diagnosis, beyond: Problem) -> Diagnosis:
+    """Return a diagnosis that says which index leaves its buffer, and then what would mend that.
+
+    What was behind the buffer makes numbers NaN, and says nothing.
+    """
+    if not diagnosis.mistake:
+        return msgspec.structs.replace(diagnosis, message=beyond.reason, advice=beyond.hint)
+    message = join(beyond.reason, diagnosis.message)
+    return msgspec.structs.replace(diagnosis, message=message)
 
 
 def _unscheduled(candidate: Candidate) -> Candidate | None:

@@ -8,22 +8,25 @@ edited statement must give PyTorch's numbers, and the unedited one the student's
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, product
+from functools import partial
+from itertools import chain, islice, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.align import Alignment
+from grader.diagnosis.align import Alignment, Observed
 from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits, solved_edits
 from grader.diagnosis.statements import (
     MOST_NUMBERS,
+    BeyondError,
     Statements,
     UnknownValueError,
     sized,
@@ -113,15 +116,16 @@ def _named(
     step = traced.steps[wrong]
     function = facts.functions.get(step.callee)
     buffer = _buffer(function, step.variable, has_main=facts.has_main)
-    if function is None or not buffer or step.value is None or not step.value.size:
+    shape = None if function is None or not buffer else _shape(function, buffer, step)
+    if function is None or shape is None:
         return None
-    places = _places(alignment, layers, step.value)
+    places = _places(alignment, layers, math.prod(shape))
     binding = traced.bindings[wrong] if wrong < len(traced.bindings) else None
     if facts.result is not None and binding is not None and facts.result.source == binding:
         places = _outputs(places, layers)
     found_before = _given(function, facts, traced, alignment, layers)
     for given in islice(found_before, 0 if facts.has_main else 1):
-        places = _meant(places, function, buffer, given, step.value, layers, tolerance)
+        places = _meant(places, function, buffer, given, shape, layers, tolerance)
     best: tuple[int, Edit] | None = None
     for place in places[:_MOST_LAYERS]:
         wanted = known(layers[place].value)
@@ -131,12 +135,13 @@ def _named(
             return alignment._replace(mistake=named, expected=place)
         for given in islice(_given(function, facts, traced, alignment, layers), _MOST_GIVEN):
             shapes = {name: each.shape for name, each in given.values.items()}
-            symbols = solve(function, {**shapes, buffer: step.value.shape})
+            symbols = solve(function, {**shapes, buffer: shape})
             found = _mended(
                 *(
                     sized(function, symbols),
                     buffer,
                     given._replace(symbols=symbols),
+                    shape,
                     step.value,
                     wanted,
                     tolerance,
@@ -215,12 +220,23 @@ def _buffer(function: FunctionFacts | None, variable: str, *, has_main: bool) ->
     return variable if variable in names else ""
 
 
-def _places(alignment: Alignment, layers: Sequence[Layer], value: Values) -> list[int]:
-    """Return the layers that a value may be meant to be, the likeliest first."""
+def _shape(function: FunctionFacts, buffer: str, step: Observed) -> tuple[int, ...] | None:
+    """Return the shape of a step's value, also where a guard stopped it; None without numbers."""
+    if step.value is not None:
+        return step.value.shape if step.value.size else None
+    buffers = (*function.parameters, *function.allocations)
+    shape = next((each.tensor.shape for each in buffers if each.name == buffer), None) or ()
+    extents = tuple(each for each in shape if isinstance(each, int))
+    is_known = bool(extents) and len(extents) == len(shape) and 0 not in extents
+    return extents if is_known and not step.is_unwritten else None
+
+
+def _places(alignment: Alignment, layers: Sequence[Layer], size: int) -> list[int]:
+    """Return the layers that so many numbers may be meant to be, the likeliest first."""
     ahead = [
         at
         for at, layer in enumerate(layers)
-        if layer.name and layer.value.size == value.size and at not in alignment.matched
+        if layer.name and layer.value.size == size and at not in alignment.matched
     ]
     first = [each for each in ahead if each == alignment.expected]
     return [*first, *(each for each in ahead if each not in first)]
@@ -231,7 +247,7 @@ def _meant(
     function: FunctionFacts,
     buffer: str,
     given: _Given,
-    value: Values,
+    shape: tuple[int, ...],
     layers: Sequence[Layer],
     tolerance: float,
 ) -> list[int]:
@@ -250,7 +266,7 @@ def _meant(
     few = np.unique(np.linspace(0, goal.numbers.size - 1, _MORE_PLACES).astype(int))
     found = []
     for place in places:
-        values = {**given.values, buffer: layers[place].value.reshape(value.shape)}
+        values = {**given.values, buffer: layers[place].value.reshape(shape)}
         trial = _Trial(last, given._replace(values=values), goal.shape, goal.scale, tolerance)
         found += [place] if trial.gives(function, few, goal.numbers) else []
     return found or (places if len(places) == 1 else [])
@@ -265,7 +281,8 @@ def _mended(
     function: FunctionFacts,
     buffer: str,
     given: _Given,
-    value: Values,
+    shape: tuple[int, ...],
+    value: Values | None,
     wanted: KnownValue,
     tolerance: float,
     *,
@@ -276,44 +293,76 @@ def _mended(
 ) -> Edit | None:
     """Return the first edit with which the function gives what is wanted.
 
-    `below`: of an earlier stage than this, where another layer needs no larger edit.
+    `below`: of an earlier stage than this, where another layer needs no larger edit. `value` is
+    what it gives, None where a guard stopped it. What leaves a buffer gives what lies behind that.
     """
-    found = numbers(value)
-    few = _chosen(~near(found, wanted, tolerance))
-    many = np.unique(np.linspace(0, value.size - 1, _MORE_PLACES).astype(int))
-    trial = _Trial(buffer, given, value.shape, wanted.scale, tolerance)
-    is_computed = trial.gives(function, few, found)
-    if not is_computed:
+    many = np.unique(np.linspace(0, math.prod(shape) - 1, _MORE_PLACES).astype(int))
+    found = wanted.numbers if value is None else numbers(value)
+    few = many if value is None else _chosen(~near(found, wanted, tolerance))
+    trial = _Trial(buffer, given, shape, wanted.scale, tolerance)
+    is_computed = trial.gives(function, few, found) and value is not None
+    is_beyond = trial.is_beyond
+    # Axes of which a guard has said how far they run are no riddle.
+    may_bind = below is None and value is not None
+    if not is_computed and not is_beyond:
         is_right = _is_bound_otherwise(function, buffer, is_own) and trial.gives(
             function, few, wanted.numbers
         )
         if is_right or not is_own:
-            is_told = is_right and below is None
+            is_told = is_right and may_bind
             return _binding(function, buffer, has_main=has_main, is_told=is_told)
     tried = _edits(function, found, wanted) if is_computed else own_edits(function)
+    if is_beyond:
+        tried = chain(edits(function), tried)
     few = few[:: 1 + trial.computed // _WORK_OF_ONE]
-    right: Edit | None = None
+    gives = partial(_gives_everywhere, trial, function, few, many, wanted)
+    holds = partial(
+        _holds, buffer=buffer, others=others, tolerance=tolerance, symbols=given.symbols
+    )
+    right = (
+        edit
+        for edit in _in_time(tried, trial, below)
+        if gives(edit.function) and holds(edit.function)
+    )
+    first = next(right, None)
+    # `C[vi, vi]` of a square may be meant as `C[vi, vj]` and as `C[vj, vi]`
+    if not (is_computed or is_beyond) and first is not None and _has_equal(first, right):
+        return None
+    # Where every statement is right, what is not is where its axes go.
+    is_told = may_bind and not is_computed and trial.gives(function, few, wanted.numbers)
+    return first or _binding(function, buffer, has_main=has_main, is_told=is_told)
+
+
+def _has_equal(first: Edit, others: Iterator[Edit]) -> bool:
+    """Say whether another edit of the same stage is told otherwise."""
+    return any(each.told != first.told and each.stage == first.stage for each in others)
+
+
+def _in_time(tried: Iterator[Edit], trial: _Trial, below: int | None) -> Iterator[Edit]:
+    """Yield edits of an earlier stage than `below`, until too many terms were computed."""
     for edit in islice(tried, _MOST_EDITS):
         if trial.computed > _WORK or (below is not None and edit.stage >= below):
-            break
-        before = trial.computed
-        is_near = trial.gives(edit.function, few, wanted.numbers)
-        if not is_near or _is_by_chance(function, edit.function, given.symbols):
-            continue
-        terms = 1 + (trial.computed - before) // len(few)
-        places = (many, *_all_places(value.size, terms))
-        is_right = all(trial.gives(edit.function, each, wanted.numbers) for each in places)
-        if is_right and _holds(edit.function, buffer, others, tolerance, given.symbols):
-            if is_computed:
-                return edit
-            if right is None:
-                right = edit
-            elif right.told != edit.told and right.stage == edit.stage:
-                # `C[vi, vi]` of a square may be meant as `C[vi, vj]` and as `C[vj, vi]`
-                return None
-    # Where every statement is right, what is not is where its axes go.
-    is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
-    return right or _binding(function, buffer, has_main=has_main, is_told=is_told)
+            return
+        yield edit
+
+
+def _gives_everywhere(
+    trial: _Trial,
+    function: FunctionFacts,
+    few: npt.NDArray[np.intp],
+    many: npt.NDArray[np.intp],
+    wanted: KnownValue,
+    edited: FunctionFacts,
+) -> bool:
+    """Say whether a function with an edit gives what is wanted, and not by chance."""
+    before = trial.computed
+    if not trial.gives(edited, few, wanted.numbers):
+        return False
+    if _is_by_chance(function, edited, trial.given.symbols):
+        return False
+    terms = 1 + (trial.computed - before) // len(few)
+    places = (many, *_all_places(wanted.numbers.size, terms))
+    return all(trial.gives(edited, each, wanted.numbers) for each in places)
 
 
 def _is_by_chance(
@@ -479,7 +528,8 @@ def _chosen(is_wrong: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
 class _Trial:
     """A buffer of a function, what the function is given, and how near its numbers must come.
 
-    `computed` counts the terms of all sums.
+    `computed` counts the terms of all sums; `is_beyond` says whether the last function that was
+    computed reads what a buffer does not have.
     """
 
     def __init__(
@@ -490,9 +540,10 @@ class _Trial:
         scale: float,
         tolerance: float,
     ) -> None:
-        self._buffer, self._given, self._shape = buffer, given, shape
+        self._buffer, self.given, self._shape = buffer, given, shape
         self._scale, self._tolerance = scale, tolerance
         self.computed = 0
+        self.is_beyond = False
 
     def gives(
         self,
@@ -501,11 +552,13 @@ class _Trial:
         goal: npt.NDArray[np.float64],
     ) -> bool:
         """Say whether a function computes these numbers, also NaN, at some places of the buffer."""
-        statements = Statements(function, self._given.values, self._given.symbols)
+        statements = Statements(function, self.given.values, self.given.symbols)
+        self.is_beyond = False
         try:
             index = np.unravel_index(places, self._shape)
             have = statements.at(self._buffer, tuple(index))
-        except UnknownValueError:
+        except UnknownValueError as error:
+            self.is_beyond = isinstance(error, BeyondError)
             return False
         finally:
             self.computed += statements.computed

@@ -73,7 +73,9 @@ def diagnose(
     if found is None:
         return None
     traced, layers, alignment = found
-    if alignment.wrong is None or _says_nothing(traced.steps, alignment.wrong):
+    if alignment.wrong is None:
+        return None
+    if alignment.mistake is None and _says_nothing(traced.steps, alignment.wrong):
         return None
     return _diagnosis(diagnosed, traced, layers, alignment)
 

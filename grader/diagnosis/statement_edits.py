@@ -505,12 +505,17 @@ def _indices(_function: FunctionFacts, block: Block, store: Store) -> Iterator[M
 
 
 def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expression, ...]]:
+    """Yield an index with another iterator, or with other summands.
+
+    An iterator that is always 0 is no summand: `vy + vi + vn` was advised for `vy + vi + 1`.
+    """
     for at, each in enumerate(index):
         for spot in _spots(Spot(each)):
             if spot.one.kind not in ("variable", "constant"):
                 continue
-            for name, _ in block.extents:
-                if name != spot.one.name:
+            is_summand = spot.one.kind == "constant" and spot.outer is not None
+            for name, extent in block.extents:
+                if name != spot.one.name and not (is_summand and extent == 1):
                     new = Expression("variable", name, dtype=spot.one.dtype)
                     yield (*index[:at], spot.holding(new), *index[at + 1 :])
         for other in (*_longer_or_shorter(each, block), *_moved_by_one(each)):
@@ -518,15 +523,16 @@ def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expr
 
 
 def _longer_or_shorter(one: Expression, block: Block) -> Iterator[Expression]:
-    """Yield an index with one iterator of a sum added, or with one of its own summands alone."""
+    """Yield an index with one iterator of a sum added, or an operand alone: `i` for `i * 2`."""
     kinds = {name: kind for (name, _), kind in zip(block.extents, block.iterators, strict=False)}
     for name, kind in kinds.items() if one.kind == "variable" else ():
         if {kind, kinds.get(one.name)} == {"S", "R"}:
             other = Expression("variable", name, dtype=one.dtype)
             pair = (other, one) if kind == "S" else (one, other)
             yield Expression("operation", "add", pair, dtype=one.dtype)
-    if one.kind == "operation" and len(one.arguments) == 2:
-        yield from one.arguments
+    for spot in _spots(Spot(one)):
+        if spot.one.kind == "operation" and len(spot.one.arguments) == 2:
+            yield from map(spot.holding, spot.one.arguments)
 
 
 def _moved_by_one(one: Expression) -> Iterator[Expression]:

@@ -33,6 +33,10 @@ class UnknownValueError(ValueError):
     """Raised when a statement's facts do not show what it computes."""
 
 
+class BeyondError(UnknownValueError):
+    """Raised when a statement reads what its buffer does not have."""
+
+
 def _divided(x: Values, y: Values) -> Values:
     if x.dtype.kind == "f" or y.dtype.kind == "f":
         return x / y
@@ -130,7 +134,7 @@ class Statements:
         if any(
             ((each < 0) | (each >= n)).any() for each, n in zip(places, known.shape, strict=True)
         ):
-            raise UnknownValueError("an index beyond the buffer")
+            raise BeyondError("an index beyond the buffer")
         return np.asarray(known[tuple(places)])
 
     def _computed(self, buffer: str, index: tuple[Values, ...]) -> Values:

@@ -81,7 +81,6 @@ _NO_EXTERNS = say("use-module-without-external-functions")
 _REMEDIES = {
     "race": RACE_HINT,
     "python_module": _NO_PYTHON,
-    "out_of_bounds": _STAY_INSIDE,
 }
 """What to do about findings, by their code."""
 
@@ -130,19 +129,6 @@ def inspect(
     capture = replace(capture, module=module, base=started and started.document)
     base = None if started is None or started.facts.findings else started.facts
     return Candidate(capture, facts, base, left_out)
-
-
-def refused_base(capture: Capture) -> Problem | None:
-    """Return which index of the function that a schedule began on leaves its buffer, if one does.
-
-    Nothing else is known of such a function: it is not run.
-    """
-    try:
-        found = () if capture.base is None else _read(capture.base).facts.findings
-    except IRError:
-        return None
-    beyond = next((each for each in found if each.code == "out_of_bounds"), None)
-    return None if beyond is None else Problem(beyond.message, _STAY_INSIDE, code="out_of_bounds")
 
 
 def _is_idle(facts: ModuleFacts) -> bool:
@@ -285,6 +271,9 @@ def gather_outputs(
     never initialised is right where NaN are found, which LLVM's maximum drops. Raises SandboxError
     where no runner can be started.
     """
+    # In memory rows lie one behind the other: a guard lets `A[i, 17]` pass where there is one more.
+    for beyond in candidate.facts.beyond:
+        return Problem(beyond.message, _STAY_INSIDE, code="out_of_bounds")
     if len(oracle.groups) == 1:
         return _gather_group(candidate, part, oracle, runners, comparison)
     found: list[Outputs] = []

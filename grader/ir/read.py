@@ -20,6 +20,7 @@ from grader.ir.facts import (
     Argument,
     BufferFacts,
     Call,
+    Finding,
     FunctionFacts,
     GraphFacts,
     ModuleFacts,
@@ -316,8 +317,10 @@ def read_module(
     findings = find_forbidden(graph, externs, budget)
     forms = find_forms(graph, functions, Budget())
     read = _functions(graph, prim, forms, budget)
+    beyond: tuple[Finding, ...] = ()
     if will_run and not findings:  # what is refused anyway need not be looked through
-        findings = find_out_of_bounds(graph, prim, budget) or find_races(graph, prim)
+        beyond = find_out_of_bounds(graph, prim, budget)
+        findings = () if beyond else find_races(graph, prim)
     return ModuleFacts(
         has_main=has_main,
         inputs=main_facts.inputs,
@@ -326,6 +329,7 @@ def read_module(
         functions=read,
         externs=_externs(graph),
         findings=findings,
+        beyond=beyond,
         result=main_facts.result,
         form=forms.get("main", "") if has_main else "",
         graphs={

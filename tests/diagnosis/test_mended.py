@@ -149,15 +149,20 @@ def told_of(
     dtype: str = "float32",
     told_before: Mapping[str, str] = {},
     others: Any = (),
+    *,
+    is_stopped: bool = False,
 ) -> LikelyMistake | None:
-    """Return what is told of a module that computes something else of what it is given."""
+    """Return what is told of a module that computes something else of what it is given.
+
+    `is_stopped`: it is not run, as a guard stops it.
+    """
     tensors = [torch.tensor(each.astype(np.float64)) for each in given]
     layers = record(lambda: compute(*tensors).numpy(), given)
-    value = run(module, given, layers[-1].value.shape, dtype)
+    value = None if is_stopped else run(module, given, layers[-1].value.shape, dtype)
     steps = [Observed("C", "f", value, (), takes_input=True)]
     seen = None if kind is None else LikelyMistake(kind, "matmul", told_before, len(layers) - 1)
     alignment = Alignment(("wrong",), (None,), 0, expected=len(layers) - 1, mistake=seen)
-    assert align(steps, layers).wrong == 0
+    assert is_stopped or align(steps, layers).wrong == 0
     traced = Traced(tuple(steps), given)
     facts = read_module(save(module))
     base = None if unscheduled is None else read_module(save(unscheduled))
@@ -494,6 +499,49 @@ def test_an_index_with_a_summand_too_few_or_too_many_is_named(
         mistake.facts["found"],
         mistake.facts["wanted"],
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("A[vi + vk, vj]", "A[vi + vk + 1, vj]"),
+        ("A[vi + vk, vj]", "A[vi * 2 + vk, vj]"),
+        ("A[vi + vk, vj]", "A[vj, vi + vk]"),
+        ("B[vk, vi]", "B[vk, vi * 3]"),
+    ],
+)
+def test_an_index_that_leaves_its_buffer_is_named_with_one_that_does_not(
+    old: str, new: str
+) -> None:
+    """A guard stops it: what it would give is not known."""
+    module = from_source(WINDOW.replace(old, new), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A, B, V), windows, None, is_stopped=True)
+    assert mistake is not None
+    assert (new, old) == (mistake.facts["found"], mistake.facts["wanted"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("C[vi, vj]", "C[vi + 1, vj]"), ("T.grid(3, 6, 3)", "T.grid(3, 7, 3)")],
+)
+def test_of_a_store_that_leaves_its_buffer_nothing_more_is_told(old: str, new: str) -> None:
+    """Its loops were called wrong, as the statement gives what is wanted."""
+    module = from_source(WINDOW.replace(old, new), extra_vars={"I": I, "T": T})
+    assert told_of(module, (A, B, V), windows, None, is_stopped=True) is None
+
+
+def test_an_iterator_that_is_always_0_is_no_summand() -> None:
+    """`vi + vk + vn` was advised, with `vn` over a batch of one."""
+    source = WINDOW.replace(
+        "for i, j, k in T.grid(3, 6, 3)", "for n, i, j, k in T.grid(1, 3, 6, 3)"
+    )
+    source = source.replace(
+        'vi, vj, vk = T.axis.remap("SSR", [', 'vn, vi, vj, vk = T.axis.remap("SSSR", [n, '
+    )
+    module = from_source(source.replace("vi + vk", "vi + vk + 1"), extra_vars={"I": I, "T": T})
+    mistake = told_of(module, (A, B, V), windows, None, is_stopped=True)
+    assert mistake is not None
+    assert "A[vi + vk, vj]" == mistake.facts["wanted"]
 
 
 SHUFFLE = """

@@ -390,7 +390,7 @@ class TestExplainCase:
         assert found.diagnosis.message.english.startswith(begins)
         assert "softmax_axis" == found.diagnosis.mistake
 
-    def test_what_kernels_begin_on_and_is_refused_for_an_index_is_told(
+    def test_what_kernels_begin_on_and_leaves_its_buffer_is_told(
         self, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is not run, and the kernels' own index is none that the student wrote."""
@@ -400,7 +400,7 @@ class TestExplainCase:
         function = te.create_prim_func([x, te.compute((4,), lambda i: x[i + 1], name="Y")])
         base = save(tvm.IRModule({"main": function}))
         capture = msgspec.structs.replace(wrong.candidate.capture, base=base)
-        candidate = replace(wrong.candidate, capture=capture, base=None)
+        candidate = replace(wrong.candidate, capture=capture, base=read_module(base))
         case = Case(candidate, Evidence(), OPTIONS)
         found = explain_case(case, diagnosed._replace(candidate=candidate), Runners()).evidence
         assert found.schedule is not None

@@ -13,18 +13,18 @@ from grader.ir.read import read_module
 from tests.ir.modules import save
 
 
-def findings(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ...]:
-    """Return the findings of B[i, j] = A[index(i, j)], where B is `extent` by `extent`."""
+def beyond(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ...]:
+    """Return what leaves its buffer of B[i, j] = A[index(i, j)], where B is `extent` by `extent`."""
     A = te.placeholder((size,), "float32", "A")  # noqa: N806
     B = te.compute((extent, extent), lambda i, j: A[index(i, j)], "B")  # noqa: N806
-    return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).findings
+    return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).beyond
 
 
 class TestCertainly:
     """In some iteration, nothing having been asked before."""
 
     def test_one_beyond_the_end(self) -> None:
-        (finding,) = findings(lambda i, _: i + 1)
+        (finding,) = beyond(lambda i, _: i + 1)
         assert ("out_of_bounds", "A", "f") == (finding.code, finding.subject, finding.where)
         expected = (
             "In the function `f`, index number 1 of the buffer `A` runs from 1 to 16, but must "
@@ -37,7 +37,7 @@ class TestCertainly:
         A = te.placeholder((4, 6, 8), "float32", "A")  # noqa: N806
         B = te.compute((9, 6, 9), lambda i, j, k: A[i, j, k], "B")  # noqa: N806
         function = te.create_prim_func([A, B])
-        (finding,) = read_module(save(tvm.IRModule({"f": function}))).findings
+        (finding,) = read_module(save(tvm.IRModule({"f": function}))).beyond
         assert finding.message.english == (
             "In the function `f`, index number 1 of the buffer `A` runs from 0 to 8, but must stay "
             "between 0 and 3. Index number 3 runs from 0 to 8, but must stay between 0 and 7."
@@ -57,11 +57,11 @@ class TestCertainly:
         ],
     )
     def test_indices_that_leave_the_buffer(self, index: Any) -> None:
-        assert "out_of_bounds" == findings(index)[0].code
+        assert "out_of_bounds" == beyond(index)[0].code
 
     def test_a_block_iterator_stands_for_its_value(self) -> None:
         """The same function with a loop twice as long."""
-        (finding,) = findings(lambda i, _: i, extent=32)
+        (finding,) = beyond(lambda i, _: i, extent=32)
         assert "from 0 to 31" in finding.message.english
 
 
@@ -85,7 +85,7 @@ class TestPerhaps:
         ],
     )
     def test_indices_that_stay_or_may_stay_within(self, index: Any) -> None:
-        assert () == findings(index)
+        assert () == beyond(index)
 
     def test_an_access_under_a_condition(self) -> None:
         A = te.placeholder((16,), "float32", "A")  # noqa: N806
@@ -93,11 +93,11 @@ class TestPerhaps:
             (18,), lambda i: te.if_then_else(te.all(i >= 1, i < 17), A[i - 1], 0.0), "B"
         )
         module = tvm.IRModule({"f": te.create_prim_func([A, B])})
-        assert () == read_module(save(module)).findings
+        assert () == read_module(save(module)).beyond
 
     def test_an_access_in_a_block_that_has_a_predicate(self, honest: dict[str, bytes]) -> None:
-        assert () == read_module(honest["product uneven"]).findings
+        assert () == read_module(honest["product uneven"]).beyond
 
     def test_nothing_in_any_honest_module(self, honest: dict[str, bytes]) -> None:
         for document in honest.values():
-            assert () == read_module(document, ("env.*",)).findings
+            assert () == read_module(document, ("env.*",)).beyond

@@ -168,10 +168,12 @@ def shares(layers: Sequence[str], weights: tuple[float, ...]) -> tuple[float, ..
 def _located(problem: Problem, diagnosis: Diagnosis) -> Problem:
     """Return why a module could not be run, and in which step of it.
 
-    What to do about the error is said already, unless the step's mistake is known.
+    What to do about the error is said already, unless the step's mistake is known; of an index that
+    leaves its buffer, the diagnosis says all.
     """
     connect = below if problem.quotes else join
-    reason = connect(problem.reason, diagnosis.message)
+    is_all = problem.code == "out_of_bounds"
+    reason = diagnosis.message if is_all else connect(problem.reason, diagnosis.message)
     hint = diagnosis.advice if diagnosis.mistake or not problem.hint else problem.hint
     return Problem(reason, hint, code=problem.code)
 
