@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, product
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.diagnosis.align import Alignment, Observed
+from grader.diagnosis.align import Alignment, Observed, Status
 from grader.diagnosis.covering import short_axis
 from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near, numbers
 from grader.diagnosis.mistakes import LikelyMistake
@@ -115,17 +115,18 @@ def _named(
     assert wrong is not None
     step = traced.steps[wrong]
     function = facts.functions.get(step.callee)
-    buffer = _buffer(function, step.variable, has_main=facts.has_main)
+    # Of a function that a guard stopped, no buffer is seen: the one that it returns is to be right.
+    is_whole = facts.has_main or step.value is None
+    buffer = _buffer(function, step.variable, is_whole=is_whole)
     shape = None if function is None or not buffer else _shape(function, buffer, step)
     if function is None or shape is None:
         return None
     places = _places(alignment, layers, math.prod(shape))
-    binding = traced.bindings[wrong] if wrong < len(traced.bindings) else None
-    if facts.result is not None and binding is not None and facts.result.source == binding:
+    if _is_returned(facts, traced, wrong):
         places = _outputs(places, layers)
-    found_before = _given(function, facts, traced, alignment, layers)
-    for given in islice(found_before, 0 if facts.has_main else 1):
-        places = _meant(places, function, buffer, given, shape, layers, tolerance)
+    all_given = tuple(islice(_given(function, facts, traced, alignment, layers), _MOST_GIVEN))
+    if all_given and not facts.has_main:
+        places = _meant(places, function, buffer, all_given[0], shape, layers, tolerance)
     best: tuple[int, Edit] | None = None
     for place in places[:_MOST_LAYERS]:
         wanted = known(layers[place].value)
@@ -133,34 +134,71 @@ def _named(
         if folded is not None:
             named = LikelyMistake("clamp_range", layers[place].name, folded, place)
             return alignment._replace(mistake=named, expected=place)
-        for given in islice(_given(function, facts, traced, alignment, layers), _MOST_GIVEN):
-            shapes = {name: each.shape for name, each in given.values.items()}
-            symbols = solve(function, {**shapes, buffer: shape})
-            found = _mended(
-                *(
-                    sized(function, symbols),
-                    buffer,
-                    given._replace(symbols=symbols),
-                    shape,
-                    step.value,
-                    wanted,
-                    tolerance,
-                ),
-                others=others,
-                is_own=is_own,
-                has_main=facts.has_main,
-                below=None if best is None else best[1].stage,
-            )
-            if found is not None and found.kind in _AXES and not given.is_certain:
-                continue
-            if found is not None and not _is_other(found, mistake):
-                best = place, found
-                break
+        mended = partial(
+            _mended,
+            shape=shape,
+            value=step.value,
+            wanted=wanted,
+            tolerance=tolerance,
+            others=others,
+            is_own=is_own,
+            has_main=facts.has_main,
+            below=None if best is None else best[1].stage,
+        )
+        edit = _certain_edit(function, buffer, shape, all_given, mistake, mended)
+        best = best if edit is None else (place, edit)
     if best is None:
         return None
     place, found = best
     named = LikelyMistake(found.kind, layers[place].name, found.told, place)
+    if step.value is None and not facts.has_main:
+        return _in_block(alignment, traced, function, found.block, place)._replace(mistake=named)
     return alignment._replace(mistake=named, expected=place)
+
+
+def _certain_edit(
+    function: FunctionFacts,
+    buffer: str,
+    shape: tuple[int, ...],
+    all_given: Sequence[_Given],
+    mistake: LikelyMistake | None,
+    mended: Callable[[FunctionFacts, str, _Given], Edit | None],
+) -> Edit | None:
+    """Return the edit for the first of what a function may be given for which there is one."""
+    for given in all_given:
+        shapes = {name: each.shape for name, each in given.values.items()}
+        symbols = solve(function, {**shapes, buffer: shape})
+        found = mended(sized(function, symbols), buffer, given._replace(symbols=symbols))
+        if found is None or (found.kind in _AXES and not given.is_certain):
+            continue
+        if not _is_other(found, mistake):
+            return found
+    return None
+
+
+def _is_returned(facts: ModuleFacts, traced: Traced, step: int) -> bool:
+    """Say whether `main` returns what a step gives."""
+    binding = traced.bindings[step] if step < len(traced.bindings) else None
+    return facts.result is not None and binding is not None and facts.result.source == binding
+
+
+def _in_block(
+    alignment: Alignment, traced: Traced, function: FunctionFacts, name: str, place: int
+) -> Alignment:
+    """Return an alignment that departs where a block stores, which was not seen to be wrong.
+
+    `place` is the layer that the function is to return.
+    """
+    stored = {each for block in function.blocks if block.name == name for each in block.stores}
+    buffers = [step.variable for step in traced.steps]
+    at = next((at for at, each in enumerate(buffers) if each in stored), alignment.wrong)
+    assert at is not None
+    statuses: list[Status] = ["unknown" if each < at else "follows" for each in range(len(buffers))]
+    statuses[at] = "wrong"
+    expected = place if buffers[at] == function.parameters[-1].name else None
+    if at == alignment.wrong and expected is None:
+        expected = alignment.expected
+    return alignment._replace(statuses=tuple(statuses), wrong=at, expected=expected)
 
 
 _AXES = frozenset({"axis_binding", "short_axis"})
@@ -210,11 +248,11 @@ def _is_other(found: Edit, mistake: LikelyMistake | None) -> bool:
     return found.kind == "axis_binding" and not found.wanted and kind not in ("", "partly_right")
 
 
-def _buffer(function: FunctionFacts | None, variable: str, *, has_main: bool) -> str:
-    """Return the buffer with a step's value: of what `main` calls, the last parameter."""
+def _buffer(function: FunctionFacts | None, variable: str, *, is_whole: bool) -> str:
+    """Return the buffer with a step's value: of a whole function, the last parameter."""
     if function is None or not function.parameters:
         return ""
-    if has_main:
+    if is_whole:
         return function.parameters[-1].name
     names = {each.name for each in (*function.parameters, *function.allocations)}
     return variable if variable in names else ""
@@ -281,11 +319,11 @@ def _mended(
     function: FunctionFacts,
     buffer: str,
     given: _Given,
+    *,
     shape: tuple[int, ...],
     value: Values | None,
     wanted: KnownValue,
     tolerance: float,
-    *,
     others: Sequence[Other],
     is_own: bool,
     has_main: bool,

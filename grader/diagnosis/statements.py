@@ -117,6 +117,7 @@ class Statements:
         self._function = function
         self._given = given
         self._symbols = symbols
+        self._shapes = _shapes(function, symbols) | {name: x.shape for name, x in given.items()}
         self._open = 0
         self.computed = 0
 
@@ -125,16 +126,16 @@ class Statements:
 
         Raises UnknownValueError.
         """
-        known = self._given.get(buffer)
-        if known is None:
-            return self._computed(buffer, index)
-        if len(index) != known.ndim:
+        known, shape = self._given.get(buffer), self._shapes.get(buffer)
+        if shape is not None and len(index) != len(shape):
             raise UnknownValueError("as many indices as the buffer has axes")
-        places = np.broadcast_arrays(*index) if index else []
         if any(
-            ((each < 0) | (each >= n)).any() for each, n in zip(places, known.shape, strict=True)
+            np.any((each < 0) | (each >= n)) for each, n in zip(index, shape or (), strict=False)
         ):
             raise BeyondError("an index beyond the buffer")
+        if known is None:
+            return self._computed(buffer, index)
+        places = np.broadcast_arrays(*index) if index else []
         return np.asarray(known[tuple(places)])
 
     def _computed(self, buffer: str, index: tuple[Values, ...]) -> Values:
@@ -297,10 +298,21 @@ class Statements:
 
     def _within(self, buffer: str, index: list[Values], *, is_chosen: bool) -> tuple[Values, ...]:
         """Return an index, cut to the buffer where the number that is read may not be chosen."""
-        known = self._given.get(buffer)
-        if not is_chosen or known is None or known.ndim != len(index):
+        shape = self._shapes.get(buffer)
+        if not is_chosen or shape is None or len(shape) != len(index):
             return tuple(index)
-        return tuple(np.clip(x, 0, n - 1) for x, n in zip(index, known.shape, strict=True))
+        return tuple(np.clip(x, 0, n - 1) for x, n in zip(index, shape, strict=True))
+
+
+def _shapes(function: FunctionFacts, symbols: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a function's buffers, but for those of any size."""
+    buffers = (*function.parameters, *function.allocations)
+    return {
+        each.name: tuple(n if isinstance(n, int) else symbols[n] for n in each.tensor.shape)
+        for each in buffers
+        if each.tensor.shape is not None
+        and all(isinstance(n, int) or n in symbols for n in each.tensor.shape)
+    }
 
 
 def solve(function: FunctionFacts, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:

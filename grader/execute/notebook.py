@@ -4,9 +4,9 @@ import asyncio
 import copy
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from nbclient import NotebookClient
@@ -93,6 +93,10 @@ _MACHINE_MATTERS = ("died", "cell_time", "notebook_time")
 _INTERRUPTS = (2.0, 4.0, 6.0)
 """Seconds after each interrupt that a cell has to end in; a `try` with a bare `except` eats one."""
 
+_MOST_RUNS = 3
+"""Runs of one notebook: each leaves out a cell that ended the one before. A store beyond a buffer
+damages memory, and cells that are right die of that later."""
+
 _DEATH_SECONDS = 2.0
 """Time between a kernel's last sign and its end; freeing gigabytes takes its time."""
 
@@ -113,6 +117,8 @@ def execute_notebook(
 ) -> Execution:
     """Run every code cell in order and go on after errors; return what came out.
 
+    A cell in which native code ends Python, as an index beyond a buffer does, costs that cell as an
+    error would: the notebook is run again without it, where there is time for that.
     `files` are put into the working folder, `entries` say what is captured after each cell.
     `compatibility` has the kernel supply old names of TVM. `preamble` are imports that are offered
     to whoever lacks them, and run before the first cell if `is_preamble_run`. `taken` is called
@@ -134,9 +140,19 @@ def execute_notebook(
     )
 
     async def run(hand_over: HandOver) -> Execution:
-        session = KernelSession(order, taken)
         told = _HandedOver(progress, hand_over)
-        return await _execute(_without_results(notebook), session, order, told, clock)
+        end = clock() + limits.notebook_seconds
+        left_out: dict[int, _LeftOut] = {}
+        for runs in range(1, _MOST_RUNS + 1):
+            start = clock()
+            session = KernelSession(order, taken)
+            fresh = _without_results(notebook)
+            found, crash = await _execute(fresh, session, order, told, _Clock(clock, end), left_out)
+            has_time = clock() - start < end - clock()
+            if crash is None or not has_time or runs == _MOST_RUNS:
+                break
+            left_out |= crash
+        return found
 
     return run_in_loop_thread(run)
 
@@ -151,23 +167,43 @@ class _HandedOver(Silent):
         self._hand_over(partial(self._progress.step, done, total, label))
 
 
+class _Clock(NamedTuple):
+    """A clock, and what it shows when the notebook's time is over."""
+
+    now: Callable[[], float]
+    end: float
+
+
+class _LeftOut(NamedTuple):
+    """A cell that ended an earlier run: how, and what it had put out."""
+
+    stop: Stop
+    outputs: list[NotebookNode]
+
+
 async def _execute(
     notebook: NotebookNode,
     session: KernelSession,
     order: KernelOrder,
     progress: Progress,
-    clock: Callable[[], float],
-) -> Execution:
+    clock: _Clock,
+    left_out: Mapping[int, _LeftOut],
+) -> tuple[Execution, dict[int, _LeftOut] | None]:
+    """Run a notebook but for cells that are left out.
+
+    Returns what came out, and the cell to leave out of another run, by its number, if one may have
+    kept others from being run.
+    """
     asyncio.get_running_loop().set_exception_handler(_tell)
     async with session:
         given = Given(tuple(order.files), order.preamble)
-        run = _Run(notebook, session, order.limits, given, clock)
+        run = _Run(notebook, session, order.limits, given, clock, left_out)
         await run.all_cells(progress)
     damaged = (CAPTURE_DAMAGE,) if session.captures.damage else ()
     received, refused = dict(session.captures.notes), dict(session.captures.refused)
     notes = {each: detail for each, detail in received.items() if each not in run.told}
     told = describe_notes(notes, run.begun, order.limits)
-    return Execution(
+    found = Execution(
         notebook=notebook,
         problems=tuple(with_refused(each, received, refused) for each in run.problems),
         cells=len(run.cells),
@@ -180,6 +216,7 @@ async def _execute(
         raised=tuple(run.raised),
         exited=run.exited,
     )
+    return found, run.crash
 
 
 def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -200,14 +237,15 @@ class _Run:
         session: KernelSession,
         limits: Limits,
         given: Given,
-        clock: Callable[[], float],
+        clock: _Clock,
+        left_out: Mapping[int, _LeftOut],
     ) -> None:
         self._given = given
+        self._left_out = left_out
         self._session = session
         self._client = CellClient(notebook, session)
         self._limits = limits
         self._clock = clock
-        self._end = clock() + limits.notebook_seconds
         self.cells = [
             (index, cell)
             for index, cell in enumerate(notebook.cells)
@@ -221,24 +259,37 @@ class _Run:
         self.exited: int | None = None
         self.notes: list[Text] = []
         self.told: list[tuple[NoteKind, int]] = []
+        self.crash: dict[int, _LeftOut] | None = None
 
     async def all_cells(self, progress: Progress) -> None:
         count = len(self.cells)
         for number, (index, cell) in enumerate(self.cells, start=1):
             progress.step(number - 1, count, say("cell-number-count", number=number, count=count))
             self.begun = number
-            stop = await self._cell(number, index, cell)
-            if stop is not None and stop.kind in _MACHINE_MATTERS:
-                refuse_displaced(self._session.process)
-            cell.outputs = _merge_streams(cell.outputs)
+            stop = await self._outcome(number, index, cell)
             if stop is not None:
                 self.stopped.append(number)
                 if stop.kind == "output":  # the kernel has begun to cut, too
                     self.told.append(("cut", number))
                 self.notes.append(describe_stop(stop, number, count, self._limits))
             if stop is not None and stop.is_end:
+                if stop.is_crash and number < count:
+                    again = msgspec.structs.replace(stop, is_end=False)
+                    self.crash = {number: _LeftOut(again, cell.outputs)}
                 return
         progress.step(count, count)
+
+    async def _outcome(self, number: int, index: int, cell: NotebookNode) -> Stop | None:
+        """Run one cell, or leave it out; return how it was ended if it was."""
+        earlier = self._left_out.get(number)
+        if earlier is not None:
+            cell.outputs = earlier.outputs
+            return earlier.stop
+        stop = await self._cell(number, index, cell)
+        if stop is not None and stop.kind in _MACHINE_MATTERS:
+            refuse_displaced(self._session.process)
+        cell.outputs = _merge_streams(cell.outputs)
+        return stop
 
     async def _cell(self, number: int, index: int, cell: NotebookNode) -> Stop | None:
         """Run one cell to its end; if it has to be ended and does not end itself, so is the kernel.
@@ -297,7 +348,7 @@ class _Run:
 
     async def _watch(self, task: asyncio.Future[Any], seconds: float) -> Stop | None:
         """Wait for the cell's end or for a reason to end it, its time among them."""
-        cell_end = self._clock() + seconds
+        cell_end = self._clock.now() + seconds
         signals = {task, self._client.failure, *self._session.breaks}
         while True:
             done, _ = await asyncio.wait(
@@ -307,9 +358,9 @@ class _Run:
                 return await self._reason(task)
             if self._session.process.poll() is not None:
                 return self._end_of_kernel()
-            now = self._clock()
-            if now >= min(cell_end, self._end):
-                return Stop("cell_time" if cell_end <= self._end else "notebook_time")
+            end = self._clock.end
+            if self._clock.now() >= min(cell_end, end):
+                return Stop("cell_time" if cell_end <= end else "notebook_time")
 
     async def _reason(self, task: asyncio.Future[Any]) -> Stop | None:
         """Return why the wait has ended: None for a cell that has run to its end."""

@@ -23,7 +23,8 @@ class Stop(msgspec.Struct, frozen=True):
 
     `status` is the exit status of a kernel that died, `cause` the bound of the sandbox that ended
     it, if one did. What was "outside" of it is nothing to be told: it has to be graded again.
-    `is_end` is false where only the cell was ended, and the kernel went on with the next.
+    `is_end` is false where only the cell was ended, and the kernel went on with the next, or the
+    notebook was run again without this cell.
     """
 
     kind: Literal["died", "cell_time", "notebook_time", "output", "message"]
@@ -31,6 +32,16 @@ class Stop(msgspec.Struct, frozen=True):
     cause: Cause = ""
     is_end: bool = True
 
+    @property
+    def is_crash(self) -> bool:
+        """Whether native code ended Python, and nobody's decision or bound."""
+        return self.kind == "died" and self.status in _CRASHES and not self.cause
+
+
+_CRASHES = frozenset(
+    128 + each
+    for each in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+)
 
 _NOTES: dict[NoteKind, Text] = {
     "cut": say("output-cut-cell-cell-keeps-mb-all"),
@@ -72,6 +83,8 @@ def _where(cells: Sequence[int]) -> Text:
 def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> Text:
     """Return what happened, which cells were not run, and what to do next."""
     happened, advice = _happened(stop, cell, limits)
+    if stop.is_crash and not stop.is_end:
+        return join(happened, _RUN_AGAIN, advice)
     left_out = _left_out(cell, cells) if stop.is_end else NOTHING
     return join(happened, left_out, advice)
 
@@ -153,6 +166,9 @@ _ENDED: _Told = (
     say("cell-ended-python-process-exit-status"),
     say("remove-exit-quit-and-os-exit"),
 )
+
+
+_RUN_AGAIN = say("notebook-run-again-without-this-cell")
 
 
 def _happened(stop: Stop, cell: int, limits: Limits) -> _Told:

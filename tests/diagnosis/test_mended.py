@@ -520,6 +520,46 @@ def test_an_index_that_leaves_its_buffer_is_named_with_one_that_does_not(
     assert (new, old) == (mistake.facts["found"], mistake.facts["wanted"])
 
 
+TWO_BLOCKS = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((5, 6), "float32"), B: T.Buffer((6, 5), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((5, 5), "float32")):
+        Y = T.sblock_alloc_buffer((5, 5), "float32")
+        for i, j, k in T.grid(5, 5, 6):
+            with T.sblock("Y"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    Y[vi, vj] = T.float32(0)
+                Y[vi, vj] = Y[vi, vj] + A[vi, vk] * B[vk, vj]
+        for i, j in T.grid(5, 5):
+            with T.sblock("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.max(Y[vi, vj], T.float32(0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "step"),
+    [("Y[vi, vj], T", "Y[vi, vj + 1], T", "C"), ("B[vk, vj]", "B[vk + 1, vj]", "Y")],
+)
+def test_of_two_blocks_the_one_is_named_that_leaves_a_buffer(old: str, new: str, step: str) -> None:
+    """A guard stops all: no value of either is seen, and the first was called wrong."""
+    given = A, B, V
+    tensors = [torch.tensor(each.astype(np.float64)) for each in given]
+    layers = record(lambda: torch.relu(tensors[0] @ tensors[1]).numpy(), given)
+    steps = tuple(Observed(name, "f", None, (), takes_input=True) for name in "YC")
+    alignment = Alignment(("wrong", "follows"), (None, None), 0, expected=0)
+    facts = read_module(
+        save(from_source(TWO_BLOCKS.replace(old, new), extra_vars={"I": I, "T": T}))
+    )
+    found = with_mended_statement(alignment, facts, Traced(steps, given), layers)
+    assert found.mistake is not None and found.wrong is not None
+    assert step == steps[found.wrong].variable == found.mistake.facts["block"]
+    assert "wrong" == found.statuses[found.wrong]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("C[vi, vj]", "C[vi + 1, vj]"), ("T.grid(3, 6, 3)", "T.grid(3, 7, 3)")],
