@@ -117,8 +117,9 @@ def execute_notebook(
 ) -> Execution:
     """Run every code cell in order and go on after errors; return what came out.
 
-    A cell in which native code ends Python, as an index beyond a buffer does, costs that cell as an
-    error would: the notebook is run again without it, where there is time for that.
+    Native code that ends Python, as an index beyond a buffer does, costs its cell, as an error
+    would: the notebook is run again without it, where there is time for that. So does a cell that
+    cannot be interrupted, or takes too much memory.
     `files` are put into the working folder, `entries` say what is captured after each cell.
     `compatibility` has the kernel supply old names of TVM. `preamble` are imports that are offered
     to whoever lacks them, and run before the first cell if `is_preamble_run`. `taken` is called
@@ -273,8 +274,8 @@ class _Run:
                     self.told.append(("cut", number))
                 self.notes.append(describe_stop(stop, number, count, self._limits))
             if stop is not None and stop.is_end:
-                if stop.is_crash and number < count:
-                    again = msgspec.structs.replace(stop, is_end=False)
+                if stop.is_accident and number < count:
+                    again = msgspec.structs.replace(stop, is_end=False, is_left_out=True)
                     self.crash = {number: _LeftOut(again, cell.outputs)}
                 return
         progress.step(count, count)

@@ -23,19 +23,24 @@ class Stop(msgspec.Struct, frozen=True):
 
     `status` is the exit status of a kernel that died, `cause` the bound of the sandbox that ended
     it, if one did. What was "outside" of it is nothing to be told: it has to be graded again.
-    `is_end` is false where only the cell was ended, and the kernel went on with the next, or the
-    notebook was run again without this cell.
+    `is_end` is false where only the cell was ended, and the kernel went on with the next;
+    `is_left_out` says that the notebook was run again without this cell.
     """
 
     kind: Literal["died", "cell_time", "notebook_time", "output", "message"]
     status: int = 0
     cause: Cause = ""
     is_end: bool = True
+    is_left_out: bool = False
 
     @property
-    def is_crash(self) -> bool:
-        """Whether native code ended Python, and nobody's decision or bound."""
-        return self.kind == "died" and self.status in _CRASHES and not self.cause
+    def is_accident(self) -> bool:
+        """Whether it came of one cell's code: native code that ended Python or did not end, or took
+        too much memory. Nobody writes that to end a notebook, as `exit()` is written.
+        """
+        if self.kind == "died":
+            return self.cause == "memory" or (self.status in _CRASHES and not self.cause)
+        return self.kind == "cell_time"
 
 
 _CRASHES = frozenset(
@@ -83,9 +88,9 @@ def _where(cells: Sequence[int]) -> Text:
 def describe_stop(stop: Stop, cell: int, cells: int, limits: Limits) -> Text:
     """Return what happened, which cells were not run, and what to do next."""
     happened, advice = _happened(stop, cell, limits)
-    if stop.is_crash and not stop.is_end:
-        return join(happened, _RUN_AGAIN, advice)
     left_out = _left_out(cell, cells) if stop.is_end else NOTHING
+    if stop.is_left_out:
+        left_out = _RUN_AGAIN
     return join(happened, left_out, advice)
 
 
