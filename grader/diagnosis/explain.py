@@ -65,23 +65,18 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     if outputs is None or base is None or not wrong_samples(outputs, case.comparison).any():
         return case
     own = gather_outputs(base, diagnosed.part, diagnosed.oracle, runners, case.comparison)
+    schedule = Problem(_BEGINS_WRONG, say("fix-module-that-schedule-starts"), code="values")
     if isinstance(own, Problem):
-        return _with_wrong_base(case, own) if own.code == "out_of_bounds" else case
-    if not wrong_samples(own, case.comparison).any():
+        if own.code != "out_of_bounds":
+            return case
+        schedule = Problem(join(_BEGINS_WRONG, own.reason), own.hint, code=own.code)
+    elif not wrong_samples(own, case.comparison).any():
         return case
-    diagnosis = diagnose(diagnosed._replace(candidate=base), own, runners)
+    diagnosis = _diagnosed(diagnosed._replace(candidate=base), own, runners)
     if diagnosis is not None:
         message = join(_BEGINS_WRONG, diagnosis.message)
         diagnosis = msgspec.structs.replace(diagnosis, message=message)
-    hint = say("fix-module-that-schedule-starts")
-    schedule = Problem(_BEGINS_WRONG, hint, code="values")
     return replace(case, evidence=replace(case.evidence, diagnosis=diagnosis, schedule=schedule))
-
-
-def _with_wrong_base(case: Case, beyond: Problem) -> Case:
-    """Return the case with what is known of a base that leaves a buffer."""
-    schedule = Problem(join(_BEGINS_WRONG, beyond.reason), beyond.hint, code=beyond.code)
-    return replace(case, evidence=replace(case.evidence, schedule=schedule))
 
 
 def _is_explained(outputs: Problem) -> bool:
@@ -101,9 +96,7 @@ def _explained(
         # A schedule has statements in other loops, and copies of buffers in which nothing is wrong.
         candidate = _unscheduled(diagnosed.candidate) or diagnosed.candidate
         diagnosed = diagnosed._replace(candidate=candidate)
-    diagnosis = diagnose(diagnosed, outputs, runners)
-    if isinstance(outputs, Problem) and outputs.code == "out_of_bounds" and diagnosis is not None:
-        diagnosis = _of_stop(diagnosis, outputs)
+    diagnosis = _diagnosed(diagnosed, outputs, runners)
     # That a buffer was made one of float16 is seen in the numbers, and says more.
     if schedule is None and (diagnosis is None or diagnosis.mistake != "low_precision"):
         schedule = find_step_not_replayed(diagnosed, runners)
@@ -112,15 +105,18 @@ def _explained(
     return replace(evidence, diagnosis=diagnosis, schedule=schedule, sample=sample)
 
 
-def _of_stop(diagnosis: Diagnosis, beyond: Problem) -> Diagnosis:
-    """Return a diagnosis that says which index leaves its buffer, and then what would mend that.
-
-    What was behind the buffer makes numbers NaN, and says nothing.
+def _diagnosed(
+    diagnosed: Diagnosed, outputs: Outputs | Problem, runners: RunnerPool
+) -> Diagnosis | None:
+    """Return a diagnosis. It says which index leaves its buffer, and then what would mend that:
+    what was behind the buffer makes numbers NaN, and says nothing.
     """
-    if not diagnosis.mistake:
-        return msgspec.structs.replace(diagnosis, message=beyond.reason, advice=beyond.hint)
-    message = join(beyond.reason, diagnosis.message)
-    return msgspec.structs.replace(diagnosis, message=message)
+    found = diagnose(diagnosed, outputs, runners)
+    if found is None or not isinstance(outputs, Problem) or outputs.code != "out_of_bounds":
+        return found
+    if not found.mistake:
+        return msgspec.structs.replace(found, message=outputs.reason, advice=outputs.hint)
+    return msgspec.structs.replace(found, message=join(outputs.reason, found.message))
 
 
 def _unscheduled(candidate: Candidate) -> Candidate | None:
