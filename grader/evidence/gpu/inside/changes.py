@@ -20,7 +20,7 @@ from tvm import tirx
 
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
-from grader.evidence.gpu.inside.lowering import lower
+from grader.evidence.gpu.inside.lowering import lower, threads_in
 from grader.evidence.gpu.inside.quoting import cut, quote, quote_element, quote_store
 from grader.evidence.gpu.inside.state import MOST_STEPS as MOST_OF_ALL
 from grader.evidence.gpu.inside.state import Notes
@@ -200,17 +200,32 @@ class _Known:
             kind = type(each).__name__
             if kind == "AllocBuffer":
                 self.buffers.append(each.buffer)
-            if kind == "For":
-                self._number(each.extent)
             if kind == "IfThenElse":
                 self.conditions.setdefault(quote(each.condition), each.condition)
                 self._expression(each.condition)
             if kind == "BufferStore":
                 self._indices(each.indices)
                 self._expression(each.value)
+            if kind == "For":
+                self._number(each.extent)
+        threads = [*threads_in(function.body)]
+        self._axes = [each.tag for each in threads]
+        for loop in threads:
+            self._number(loop.extent)
         for buffer in self.buffers:
             for extent in buffer.ty.shape:
                 self._number(extent)
+
+    def axes_for(self, own: str) -> Iterator[str]:
+        """Yield the axes that a loop of threads may be meant for.
+
+        The only threads of a block stay threads: no kernel of blocks alone races, and a barrier
+        in an `if` was mended by 4,096 blocks of one thread.
+        """
+        is_only = [own] == [each for each in self._axes if each.startswith("threadIdx")]
+        for tag in ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y"):
+            if tag != own and not (is_only and tag.startswith("blockIdx")):
+                yield tag
 
     def _indices(self, indices: Any) -> None:
         for each in indices:
@@ -261,36 +276,42 @@ def _of_statement(node: Any, known: _Known, loops: tuple[Any, ...] = ()) -> Iter
         yield from _of_store(node, known, loops)
     elif kind == "SeqStmt":
         yield from _of_sequence(node, known, loops)
-    elif kind == "For":
+    elif kind == "For" or (kind == "AttrStmt" and str(node.attr_key) == "thread_extent"):
         yield from _of_loop(node, known, loops)
     elif kind == "IfThenElse":
         yield from _of_condition(node, known, loops)
 
 
 def _of_loop(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[_Changed]:
-    words = f"{node.loop_var.name}"
-    for number in _numbers(node.extent, known):
-        extent = tirx.const(number, node.extent.ty.dtype)
-        before, after = str(node.extent), str(number)
-        yield _Changed(_loop(node, extent=extent), "extent", before, after, words)
-    binding = node.thread_binding
+    """Yield a loop with one change each, or a launch of threads: `T.launch_thread`."""
+    launched = type(node).__name__ == "AttrStmt"
+    binding = node.node if launched else node.thread_binding
+    variable, extent = (binding.var, node.value) if launched else (node.loop_var, node.extent)
+    words = f"{variable.name}"
+    for number in _numbers(extent, known):
+        made = _loop(node, extent=tirx.const(number, extent.ty.dtype))
+        yield _Changed(made, "extent", str(extent), str(number), words)
     if binding is not None:
-        for tag in ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y"):
-            if tag != str(binding.thread_tag):
-                other = tirx.IterVar(None, binding.var, 1, tag)
-                made = _loop(node, thread_binding=other)
-                yield _Changed(made, "axis", str(binding.thread_tag), tag, words)
+        own = str(binding.thread_tag)
+        for tag in known.axes_for(own):
+            other = tirx.IterVar(None, binding.var, 1, tag)
+            yield _Changed(_loop(node, binding=other), "axis", own, tag, words)
     elif _last(node.body):
         body = tirx.SeqStmt([node.body, _barrier()])
         yield _Changed(_loop(node, body=body), "barrier", _last(node.body), "", words)
-    for each in _of_statement(node.body, known, (*loops, node.loop_var)):
+    for each in _of_statement(node.body, known, (*loops, variable)):
         yield each._replace(node=_loop(node, body=each.node))
 
 
 def _loop(node: Any, **changed: Any) -> Any:
-    names = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step")
-    fields = {name: getattr(node, name) for name in names} | changed
-    return tirx.For(**fields)
+    """Return a loop or a launch with another `extent`, `binding` or `body`."""
+    body = changed.get("body", node.body)
+    if type(node).__name__ == "AttrStmt":
+        extent = changed.get("extent", node.value)
+        return tirx.AttrStmt(changed.get("binding", node.node), node.attr_key, extent, body)
+    extent = changed.get("extent", node.extent)
+    rest = (changed.get("binding", node.thread_binding), node.annotations, node.step)
+    return tirx.For(node.loop_var, node.min, extent, node.kind, body, *rest)
 
 
 def _of_condition(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[_Changed]:
