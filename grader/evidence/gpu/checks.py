@@ -54,7 +54,7 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     fault = next(chain(faults(found), others), None)
     if fault is None or told_of_base is not None:
         return failed(problem.reason, _mend(found, problem.hint), problem.code)
-    told = tell(fault, scheduled=found.scheduled)
+    told = tell(fault, scheduled=found.scheduled and case.candidate.capture.trace is not None)
     return failed(join(told.reason, problem.reason), _mend(found, told.hint), problem.code)
 
 
@@ -203,8 +203,9 @@ def _summed(kernel: KernelCounts, accesses: list[Traffic]) -> Iterator[_Change]:
     loads = {(each.statement, each.buffer): each for each in accesses if each.kind == "load"}
     for store in accesses:
         load = loads.get((store.statement, store.buffer))
-        is_sum = load is not None and store.requests > once
-        if store.kind == "store" and is_sum and store.scope == "global":
+        if load is None or (store.kind, store.scope) != ("store", "global"):
+            continue
+        if store.requests > once:
             advice = say("gpu-sum-locally", buffer=shown(store.buffer))
             yield _Change(load.units + store.units, advice)
 

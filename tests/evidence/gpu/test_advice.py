@@ -12,13 +12,13 @@ from tvm.script import ir as I  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.evidence.case import Case, Evidence, Outputs
-from grader.evidence.gpu.checks import CostOptions, gpu_cost, gpu_fits
+from grader.evidence.gpu.checks import CostOptions, gpu_cost, gpu_equivalence, gpu_fits
 from grader.evidence.gpu.devices import DEVICES
 from grader.evidence.gpu.found import FoundKernels
 from grader.evidence.gpu.gather import explain_not_executed
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.lowering import lower
-from grader.evidence.gpu.messages import KernelCounts, NotExecuted
+from grader.evidence.gpu.messages import Finding, KernelCounts, NotExecuted
 from grader.evidence.gpu.view import show_kernels
 from grader.report import Grid, Paragraph
 from tests.evidence.factory import case, module
@@ -183,3 +183,17 @@ def test_shared_memory_is_for_what_threads_share(row: str, *, is_told: bool) -> 
     said = hint(counted(Example(written, shapes, lambda a, b: a + b)))
     assert is_told == ("what its threads share" in said)
     assert is_told != ("load and store each element once" in said)
+
+
+@pytest.mark.parametrize("trace", [None, b"[]"])
+def test_only_a_schedule_binds_two_loops_to_one_axis(trace: bytes | None) -> None:
+    """A kernel of blocks by hand had 31 of 32 blocks, and was told of two loops on one axis."""
+    wrong = Outputs(np.full((1, 1), np.nan), np.zeros((1, 1)), np.ones(1, np.bool_))
+    unstored = Finding("unstored", 0, "C", "global", (3968,))
+    found = FoundKernels(wrong, (unstored,), (), DEVICES["sm_80"], scheduled=True)
+    given = replace(case(module()), evidence=Evidence(found={"gpu": found}))
+    capture = structs.replace(given.candidate.capture, trace=trace)
+    judged = replace(given, candidate=replace(given.candidate, capture=capture))
+    said = gpu_equivalence(judged, OPTIONS).hint.english
+    assert (trace is not None) == ("an axis of its own" in said)
+    assert (trace is None) == ("Compare the extents of the loops" in said)
