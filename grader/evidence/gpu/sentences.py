@@ -222,6 +222,7 @@ def tell_change(change: Change) -> Text:
         "axis": say("gpu-axis-tried"),
         "scope": say("gpu-scope-tried"),
         "condition": say("gpu-condition-tried"),
+        "everywhere": say("gpu-everywhere-tried"),
     }.get(change.kind, say("gpu-change-tried"))
     return say(told, before=before, after=after, statement=statement)
 

@@ -146,6 +146,13 @@ def test_what_was_changed_is_found(
     assert after in (None, found.after)
 
 
+def test_an_index_that_stands_in_many_places_is_changed_in_all() -> None:
+    """Four times as many blocks were advised to whoever wrote `bx * 16` for blocks of 64."""
+    found = mended(ADD.replace("bx * 64", "bx * 16"))
+    assert found is not None and "everywhere" == found.kind
+    assert ("bx * 16 + tx", "bx * 64 + tx") == (found.before, found.after)
+
+
 def test_the_only_threads_of_a_block_stay_threads() -> None:
     """A barrier in the condition of the edge was to be mended by blocks of one thread each."""
     store = "C[bx * 64 + tx] ="
@@ -179,6 +186,7 @@ CHANGE = Change("operator", "C[i] = A[i] - B[i]", "A[i] - B[i]", "A[i] + B[i]", 
         ("operator", "A[i] + B[i]", "Write `A[i] + B[i]` instead of `A[i] - B[i]` in `C[i] ="),
         ("barrier", "D[i] = C[i]", "between `A[i] - B[i]` and `D[i] = C[i]`: then no threads"),
         ("barrier", "", "at the end of the body of the loop `C[i] = A[i] - B[i]`: then"),
+        ("everywhere", "A[i]", "Write `A[i]` instead of `A[i] - B[i]` everywhere: then"),
         ("extent", "8", "Let the loop `C[i] = A[i] - B[i]` have `8` iterations instead of"),
         ("condition", "if i < 8", "Put `C[i] = A[i] - B[i]` under `if i < 8`: then"),
         ("scope", "shared", "Keep `C[i] = A[i] - B[i]` in `shared` memory instead of"),

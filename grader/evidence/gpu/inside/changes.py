@@ -167,7 +167,8 @@ def _changes(function: Any) -> Iterator[_Changed]:
     known = _Known(function)
     if next(islice(statements_in(function.body), MOST_STATEMENTS, None), None) is not None:
         return
-    found = chain(_of_scopes(function.body), _of_statement(function.body, known))
+    body = function.body
+    found = chain(_of_scopes(body), _of_statement(body, known), _everywhere(body, known))
     every = [*islice(found, MOST_CHANGES)]
     every.sort(key=lambda each: _ORDER[each.kind])
     yield from every
@@ -178,6 +179,7 @@ _ORDER: dict[ChangeKind, int] = {
     "scope": 0,
     "operator": 1,
     "number": 2,
+    "everywhere": 2,
     "extent": 3,
     "variable": 4,
     "buffer": 5,
@@ -260,6 +262,21 @@ def _of_scopes(body: Any) -> Iterator[_Changed]:
                 kept = tirx.decl_buffer(list(buffer.ty.shape), dtype, name=name, scope=scope)
                 made = tvm_ffi.structural_map(body, (tvm.ir.Var, _exchanged(buffer, kept)))
                 yield _Changed(made, "scope", own or "global", scope, name)
+
+
+def _everywhere(body: Any, known: _Known) -> Iterator[_Changed]:
+    """Yield a body in which one number of an index is another one wherever that index stands.
+
+    Who writes `bx * 32 + tx` for blocks of 128 threads writes so in the condition, the store and
+    both loads.
+    """
+    for text, index in known.indices.items():
+        for each in _of_expression(index, known, ()):
+            if each.kind == "number" and hasattr(index, "a"):  # not each 0 of a kernel
+                new, after = each.node, quote(each.node)
+                places = (type(index), lambda e, t=text, n=new: n if quote(e) == t else e)
+                made = tvm_ffi.structural_map(body, places)
+                yield _Changed(made, "everywhere", text, after)
 
 
 def _exchanged(old: Any, new: Any) -> Callable[[Any], Any]:
