@@ -21,7 +21,7 @@ from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
 
 WORTH = 4
-"""A change is advised that saves more than one unit in so many."""
+"""A change is advised where such changes save more than one unit in so many."""
 
 
 class CostOptions(KernelOptions, frozen=True, kw_only=True):
@@ -145,7 +145,8 @@ def _advice(found: FoundKernels) -> Text:
     accesses = [each for each in kernel.traffic if each.scope == bottleneck]
     changes = [*_summed(kernel, accesses), *map(_spread, accesses)]
     best = max(changes, key=lambda each: each.saves, default=None)
-    if best is not None and best.saves * WORTH > sum(each.units for each in accesses):
+    saved = sum(each.saves for each in changes)  # alike of three buffers, each is a quarter
+    if best is not None and saved * WORTH > sum(each.units for each in accesses):
         return best.advice
     if bottleneck == "global" and not any(_is_shared(each, kernel.block) for each in accesses):
         return say("gpu-move-each-once")

@@ -146,6 +146,25 @@ def test_only_a_sum_has_rounds(rounds: int, *, is_told: bool) -> None:
     assert is_told == ("each round of a sum" in said)
 
 
+APART = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4096,), "float32"), B: T.Buffer((4096,), "float32"),
+             C: T.Buffer((4096,), "float32")):
+        for tx in T.thread_binding(1024, thread="threadIdx.x"):
+            for k in range(4):
+                C[tx * 4 + k] = A[tx * 4 + k] + B[tx * 4 + k]
+"""
+
+
+def test_three_buffers_that_are_touched_alike_are_one_mistake() -> None:
+    """Each saved a quarter of all sectors alone, and what was advised was done already."""
+    written = from_source(APART, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((4096,), (4096,)), lambda a, b: a + b)))
+    assert "let neighbouring threads touch neighbouring elements" in said
+
+
 def test_a_kernel_that_a_loop_starts_again_is_to_be_one() -> None:
     """Its author had bound no loop to blocks, and read of intermediate results."""
     (kernel,) = counted(product())
