@@ -35,6 +35,10 @@ class CostOptions(KernelOptions, frozen=True, kw_only=True):
     reference: PositiveInt
     dlight: PositiveInt | None = None
 
+    def __post_init__(self) -> None:
+        if self.reference >= self.naive:
+            raise ValueError(f"`reference` ({self.reference}) must be below `naive` ({self.naive})")
+
 
 @check("gpu_equivalence", options=KernelOptions, needs=("gpu",))
 def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
