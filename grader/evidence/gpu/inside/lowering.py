@@ -46,7 +46,8 @@ def lower(module: Any, name: str, arch: str) -> Lowered:
     try:
         first = [_T.BindTarget(target), *(_resolve_blocks() if blocks else _resolve_plain())]
         shaped = tvm.ir.transform.Sequential(first)(alone)
-        shapes = dict(_shapes(shaped[name].body))
+        # What the author allocates is flat after LowerTIRx; what blocks allocate is there later.
+        shapes = dict(_shapes((shaped[name] if blocks else function).body))
         lowered = tvm.ir.transform.Sequential(_flatten(blocks))(shaped)
     except Exception as error:
         raise NotSimulatedError("lowering", shorten(str(error))) from error
