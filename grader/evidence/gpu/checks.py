@@ -11,7 +11,7 @@ from typing import NamedTuple
 from grader.assignment import PositiveInt
 from grader.evidence.case import Case, Problem
 from grader.evidence.gpu.cost import Bottleneck, cost_of, cycles_of, share, share_of_copy
-from grader.evidence.gpu.devices import find_excesses
+from grader.evidence.gpu.devices import WARP, find_excesses
 from grader.evidence.gpu.found import GPU, FoundKernels, KernelOptions, faults
 from grader.evidence.gpu.messages import KernelCounts, Traffic
 from grader.evidence.gpu.sentences import quoted, tell, tell_change, tell_excess, tell_step
@@ -21,7 +21,7 @@ from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, join, say
 
 WORTH = 4
-"""A change is advised that saves more than one unit in so many."""
+"""A change is advised where such changes save more than one unit in so many."""
 
 
 class CostOptions(KernelOptions, frozen=True, kw_only=True):
@@ -34,6 +34,10 @@ class CostOptions(KernelOptions, frozen=True, kw_only=True):
     naive: PositiveInt
     reference: PositiveInt
     dlight: PositiveInt | None = None
+
+    def __post_init__(self) -> None:
+        if self.reference >= self.naive:
+            raise ValueError(f"`reference` ({self.reference}) must be below `naive` ({self.naive})")
 
 
 @check("gpu_equivalence", options=KernelOptions, needs=("gpu",))
@@ -54,7 +58,7 @@ def gpu_equivalence(case: Case, _options: KernelOptions) -> Outcome:
     fault = next(chain(faults(found), others), None)
     if fault is None or told_of_base is not None:
         return failed(problem.reason, _mend(found, problem.hint), problem.code)
-    told = tell(fault, scheduled=found.scheduled)
+    told = tell(fault, scheduled=found.scheduled and case.candidate.capture.trace is not None)
     return failed(join(told.reason, problem.reason), _mend(found, told.hint), problem.code)
 
 
@@ -135,17 +139,20 @@ def _advice(found: FoundKernels) -> Text:
     """Return what to change first: what the slowest kernel takes its time for."""
     costs = [cost_of(found.device, each) for each in found.kernels]
     slowest = max(range(len(costs)), key=lambda each: costs[each].cycles)
-    bottleneck = costs[slowest].bottleneck
-    copied = _copied_by_all(found.kernels[slowest], bottleneck)
+    kernel, bottleneck = found.kernels[slowest], costs[slowest].bottleneck
+    count = found.kernels.count(kernel)
+    if count > 1:
+        return say("gpu-same-kernel", count=count)
+    copied = _copied_by_several(kernel, bottleneck)
     if copied:
         return copied
-    accesses = [each for each in found.kernels[slowest].traffic if each.scope == bottleneck]
-    changes = [*_summed(accesses), *map(_spread, accesses)]
+    accesses = [each for each in kernel.traffic if each.scope == bottleneck]
+    changes = [*_summed(kernel, accesses), *map(_spread, accesses)]
     best = max(changes, key=lambda each: each.saves, default=None)
-    if best is not None and best.saves * WORTH > sum(each.units for each in accesses):
+    saved = sum(each.saves for each in changes)  # alike of three buffers, each is a quarter
+    if best is not None and saved * WORTH > sum(each.units for each in accesses):
         return best.advice
-    block = found.kernels[slowest].block
-    if bottleneck == "global" and not any(_is_shared(each, block) for each in accesses):
+    if bottleneck == "global" and not any(_is_shared(each, kernel.block) for each in accesses):
         return say("gpu-move-each-once")
     return _OTHERWISE[bottleneck]
 
@@ -156,35 +163,33 @@ def _is_shared(access: Traffic, block: tuple[int, ...]) -> bool:
     return access.kind == "load" and any(axis not in access.access for axis in axes)
 
 
-def _copied_by_all(kernel: KernelCounts, bottleneck: Bottleneck) -> Text:
-    """Return that each thread of a block fills shared memory alone, where that takes the time.
+def _copied_by_several(kernel: KernelCounts, bottleneck: Bottleneck) -> Text:
+    """Return that many threads fill the same shared memory, where that takes the time.
 
-    Its loops were computed at the right place, and bound to no thread.
+    Its loops were computed at the right place, and bound to no thread, or only to one axis.
     """
-    threads = math.prod(kernel.block)
-    stores = [each for each in kernel.traffic if _is_of_all(each, threads)]
-    copy = max(stores, key=lambda each: each.bytes, default=None)
-    if copy is None or share_of_copy(kernel, copy, bottleneck) * WORTH < 1:
+    copies = ((_threads_of_each(store), store) for store in kernel.traffic)
+    threads, copy = max(copies, key=lambda each: each[0] * each[1].bytes, default=(0, None))
+    if threads < _MANY or copy is None or share_of_copy(kernel, copy, bottleneck) * WORTH < 1:
         return NOTHING
-    buffer = shown(copy.buffer)
-    return say("gpu-copied-by-all", threads=threads, buffer=buffer, statement=quoted(copy.text))
+    statement = quoted(copy.text)
+    return say("gpu-copied-by-several", threads=threads, buffer=shown(copy.buffer), text=statement)
 
 
+_MANY = 2
 _WORD = 4
 """Bytes of an element of most buffers."""
 
-_LOOP = re.compile(r"\[.*(?<![\w.])(?!blockIdx\b)[A-Za-z_]")
+_LOOP = re.compile(r"\[.*(?<![\w.])(?!(?:block|thread)Idx\b)[A-Za-z_]")
 """An element that a loop chooses: of `S[0]` there is none to share out."""
 
 
-def _is_of_all(store: Traffic, threads: int) -> bool:
-    """Say whether in shared memory all threads of a block store the same, each in a loop."""
-    return (
-        (store.kind, store.scope) == ("store", "shared")
-        and "threadIdx" not in store.access
-        and _LOOP.search(store.access) is not None
-        and 0 < store.bytes * (threads - 1) <= store.repeated * _WORD * threads
-    )
+def _threads_of_each(store: Traffic) -> int:
+    """Return how many threads store the same element of shared memory; 0 where no loop does."""
+    if (store.kind, store.scope) != ("store", "shared") or not _LOOP.search(store.access):
+        return 0
+    stores = store.bytes // _WORD
+    return stores // max(1, stores - store.repeated)
 
 
 class _Change(NamedTuple):
@@ -194,12 +199,18 @@ class _Change(NamedTuple):
     advice: Text
 
 
-def _summed(accesses: list[Traffic]) -> Iterator[_Change]:
-    """Yield the sums that go to global memory in each round: their start alone would do."""
+def _summed(kernel: KernelCounts, accesses: list[Traffic]) -> Iterator[_Change]:
+    """Yield the sums that go to global memory in each round: their start alone would do.
+
+    `A[i] = A[i] + B[i]`, which each thread executes once, has no rounds.
+    """
+    once = kernel.executed * -(-math.prod(kernel.block) // WARP)
     loads = {(each.statement, each.buffer): each for each in accesses if each.kind == "load"}
     for store in accesses:
         load = loads.get((store.statement, store.buffer))
-        if store.kind == "store" and load is not None and store.scope == "global":
+        if load is None or (store.kind, store.scope) != ("store", "global"):
+            continue
+        if store.requests > once:
             advice = say("gpu-sum-locally", buffer=shown(store.buffer))
             yield _Change(load.units + store.units, advice)
 

@@ -202,6 +202,7 @@ ChangeKind = Literal[
     "scope",
     "operator",
     "number",
+    "everywhere",
     "extent",
     "variable",
     "buffer",

@@ -30,8 +30,6 @@ def tell(finding: Finding, *, scheduled: bool = False) -> Told:
     told = _TELLING[finding.kind](finding)
     if scheduled and finding.kind in _OF_SCHEDULES:
         told = told._replace(hint=_OF_SCHEDULES[finding.kind](finding) or told.hint)
-    if scheduled and finding.kind == "race" and not _is_one_statement(finding):
-        return Told(told.reason, say("gpu-share-buffer", buffer=shown(finding.buffer)))
     return told
 
 
@@ -66,7 +64,7 @@ def _race(finding: Finding) -> Told:
         statement = quoted(first.text)
         if in_loop is None:
             reason = say("gpu-race-in-one-statement", **both, statement=statement)
-            return Told(reason, say("gpu-own-element"))
+            return Told(reason, say("gpu-own-element-written"))
         loop = shown(finding.loop)
         return Told(say("gpu-race-in-two-rounds", **both, statement=statement, loop=loop), in_loop)
     places = {"before": quoted(first.text), "after": quoted(second.text)}
@@ -191,7 +189,15 @@ def _moved_into_loops(finding: Finding) -> Text:
     return say("gpu-move-into-loops", buffer=shown(finding.buffer))
 
 
+def _own_or_shared(finding: Finding) -> Text:
+    """Return what a schedule may do about a race: TVM sets the barriers of shared memory."""
+    if _is_one_statement(finding):
+        return say("gpu-own-element")
+    return say("gpu-share-buffer", buffer=shown(finding.buffer))
+
+
 _OF_SCHEDULES: dict[str, Callable[[Finding], Text]] = {
+    "race": _own_or_shared,
     "unwritten": _shared_or_within,
     "unstored": _axis_of_its_own,
     "outside_kernel": _moved_into_loops,
@@ -216,6 +222,7 @@ def tell_change(change: Change) -> Text:
         "axis": say("gpu-axis-tried"),
         "scope": say("gpu-scope-tried"),
         "condition": say("gpu-condition-tried"),
+        "everywhere": say("gpu-everywhere-tried"),
     }.get(change.kind, say("gpu-change-tried"))
     return say(told, before=before, after=after, statement=statement)
 

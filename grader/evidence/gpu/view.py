@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from grader.evidence.gpu.cost import cost_of, intensity
 from grader.evidence.gpu.devices import Device, find_excesses
@@ -33,8 +34,14 @@ def show_kernels(found: FoundKernels) -> Section | None:
     blocks: list[Paragraph | Bars | Grid] = []
     figures: dict[str, int | float | str] = {"device": found.device.name}
     for number, kernel in enumerate(found.kernels, start=1):
-        blocks.extend(_blocks(number, kernel, found.device, found.findings))
         figures.update(_figures(number, kernel, found.device))
+    number = 1
+    for kernel, alike in groupby(found.kernels):
+        blocks.extend(_blocks(number, kernel, found.device, found.findings))
+        last = number + len([*alike]) - 1
+        if number < last:
+            blocks.append(Paragraph(say("gpu-alike", first=number + 1, last=last)))
+        number = last + 1
     title = say("gpu-section", device=found.device.name, card=found.device.card)
     return Section(title=title, blocks=tuple(blocks), figures=figures)
 

@@ -12,13 +12,15 @@ from tvm.script import ir as I  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
 from grader.evidence.case import Case, Evidence, Outputs
-from grader.evidence.gpu.checks import CostOptions, gpu_cost, gpu_fits
+from grader.evidence.gpu.checks import CostOptions, gpu_cost, gpu_equivalence, gpu_fits
 from grader.evidence.gpu.devices import DEVICES
 from grader.evidence.gpu.found import FoundKernels
 from grader.evidence.gpu.gather import explain_not_executed
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.lowering import lower
-from grader.evidence.gpu.messages import KernelCounts, NotExecuted
+from grader.evidence.gpu.messages import Finding, KernelCounts, NotExecuted
+from grader.evidence.gpu.view import show_kernels
+from grader.report import Grid, Paragraph
 from tests.evidence.factory import case, module
 from tests.evidence.gpu.schedules import Example, product
 
@@ -62,7 +64,7 @@ def test_what_is_too_large_to_be_executed_does_not_fit() -> None:
 def test_a_copy_that_no_thread_shares_is_to_be_bound(*, is_bound: bool) -> None:
     """Its author was told to use larger vectors, as what waits longest would need."""
     said = hint(counted(product(cooperative=is_bound)))
-    assert is_bound != said.startswith("Each of the 16 threads of a block stores all of `A_shared`")
+    assert is_bound != ("16 threads of a block store each element of `A_shared`" in said)
 
 
 COPY = """
@@ -95,7 +97,84 @@ def test_only_what_all_threads_store_in_a_loop_is_to_be_shared_out(
     source = COPY.replace("LANES", str(lanes)).replace("INDEX", index)
     written = from_source(source, extra_vars={"I": I, "T": T})
     said = hint(counted(Example(written, ((1024,),), lambda x: x)))
-    assert is_told == said.startswith("Each of the 64 threads of a block stores all of `S`")
+    assert is_told == ("64 threads of a block store each element of `S`" in said)
+
+
+ACROSS = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((1024,), "float32"), C: T.Buffer((1024,), "float32")):
+        for bx in T.thread_binding(16, thread="blockIdx.x"):
+            for ty in T.thread_binding(8, thread="threadIdx.y"):
+                for tx in T.thread_binding(64, thread="threadIdx.x"):
+                    S = T.alloc_buffer((64,), "float32", scope="shared")
+                    for j in range(8):
+                        S[j * 8 + ty] = A[bx * 64 + j * 8 + ty]
+                    T.tvm_storage_sync("shared")
+                    C[bx * 64 + tx] = S[tx]
+"""
+
+
+def test_a_copy_on_an_axis_of_its_own_is_to_be_bound_to_all_axes() -> None:
+    """The copy was bound to `threadIdx.y`: each element was stored by all threads along x."""
+    written = from_source(ACROSS, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((1024,),), lambda x: x)))
+    assert "64 threads of a block store each element of `S`" in said
+    assert "all axes of `threadIdx`" in said
+
+
+ADDED = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4096,), "float32"), C: T.Buffer((4096,), "float32")):
+        for bx in T.thread_binding(32, thread="blockIdx.x"):
+            for tx in T.thread_binding(128, thread="threadIdx.x"):
+                C[bx * 128 + tx] = A[bx * 128 + tx]
+                for k in range(ROUNDS):
+                    C[bx * 128 + tx] = C[bx * 128 + tx] + A[bx * 128 + tx]
+"""
+
+
+@pytest.mark.parametrize(("rounds", "is_told"), [(1, False), (4, True)])
+def test_only_a_sum_has_rounds(rounds: int, *, is_told: bool) -> None:
+    """Who adds once in place was told to sum up in local memory."""
+    source = ADDED.replace("ROUNDS", str(rounds))
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((4096,),), lambda x: x)))
+    assert is_told == ("each round of a sum" in said)
+
+
+APART = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4096,), "float32"), B: T.Buffer((4096,), "float32"),
+             C: T.Buffer((4096,), "float32")):
+        for tx in T.thread_binding(1024, thread="threadIdx.x"):
+            for k in range(4):
+                C[tx * 4 + k] = A[tx * 4 + k] + B[tx * 4 + k]
+"""
+
+
+def test_three_buffers_that_are_touched_alike_are_one_mistake() -> None:
+    """Each saved a quarter of all sectors alone, and what was advised was done already."""
+    written = from_source(APART, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((4096,), (4096,)), lambda a, b: a + b)))
+    assert "let neighbouring threads touch neighbouring elements" in said
+
+
+def test_a_kernel_that_a_loop_starts_again_is_to_be_one() -> None:
+    """Its author had bound no loop to blocks, and read of intermediate results."""
+    (kernel,) = counted(product())
+    assert "starts the same kernel 3 times" in hint((kernel,) * 3)
+    found = FoundKernels(OUTPUTS, (), (kernel,) * 3, DEVICES["sm_80"], scheduled=True)
+    section = show_kernels(found)
+    assert section is not None
+    assert 1 == sum(isinstance(each, Grid) for each in section.blocks)
+    assert isinstance(section.blocks[-1], Paragraph)
+    assert section.blocks[-1].text.english.startswith("Kernels 2 to 3 are the same")
 
 
 ROWS = """
@@ -123,3 +202,17 @@ def test_shared_memory_is_for_what_threads_share(row: str, *, is_told: bool) -> 
     said = hint(counted(Example(written, shapes, lambda a, b: a + b)))
     assert is_told == ("what its threads share" in said)
     assert is_told != ("load and store each element once" in said)
+
+
+@pytest.mark.parametrize("trace", [None, b"[]"])
+def test_only_a_schedule_binds_two_loops_to_one_axis(trace: bytes | None) -> None:
+    """A kernel of blocks by hand had 31 of 32 blocks, and was told of two loops on one axis."""
+    wrong = Outputs(np.full((1, 1), np.nan), np.zeros((1, 1)), np.ones(1, np.bool_))
+    unstored = Finding("unstored", 0, "C", "global", (3968,))
+    found = FoundKernels(wrong, (unstored,), (), DEVICES["sm_80"], scheduled=True)
+    given = replace(case(module()), evidence=Evidence(found={"gpu": found}))
+    capture = structs.replace(given.candidate.capture, trace=trace)
+    judged = replace(given, candidate=replace(given.candidate, capture=capture))
+    said = gpu_equivalence(judged, OPTIONS).hint.english
+    assert (trace is not None) == ("an axis of its own" in said)
+    assert (trace is None) == ("Compare the extents of the loops" in said)

@@ -56,6 +56,18 @@ class Module:
                     C[bx * 64 + tx] = A[bx * 64 + tx] + B[bx * 64 + tx]
 """
 LINES = ADD[ADD.index("                if bx") :].rstrip()
+LAUNCHED = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((200,), "float32"), B: T.Buffer((200,), "float32"),
+             C: T.Buffer((200,), "float32")):
+        bx = T.launch_thread("blockIdx.x", 4)
+        tx = T.launch_thread("threadIdx.x", 64)
+        i = bx * 64 + tx
+        if i < 200:
+            C[i] = A[i] + B[i]
+"""
 SYNC = 'T.tvm_storage_sync("shared")'
 
 
@@ -112,6 +124,10 @@ def mended(source: str) -> Change | None:
         (ADD, "< 200", "< 264", "number", "bx * 64 + tx < 264", "bx * 64 + tx < 200"),
         (ADD, "binding(4", "binding(3", "extent", "3", "4"),
         (ADD, "if bx * 64 + tx < 200", "if True", "condition", None, "if bx * 64 + tx < 200"),
+        (LAUNCHED, "i < 200", "i <= 200", "operator", "i <= 200", "i < 200"),
+        (LAUNCHED, "bx * 64", "bx * 32", "number", "bx * 32 + tx", "bx * 64 + tx"),
+        (LAUNCHED, '"blockIdx.x", 4', '"blockIdx.x", 3', "extent", "3", "4"),
+        (SUMS, '"blockIdx.x"', '"threadIdx.y"', "axis", "threadIdx.y", "blockIdx.x"),
         (SUMS, "range(6)", "range(5)", "extent", "5", "6"),
         (SUMS, "S[tx] + S", "S", "operand", "S[tx + (32 >> i)]", "S[tx] + S[tx + (32 >> i)]"),
         (SUMS, "S[tx + T.s", "S[T.s", "operand", "S[32 >> i]", None),
@@ -128,6 +144,20 @@ def test_what_was_changed_is_found(
     assert found is not None and kind == found.kind
     assert before in (None, found.before)
     assert after in (None, found.after)
+
+
+def test_an_index_that_stands_in_many_places_is_changed_in_all() -> None:
+    """Four times as many blocks were advised to whoever wrote `bx * 16` for blocks of 64."""
+    found = mended(ADD.replace("bx * 64", "bx * 16"))
+    assert found is not None and "everywhere" == found.kind
+    assert ("bx * 16 + tx", "bx * 64 + tx") == (found.before, found.after)
+
+
+def test_the_only_threads_of_a_block_stay_threads() -> None:
+    """A barrier in the condition of the edge was to be mended by blocks of one thread each."""
+    store = "C[bx * 64 + tx] ="
+    barred = ADD.replace(store, f"{SYNC}\n                    {store}")
+    assert [] == [each for each in tried(barred)[1].changes if each.kind == "axis"]
 
 
 def test_where_two_changes_are_needed_none_is_found() -> None:
@@ -156,6 +186,7 @@ CHANGE = Change("operator", "C[i] = A[i] - B[i]", "A[i] - B[i]", "A[i] + B[i]", 
         ("operator", "A[i] + B[i]", "Write `A[i] + B[i]` instead of `A[i] - B[i]` in `C[i] ="),
         ("barrier", "D[i] = C[i]", "between `A[i] - B[i]` and `D[i] = C[i]`: then no threads"),
         ("barrier", "", "at the end of the body of the loop `C[i] = A[i] - B[i]`: then"),
+        ("everywhere", "A[i]", "Write `A[i]` instead of `A[i] - B[i]` everywhere: then"),
         ("extent", "8", "Let the loop `C[i] = A[i] - B[i]` have `8` iterations instead of"),
         ("condition", "if i < 8", "Put `C[i] = A[i] - B[i]` under `if i < 8`: then"),
         ("scope", "shared", "Keep `C[i] = A[i] - B[i]` in `shared` memory instead of"),

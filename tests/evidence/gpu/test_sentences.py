@@ -47,6 +47,21 @@ def test_of_a_schedule_the_buffer_is_to_be_shared_for_tvm_sets_the_barriers() ->
     assert "tvm_storage_sync" not in told.hint.english
 
 
+@pytest.mark.parametrize(("accesses", "loop"), [((STORE, NEXT), ""), ((STORE, NEXT), "i")])
+def test_who_binds_loops_is_told_of_loops_and_who_writes_threads_of_threads(
+    accesses: tuple[Access, Access], loop: str
+) -> None:
+    """Both read of both: a kernel by hand has no "loops of a sum" to bind, a schedule no stores."""
+    finding = _race(*accesses, loop=loop)
+    assert "bind only loops" in tell(finding, scheduled=True).hint.english
+    assert "bind" not in tell(finding).hint.english
+
+
+def test_a_barrier_is_not_to_be_put_into_a_condition() -> None:
+    """Both statements stood in `if tx < 16`: whoever put it between them had threads that wait."""
+    assert "outside of every `if`" in tell(_race(STORE, LOAD)).hint.english
+
+
 @pytest.mark.parametrize(
     ("before", "text", "words"),
     [
@@ -86,7 +101,7 @@ def test_local_memory_of_a_schedule_is_explained_by_its_steps() -> None:
         "keep `A_local` in shared memory (`set_scope`)"
         in tell(finding, scheduled=True).hint.english
     )
-    assert "store into it in a loop" in tell(finding).hint.english
+    assert "the thread itself" in tell(finding).hint.english
     shared = Finding("unwritten", 0, "S", "shared", (64,), (LOAD,))
     assert tell(shared) == tell(shared, scheduled=True)
 

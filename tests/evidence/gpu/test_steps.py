@@ -46,7 +46,7 @@ def scheduled(
     factor: int = 64,
     *,
     moves: bool = True,
-    is_outer: bool = True,
+    is_inner: bool = True,
 ) -> Any:
     """Return a schedule of it by threads; each argument is one step."""
     made = tvm.s_tir.Schedule(function())
@@ -57,9 +57,9 @@ def scheduled(
     made.bind(bx, "blockIdx.x")
     made.bind(tx, "threadIdx.x")
     if moves:
-        made.reverse_compute_at(written, tx)
+        made.reverse_compute_at(written, tx if is_inner else bx)
     fetched = made.cache_read(block, 0, scope)
-    made.compute_at(fetched, bx if is_outer else tx)
+    made.compute_at(fetched, bx)
     _, thread = made.split(made.get_loops(fetched)[-1], factors=[None, factor])
     made.bind(thread, axis)
     return made
@@ -103,9 +103,10 @@ def _is_right(outputs: tuple[Array, ...]) -> bool:
     [
         (lambda: scheduled(scope="local"), "scope", "shared"),
         (lambda: scheduled(axis="blockIdx.y"), "axis", "threadIdx.x"),
+        (lambda: scheduled(is_inner=False), "loop", "i_1"),
         (lambda: scheduled(moves=False), "place_missing_reverse", "reverse_compute_at(B_local, "),
     ],
-    ids=["scope", "axis", "missing"],
+    ids=["scope", "axis", "outside", "missing"],
 )
 def test_the_step_is_named(make: Callable[[], Any], kind: str, after: str) -> None:
     found = mended(make())

@@ -144,6 +144,12 @@ class TestFaults:
         assert ("bounds", "A", (128,)) == (finding.kind, finding.buffer, finding.element)
         assert ((1, 0, 0), (63, 0, 0)) == (finding.accesses[0].block, finding.accesses[0].thread)
 
+    def test_elements_have_the_indices_that_their_author_wrote(self) -> None:
+        """`S[16, 2]` was told as `S[530]`, and `A[8, 0]`, behind the end, as `A[1024]`."""
+        unwritten, beyond = execute(written.rows).findings
+        assert ("unwritten", "S", (16, 2)) == (unwritten.kind, unwritten.buffer, unwritten.element)
+        assert ("bounds", "A", (8, 0)) == (beyond.kind, beyond.buffer, beyond.element)
+
     def test_blocks_that_store_one_element_race(self) -> None:
         finding = _only(execute(written.blocks_meet).findings)
         assert "block_race" == finding.kind

@@ -343,3 +343,14 @@ def condition_on_a_neighbour(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "
             if S[(tx + i * 32) % 64] > T.float32(-100):
                 S[tx] = A[tx] + T.Cast("float32", i + 1)
         B[tx] = S[tx]
+
+
+@T.prim_func
+def rows(A: T.Buffer((8, 128), "float32"), B: T.Buffer((8, 32), "float32")):
+    """Half of a tile is never stored, and a row behind the last is read."""
+    for bx in T.thread_binding(8, thread="blockIdx.x"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            S = T.alloc_buffer((32, 33), "float32", scope="shared")
+            if tx < 16:
+                S[tx, 2] = A[bx, tx]
+            B[bx, tx] = S[tx, 2] + A[bx + 1, tx]

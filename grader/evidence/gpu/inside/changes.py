@@ -20,7 +20,7 @@ from tvm import tirx
 
 from grader.evidence.gpu.inside.execution import Program
 from grader.evidence.gpu.inside.failure import NotSimulatedError
-from grader.evidence.gpu.inside.lowering import lower
+from grader.evidence.gpu.inside.lowering import lower, threads_in
 from grader.evidence.gpu.inside.quoting import cut, quote, quote_element, quote_store
 from grader.evidence.gpu.inside.state import MOST_STEPS as MOST_OF_ALL
 from grader.evidence.gpu.inside.state import Notes
@@ -167,7 +167,8 @@ def _changes(function: Any) -> Iterator[_Changed]:
     known = _Known(function)
     if next(islice(statements_in(function.body), MOST_STATEMENTS, None), None) is not None:
         return
-    found = chain(_of_scopes(function.body), _of_statement(function.body, known))
+    body = function.body
+    found = chain(_of_scopes(body), _of_statement(body, known), _everywhere(body, known))
     every = [*islice(found, MOST_CHANGES)]
     every.sort(key=lambda each: _ORDER[each.kind])
     yield from every
@@ -178,6 +179,7 @@ _ORDER: dict[ChangeKind, int] = {
     "scope": 0,
     "operator": 1,
     "number": 2,
+    "everywhere": 2,
     "extent": 3,
     "variable": 4,
     "buffer": 5,
@@ -200,17 +202,32 @@ class _Known:
             kind = type(each).__name__
             if kind == "AllocBuffer":
                 self.buffers.append(each.buffer)
-            if kind == "For":
-                self._number(each.extent)
             if kind == "IfThenElse":
                 self.conditions.setdefault(quote(each.condition), each.condition)
                 self._expression(each.condition)
             if kind == "BufferStore":
                 self._indices(each.indices)
                 self._expression(each.value)
+            if kind == "For":
+                self._number(each.extent)
+        threads = [*threads_in(function.body)]
+        self._axes = [each.tag for each in threads]
+        for loop in threads:
+            self._number(loop.extent)
         for buffer in self.buffers:
             for extent in buffer.ty.shape:
                 self._number(extent)
+
+    def axes_for(self, own: str) -> Iterator[str]:
+        """Yield the axes that a loop of threads may be meant for.
+
+        The only threads of a block stay threads: no kernel of blocks alone races, and a barrier
+        in an `if` was mended by 4,096 blocks of one thread.
+        """
+        is_only = [own] == [each for each in self._axes if each.startswith("threadIdx")]
+        for tag in ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y"):
+            if tag != own and not (is_only and tag.startswith("blockIdx")):
+                yield tag
 
     def _indices(self, indices: Any) -> None:
         for each in indices:
@@ -247,6 +264,21 @@ def _of_scopes(body: Any) -> Iterator[_Changed]:
                 yield _Changed(made, "scope", own or "global", scope, name)
 
 
+def _everywhere(body: Any, known: _Known) -> Iterator[_Changed]:
+    """Yield a body in which one number of an index is another one wherever that index stands.
+
+    Who writes `bx * 32 + tx` for blocks of 128 threads writes so in the condition, the store and
+    both loads.
+    """
+    for text, index in known.indices.items():
+        for each in _of_expression(index, known, ()):
+            if each.kind == "number" and hasattr(index, "a"):  # not each 0 of a kernel
+                new, after = each.node, quote(each.node)
+                places = (type(index), lambda e, t=text, n=new: n if quote(e) == t else e)
+                made = tvm_ffi.structural_map(body, places)
+                yield _Changed(made, "everywhere", text, after)
+
+
 def _exchanged(old: Any, new: Any) -> Callable[[Any], Any]:
     return lambda each: new if each.same_as(old) else each
 
@@ -261,36 +293,42 @@ def _of_statement(node: Any, known: _Known, loops: tuple[Any, ...] = ()) -> Iter
         yield from _of_store(node, known, loops)
     elif kind == "SeqStmt":
         yield from _of_sequence(node, known, loops)
-    elif kind == "For":
+    elif kind == "For" or (kind == "AttrStmt" and str(node.attr_key) == "thread_extent"):
         yield from _of_loop(node, known, loops)
     elif kind == "IfThenElse":
         yield from _of_condition(node, known, loops)
 
 
 def _of_loop(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[_Changed]:
-    words = f"{node.loop_var.name}"
-    for number in _numbers(node.extent, known):
-        extent = tirx.const(number, node.extent.ty.dtype)
-        before, after = str(node.extent), str(number)
-        yield _Changed(_loop(node, extent=extent), "extent", before, after, words)
-    binding = node.thread_binding
+    """Yield a loop with one change each, or a launch of threads: `T.launch_thread`."""
+    launched = type(node).__name__ == "AttrStmt"
+    binding = node.node if launched else node.thread_binding
+    variable, extent = (binding.var, node.value) if launched else (node.loop_var, node.extent)
+    words = f"{variable.name}"
+    for number in _numbers(extent, known):
+        made = _loop(node, extent=tirx.const(number, extent.ty.dtype))
+        yield _Changed(made, "extent", str(extent), str(number), words)
     if binding is not None:
-        for tag in ("blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y"):
-            if tag != str(binding.thread_tag):
-                other = tirx.IterVar(None, binding.var, 1, tag)
-                made = _loop(node, thread_binding=other)
-                yield _Changed(made, "axis", str(binding.thread_tag), tag, words)
+        own = str(binding.thread_tag)
+        for tag in known.axes_for(own):
+            other = tirx.IterVar(None, binding.var, 1, tag)
+            yield _Changed(_loop(node, binding=other), "axis", own, tag, words)
     elif _last(node.body):
         body = tirx.SeqStmt([node.body, _barrier()])
         yield _Changed(_loop(node, body=body), "barrier", _last(node.body), "", words)
-    for each in _of_statement(node.body, known, (*loops, node.loop_var)):
+    for each in _of_statement(node.body, known, (*loops, variable)):
         yield each._replace(node=_loop(node, body=each.node))
 
 
 def _loop(node: Any, **changed: Any) -> Any:
-    names = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step")
-    fields = {name: getattr(node, name) for name in names} | changed
-    return tirx.For(**fields)
+    """Return a loop or a launch with another `extent`, `binding` or `body`."""
+    body = changed.get("body", node.body)
+    if type(node).__name__ == "AttrStmt":
+        extent = changed.get("extent", node.value)
+        return tirx.AttrStmt(changed.get("binding", node.node), node.attr_key, extent, body)
+    extent = changed.get("extent", node.extent)
+    rest = (changed.get("binding", node.thread_binding), node.annotations, node.step)
+    return tirx.For(node.loop_var, node.min, extent, node.kind, body, *rest)
 
 
 def _of_condition(node: Any, known: _Known, loops: tuple[Any, ...]) -> Iterator[_Changed]:

@@ -46,7 +46,8 @@ def lower(module: Any, name: str, arch: str) -> Lowered:
     try:
         first = [_T.BindTarget(target), *(_resolve_blocks() if blocks else _resolve_plain())]
         shaped = tvm.ir.transform.Sequential(first)(alone)
-        shapes = dict(_shapes(shaped[name].body))
+        # What the author allocates is flat after LowerTIRx; what blocks allocate is there later.
+        shapes = dict(_shapes((shaped[name] if blocks else function).body))
         lowered = tvm.ir.transform.Sequential(_flatten(blocks))(shaped)
     except Exception as error:
         raise NotSimulatedError("lowering", shorten(str(error))) from error
@@ -58,9 +59,9 @@ def _check_extents(body: Any) -> None:
 
     TVM takes one of them for all, without a word.
     """
-    for outer in _threads_in(body):
+    for outer in threads_in(body):
         found: dict[str, int] = {}
-        for each in [outer, *_threads_in(outer.body)]:
+        for each in [outer, *threads_in(outer.body)]:
             # A cast has a value, too, and that is no number.
             if type(each.extent).__name__ != "IntImm" or each.tag.startswith("vthread"):
                 continue
@@ -78,7 +79,8 @@ class _Threads(NamedTuple):
     body: Any
 
 
-def _threads_in(node: Any) -> Iterator[_Threads]:
+def threads_in(node: Any) -> Iterator[_Threads]:
+    """Yield the loops and launches of threads in a statement, from the outside."""
     for each in statements_in(node):
         kind = type(each).__name__
         if kind == "For" and each.thread_binding is not None:

@@ -217,7 +217,10 @@ class _Beyond:
     def __init__(self, memory: Memory) -> None:
         self.name = memory.name
         self.scope = memory.scope
+        self._shape = memory.shape
 
     def element(self, key: int) -> tuple[int, ...]:
-        """Return the index as it is, in the flat buffer."""
-        return (key,)
+        """Return the indices of an element before or behind the buffer, in rows as long as its."""
+        row = self._shape[1:]
+        first, rest = divmod(key, math.prod(row))
+        return (first, *(int(each) for each in np.unravel_index(rest, row)))

@@ -186,6 +186,7 @@ class _Trace:
 def _proposals(instructions: Sequence[Instruction], lines: Sequence[int]) -> Iterator[_Proposal]:
     trace = _Trace(instructions, lines)
     return chain(
+        _placed(trace),
         _axes(trace),
         _scopes(trace),
         _neighbouring_loops(trace),
@@ -219,6 +220,27 @@ def _with_axis(instruction: Instruction, one: str, other: str) -> Instruction:
     if kind != "Bind" or attributes[0] not in (one, other):
         return instruction
     return [kind, inputs, [other if attributes[0] == one else one], outputs]
+
+
+def _placed(trace: _Trace) -> Iterator[_Proposal]:
+    """Move a copy into a loop of those that own its memory.
+
+    A sum written back by blocks instead of threads is right in shared memory too, and slower.
+    """
+    scopes = {e[_OUTPUTS][0]: e[_ATTRIBUTES][1] for e in trace.instructions if e[0] in _COPYING}
+    for place, each in trace.of_kind(*_PLACING):
+        block, own = each[_INPUTS]
+        for name in _owners(trace, place, scopes.get(block, "")):
+            made = trace.changed(place, lambda e, n=name: _with_input(e, 1, n))  # type: ignore[misc]
+            if made is not None:
+                yield _Proposal("loop", place, made, (own,), (name,))
+
+
+def _owners(trace: _Trace, place: int, scope: str) -> Iterator[str]:
+    """Yield the loops before a step that give each block, or each thread, such memory."""
+    wanted = "threadIdx" if scope == "local" else "blockIdx"
+    bound = {e[_INPUTS][0]: e[_ATTRIBUTES][0] for e in trace.instructions if e[0] == "Bind"}
+    yield from (e for e in trace.loops_before(place) if bound.get(e, "").startswith(wanted))
 
 
 def _scopes(trace: _Trace) -> Iterator[_Proposal]:
@@ -396,19 +418,13 @@ def _added(trace: _Trace) -> Iterator[_Proposal]:
     for kind, given in (("ReverseComputeAt", "CacheWrite"), ("ComputeAt", "CacheRead")):
         for _, each in trace.of_kind(given):
             (block,), scope = each[_OUTPUTS], each[_ATTRIBUTES][1]
-            for name in _likeliest(trace, scope) if block not in placed else ():
+            loops = (*_owners(trace, end, scope), *trace.loops_before(end))
+            for name in dict.fromkeys(loops) if block not in placed else ():
                 yield _add(trace, end, [kind, [block, name], [0, -1], []], (block, name))
 
 
-def _likeliest(trace: _Trace, scope: str) -> list[str]:
-    """Return the loops into which a copy may be moved: those of its memory's owner first."""
-    wanted = "threadIdx" if scope == "local" else "blockIdx"
-    bound = {e[_INPUTS][0]: e[_ATTRIBUTES][0] for e in trace.instructions if e[0] == "Bind"}
-    loops = trace.loops_before(len(trace.instructions))
-    return sorted(loops, key=lambda each: not bound.get(each, "").startswith(wanted))
-
-
 _BINDING = ("Bind", "Fuse", "Split", "Unroll", "Vectorize")
+_COPYING = ("CacheRead", "CacheWrite")
 _PLACING = ("ComputeAt", "ReverseComputeAt")
 
 
