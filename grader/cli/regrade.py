@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -144,14 +143,6 @@ def _do(
     return failed
 
 
-class _Folder(OwnFolder):
-    """Where students' files lie while they are run: removed by a later command if not by this."""
-
-    def close(self) -> None:
-        """Remove it."""
-        self.remove()
-
-
 def _run(
     options: RegradeOptions, book: Gradebook, plan: Plan, slug: str, jobs: int, messages: Console
 ) -> list[str]:
@@ -162,10 +153,10 @@ def _run(
         whose.setdefault(each.attempt.sha256, {})[people[each.attempt.student]] = None
     called = {name: some_of(logins, _SHOWN) for name, logins in whose.items()}
     grading = msgspec.structs.replace(options.grading, assignment=slug)
-    with closing(_Folder()) as folder:
-        store = Rerun(book, planned, folder.path)
+    with OwnFolder() as folder:
+        store = Rerun(book, planned, folder)
         entries = tuple(store.entries())
-        own = (folder.path, *secret_files(options.grading.course))
+        own = (folder, *secret_files(options.grading.course))
         with open_batch(grading, own, store) as opened:
             opened.find_data(entries, Silent())
             try:

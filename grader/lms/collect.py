@@ -374,12 +374,8 @@ def _opened(
 @contextmanager
 def _own_folder(output: Path) -> Iterator[Path]:
     """Yield an empty folder within the output, so that files can be moved from there."""
-    with _incoming_folder(output) as place:
-        own = OwnFolder(place=str(place))
-        try:
-            yield own.path
-        finally:
-            own.remove()
+    with _incoming_folder(output) as place, OwnFolder(place=str(place)) as own:
+        yield own
 
 
 @contextmanager
