@@ -265,32 +265,31 @@ class CollectedFolders:
     """Whose files are, by what `grader collect` has written down beside them."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, dict[str, tuple[CollectedStudent, str]]] = {}
+        self._known: dict[Path, dict[str, CollectedStudent]] = {}
 
-    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path] | None:
-        """Return whose an absolute path is, and the folder of that attempt; None for any other.
+    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path, str] | None:
+        """Return whose an absolute path is, where that was collected into, and the attempt's place.
 
-        `common` is the folder of a batch. What lies deeper has been handed in, and a manifest there
-        is a student's; one further up counts more than one further down.
+        None for any other path. `common` is the folder of a batch. What lies deeper has been handed
+        in, and a manifest there is a student's; one further up counts more than one further down.
         """
         for folder in reversed((common, *common.parents)):
             parts = path.relative_to(folder).parts
             for length in (2, 3):  # `submissions/ada`, `earlier/ada/1`
-                found = self._students(folder).get("/".join(parts[:length]))
-                if found is not None:
-                    return found[0], folder / found[1]
+                place = "/".join(parts[:length])
+                student = self._students(folder).get(place)
+                if student is not None:
+                    return student, folder, place
         return None
 
-    def _students(self, folder: Path) -> dict[str, tuple[CollectedStudent, str]]:
+    def _students(self, folder: Path) -> dict[str, CollectedStudent]:
         if folder not in self._known:
             try:
                 students = read_manifest(folder).students
             except UsageError:
                 students = ()
             self._known[folder] = {
-                attempt.folder: (each, attempt.folder)
-                for each in students
-                for attempt in each.attempts
+                attempt.folder: each for each in students for attempt in each.attempts
             }
         return self._known[folder]
 
