@@ -306,31 +306,26 @@ _ENDS: dict[Status, Text] = {
 }
 
 
-class WatchOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader watch`, as they were given."""
-
-    folder: Path
-    once: bool = False
-    json: bool = False
-
-
 def run_watch(
-    options: WatchOptions,
+    folder: Path,
     console: Console,
     write: Callable[[bytes], None],
     clock: Callable[[], datetime] = utc_now,
     wait: Callable[[float], None] = time.sleep,
+    *,
+    once: bool = False,
+    json: bool = False,
 ) -> None:
     """Show how a batch stands until it ends: live on a terminal, elsewhere a line for each change.
 
     Raises UsageError where there is no batch. After Ctrl-C the display is taken off the screen, and
     KeyboardInterrupt goes on.
     """
-    seen = _seen(options, clock, wait)
-    if options.json:
+    seen = _seen(folder, clock, wait, once=once)
+    if json:
         for state in seen:
             write(msgspec.json.encode(state, enc_hook=line) + b"\n")
-    elif options.once or not can_redraw(console):
+    elif once or not can_redraw(console):
         last = None
         for state in seen:
             # How long the rest takes is a guess, which changes by itself.
@@ -348,12 +343,12 @@ def run_watch(
 
 
 def _seen(
-    options: WatchOptions, clock: Callable[[], datetime], wait: Callable[[float], None]
+    folder: Path, clock: Callable[[], datetime], wait: Callable[[float], None], *, once: bool
 ) -> Iterator[BatchState]:
     while True:
-        state = state_of(options.folder, clock())
+        state = state_of(folder, clock())
         yield state
-        if options.once or state.status in _ENDS:
+        if once or state.status in _ENDS:
             return
         wait(1 / _LOOKS_PER_SECOND)
 

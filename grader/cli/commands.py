@@ -264,11 +264,10 @@ def migrate(
         grader migrate old.ipynb --diff
         grader migrate old.ipynb -o new.ipynb
     """
-    from grader.cli.migrate import MigrateOptions, run_migrate
+    from grader.cli.migrate import run_migrate
 
-    if not run_migrate(
-        MigrateOptions(old, new, diff), Console(emoji=False), Console(stderr=True, emoji=False)
-    ):
+    output, messages = Console(emoji=False), Console(stderr=True, emoji=False)
+    if not run_migrate(old, new, output, messages, diff=diff):
         raise typer.Exit(LEFT)
 
 

@@ -64,7 +64,7 @@ def students(number: int) -> Text:
     return counted(number, say("count-student"), say("count-students"))
 
 
-def some_of(names: Collection[str], most: int) -> Text:
+def some_of(names: Collection[str | Text], most: int) -> Text:
     """Return names in a row, `most` of them, and how many more there are."""
     shown = in_a_row([*names][:most])
     if len(names) <= most:
@@ -210,18 +210,14 @@ class LiveBatch:
 
     def _update(self) -> None:
         working = ((self._called.get(name, name), stage) for name, stage in self._at_work.items())
-        shown = list(working)[:SHOWN_NAMES]
-        label = in_a_row(
-            say("name-stage", name=name, stage=stage) if stage else name for name, stage in shown
-        )
-        others = len(self._at_work) - SHOWN_NAMES
-        if others > 0:
-            label = say("names-and-count-more", names=label, count=others)
+        shown = [
+            say("name-stage", name=name, stage=stage) if stage else name for name, stage in working
+        ]
         self._progress.update(
             self._task,
             description=words(self._count()),
             completed=self._done,
-            label=line(label),
+            label=line(some_of(shown, SHOWN_NAMES)),
         )
 
     def _count(self) -> Text:
