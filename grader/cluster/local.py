@@ -20,9 +20,9 @@ from grader.cluster.address import FEW_LOOKS, PRELOAD, quieten
 from grader.errors import UsageError
 from grader.files import OwnFolder
 from grader.language import counted, say
-from grader.loopback import LOOPBACK
 from grader.progress import Progress
 
+_HERE = "127.0.0.1"
 _LOOK_SECONDS = 0.1
 _OF_THE_TERMINAL = {signal.SIGINT, signal.SIGHUP}
 
@@ -70,9 +70,9 @@ def _scheduler(port: int, level: str | None) -> LocalCluster:
             n_workers=0,
             threads_per_worker=1,
             processes=True,
-            host=LOOPBACK,
+            host=_HERE,
             scheduler_port=port,
-            dashboard_address=f"{LOOPBACK}:0",
+            dashboard_address=f"{_HERE}:0",
             memory_limit=0,  # the grader has limits of its own, and knows what to do at them
             preload=[PRELOAD],
             preload_argv=[] if level is None else ["--level", level],
