@@ -27,7 +27,7 @@ from grader.render.html.class_works import leaderboard_markdown, render_leaderbo
 from grader.report import utc_now
 from grader.similarity.fragments import Writing, given_keys, writing_of
 from grader.similarity.pairs import Similarities, compare
-from grader.tables import harmless, read_table, write_table
+from grader.tables import read_table, write_table
 
 _STUDENT, _NAME = "student", "name"
 
@@ -88,9 +88,8 @@ def read_consent(path: Path) -> dict[str, str]:
             taken.add(row[name])
             fresh = True
     if fresh:
-        rows = [[harmless(cell) for cell in row] for row in table.rows]
         with writing(path, say("invented-names")):
-            write_whole(path, write_table(table.header, rows))
+            write_whole(path, write_table(table.header, table.rows))
     names = {row[student].strip(): row[name].strip() for row in table.rows}
     if len({*names.values()}) < len(names):
         raise UsageError(

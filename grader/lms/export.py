@@ -288,7 +288,7 @@ def _written(
     header: list[str], cells: Callable[[ExportedGrade], Iterable[str]]
 ) -> Callable[[list[ExportedGrade]], bytes]:
     """Return what writes a table of a header and of these cells of each grade."""
-    return lambda grades: write_table(header, [[*map(harmless, cells(e))] for e in grades])
+    return lambda grades: write_table(header, map(cells, grades))
 
 
 def _own_cells(grade: ExportedGrade) -> tuple[str, ...]:
