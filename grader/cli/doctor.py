@@ -217,8 +217,8 @@ UNTRIED: Final = say("not-tried")
 """What comes after the end, or after more than `_SECONDS`, is not tried."""
 
 
-class ImportFault(msgspec.Struct, frozen=True):
-    """Something that fails in a student's own kernel, and what mends it."""
+class MachineFault(msgspec.Struct, frozen=True):
+    """Something that fails here, in a grading or in a student's own kernel, and what mends it."""
 
     message: Text
     hint: Text
@@ -283,31 +283,31 @@ def find_faults(
     grading: Callable[[], Faults],
     version_of: Callable[[str], str] = metadata.version,
     python: str = sys.executable,
-) -> Iterator[ImportFault]:
+) -> Iterator[MachineFault]:
     """Yield what fails in a kernel of `python` that nobody helps; `grading` tries it helped."""
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
         names = in_a_row(name for name in alone if name not in failed)
-        yield ImportFault(say("imports-not-tried", names=names), say("try-again-later"))
+        yield MachineFault(say("imports-not-tried", names=names), say("try-again-later"))
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
         yield _finding(name, fault, python, is_helped=name not in while_grading)
     for name, wanted in _pins():
         found = version_of(name)
         if found != wanted:
-            yield ImportFault(
+            yield MachineFault(
                 say("grading-uses-and-reads-only-modules", name=name, found=found, wanted=wanted),
                 pip_install(f"{name}=={wanted}"),
             )
 
 
-def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> ImportFault:
+def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> MachineFault:
     """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
     where = say("notebooks-fail-here-because-also-while-they")
     if name == DETECTION:
         if is_helped:
             where = say("grading-here-can-leave-them-out-students")
-        return ImportFault(
+        return MachineFault(
             say(
                 "tvm-compiles-for-instructions-that-this-system",
                 fault=fault,
@@ -319,7 +319,7 @@ def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> ImportF
     if is_helped:
         where = say("grading-here-can-import-students-own-kernel")
     told = say("cannot-imported", name=name, fault=fault, where=where)
-    return ImportFault(told, _mend(name, python))
+    return MachineFault(told, _mend(name, python))
 
 
 def pip_install(words: str, python: str = sys.executable) -> Text:

@@ -45,8 +45,8 @@ def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
 
     Not in a file or a pipe, whose lines are not folded: commands are copied from there.
     """
+    cells = [printable(each) if isinstance(each, str) else words(each) for each in (label, text)]
     if not console.is_terminal:
-        cells = [printable(e) if isinstance(e, str) else words(e) for e in (label, text)]
         told = cells[1].replace("\n", "\n" + " " * LABEL_WIDTH)
         beside = cells[0] + " " * max(1, LABEL_WIDTH - cell_len(cells[0]))
         console.print(Styled(f"{beside}{told}"), soft_wrap=True)
@@ -54,7 +54,6 @@ def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
     table = Table.grid()
     table.add_column(width=LABEL_WIDTH)
     table.add_column(overflow="fold")
-    cells = [printable(each) if isinstance(each, str) else words(each) for each in (label, text)]
     table.add_row(*map(Styled, cells))
     console.print(table, highlight=False)
 

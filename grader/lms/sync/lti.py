@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from math import isfinite
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -291,9 +290,7 @@ def _bounded(rows: Iterator[Told]) -> Sequence[Told]:
 
 
 def _exact(number: float) -> Decimal:
-    if not isfinite(number):
-        raise unreadable()
-    return Decimal(repr(number))
+    return Decimal(repr(number))  # which `_Number` knows to be finite
 
 
 def _standing(each: _Result, most: Decimal) -> Standing:
