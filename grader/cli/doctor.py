@@ -292,9 +292,8 @@ def find_faults(
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
         yield _finding(name, fault, python, is_helped=name not in while_grading)
-    for name, wanted in _pins():
-        found = version_of(name)
-        if found != wanted:
+    for name, wanted in _demanded().items():
+        if name in _PINNED and (found := version_of(name)) != wanted:
             yield MachineFault(
                 say("grading-uses-and-reads-only-modules", name=name, found=found, wanted=wanted),
                 pip_install(f"{name}=={wanted}"),
@@ -338,11 +337,6 @@ def _mend(name: str, python: str) -> Text:
             command=pip_install(f"--force-reinstall --no-deps {which}", python),
         )
     return pip_install(brings, python)
-
-
-def _pins() -> Iterator[tuple[str, str]]:
-    """Yield the names of distributions of which one version is right, and that version."""
-    return ((name, version) for name, version in _demanded().items() if name in _PINNED)
 
 
 def _demanded() -> dict[str, str]:

@@ -124,7 +124,8 @@ def run_verify(
         found.append(verified)
         render_verification(verified, output)
     if json is not None:
-        write_json(json, found)
+        document = encode_verification(found[0] if len(found) == 1 else found)
+        write_or_rescue(json, document, say("what-was-found"))
     return found
 
 
@@ -143,12 +144,6 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
             say("fix-them-first-grader-lint-lists-them", slug=slug),
         )
     return found
-
-
-def write_json(path: Path, found: list[Verification]) -> None:
-    """Write one document, or a list of them where all assignments were verified."""
-    document = encode_verification(found[0] if len(found) == 1 else found)
-    write_or_rescue(path, document, say("what-was-found"))
 
 
 def render_verification(found: Verification, output: Console) -> None:

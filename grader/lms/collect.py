@@ -754,12 +754,13 @@ def _digest(folder: Path, pace: Pace) -> str:
     for path in files_in(folder):
         name = os.fsencode(path.relative_to(folder).as_posix())
         digest.update(len(name).to_bytes(8, "big") + name)
-        digest.update(_digest_of_file(path))
+        digest.update(digest_of_file(path))
         pace.step()
     return digest.hexdigest()
 
 
-def _digest_of_file(path: Path) -> bytes:
+def digest_of_file(path: Path) -> bytes:
+    """Return the SHA-256 of a file, which is read in pieces."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(2**20):

@@ -21,7 +21,7 @@ from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import say
 from grader.lms.choices import Packed
-from grader.lms.collect import Collected, CollectedStudent
+from grader.lms.collect import Collected, CollectedStudent, digest_of_file
 from grader.lms.export import ExportedGrade
 from grader.lms.nbgrader import feedback_files, note_of
 from grader.render.asking import AskAddress
@@ -47,13 +47,7 @@ def attempt_number(collected: Path, student: CollectedStudent, sha256: str) -> i
 
 def _digest(path: Path) -> str:
     """Return the SHA-256 of a file; of what is none, or a link, it is empty."""
-    if path.is_symlink() or not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
+    return "" if path.is_symlink() or not path.is_file() else digest_of_file(path).hex()
 
 
 _DATE = (1980, 1, 1, 0, 0, 0)
