@@ -225,7 +225,7 @@ def render_overview(summary: Summary, console: Console, language: str = ENGLISH)
     console.print(Page(table), width=min(console.width, WIDEST), end="")
     console.print()
     console.print(Page(Styled(count_rows(summary).in_(language))), end="")
-    for text in filter(None, (mixture(summary),)):
+    if text := mixture(summary):
         console.print(Page(Styled(text.in_(language), style="yellow")), end="")
 
 

@@ -23,6 +23,7 @@ from grader.cli.options import (
     option,
     points_option,
 )
+from grader.cli.telling import CommandOutput
 from grader.lms.choices import FORMS, LAYOUTS, PACKED
 
 NOT_ALL, UNGRADED = 1, 2
@@ -337,7 +338,6 @@ def regrade(
         grader regrade --changed
         grader regrade e2e-conv --changed --dry-run
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.regrade import RegradeOptions, run_regrade
     from grader.grading.preparation import GradingOptions
 

@@ -43,22 +43,14 @@ def run_insights(
     """
     language = language or command_language()
     every = class_insights(found, passing, StudentPages(output, found.reports, write=pages))
+    made = say("made-by-grader", time=utc_now().isoformat(" ", "seconds"), version=__version__)
     with writing(output, say("what-class-got-wrong")):
         for slug, insights in every.items():
-            made = say(
-                "made-by-grader",
-                time=utc_now().isoformat(" ", "seconds"),
-                version=__version__,
-            )
-            page = render_insights(insights, language, made.in_(language))
-            table = insights_table(insights, language)
-            for suffix, content in (
-                (".html", page),
-                (".json", encode_insights(insights, language)),
-                (".csv", table),
-            ):
-                write_whole(output / f"{slug}{suffix}", content)
-            _tell(console, insights, output / f"{slug}.html")
+            page = output / f"{slug}.html"
+            write_whole(page, render_insights(insights, language, made.in_(language)))
+            write_whole(output / f"{slug}.json", encode_insights(insights, language))
+            write_whole(output / f"{slug}.csv", insights_table(insights, language))
+            _tell(console, insights, page)
 
 
 def class_insights(

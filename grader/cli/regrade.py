@@ -13,9 +13,9 @@ from grader.api import open_batch
 from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
 from grader.batch.regrading import Change, Plan, Reason, Rerun, Way, count_anew, make_plan
-from grader.cli.gradebook import CommandOutput, course_here, open_book, secret_files
+from grader.cli.gradebook import course_here, open_book, secret_files
 from grader.cli.student_grades import plain_table, told_number
-from grader.cli.telling import LiveBatch, some_of, tell, words
+from grader.cli.telling import CommandOutput, LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
@@ -102,7 +102,10 @@ def run_regrade(options: RegradeOptions, told: CommandOutput, messages: Console)
         _refuse_all_at_once(options, plan)
         before = book.accounts()
         is_other = book.take_rules(each.assignment for each in course.assignments.values())
-        failed = _do(options, book, keys, plan, jobs, messages)
+        count_anew(book, keys, plan)
+        slugs = sorted({each.attempt.slug for each in plan.of("run")})
+        runs = (_run(options, book, plan, slug, jobs, messages) for slug in slugs)
+        failed = [each for run in runs for each in run]
         can_move = is_other or plan.of("rescored") or plan.of("run")
         moved = _moved(book, plan, before) if can_move else []
     found |= {"done": True, "moved": [_brief(*each) for each in moved], "ungraded": failed}
@@ -126,21 +129,6 @@ def _refuse_all_at_once(options: RegradeOptions, plan: Plan) -> None:
             say("files-that-would-run-again-regardless-changes", count=len(plan.files("run"))),
             say("with-changed-only-submissions-whose-result-would"),
         )
-
-
-def _do(
-    options: RegradeOptions,
-    book: Gradebook,
-    keys: Keys,
-    plan: Plan,
-    jobs: int,
-    messages: Console,
-) -> list[str]:
-    count_anew(book, keys, plan)
-    failed: list[str] = []
-    for slug in sorted({each.attempt.slug for each in plan.of("run")}):
-        failed += _run(options, book, plan, slug, jobs, messages)
-    return failed
 
 
 def _run(
@@ -174,11 +162,11 @@ def _run(
 
 
 def _grades(accounts: Accounts) -> Grades:
-    found = {}
-    for student, own in accounts.items():
-        for slug, grade in derive_all(own.values()).items():
-            found[student, slug] = grade
-    return found
+    return {
+        (student, slug): grade
+        for student, own in accounts.items()
+        for slug, grade in derive_all(own.values()).items()
+    }
 
 
 def _moved(book: Gradebook, plan: Plan, accounts: Accounts) -> list[Moved]:

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.gradebook import CommandOutput, open_book
-from grader.cli.telling import line, tell, words
+from grader.cli.gradebook import open_book
+from grader.cli.telling import CommandOutput, line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook

@@ -6,7 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
+import msgspec
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -14,8 +16,9 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.ending import command_language
-from grader.language import NOTHING, Text, counted, in_a_row, say
+from grader.cli.ending import command_language, write_output
+from grader.files import write_whole, writing
+from grader.language import ENGLISH, NOTHING, Text, counted, in_a_row, say
 from grader.progress import Progress, Silent, TimeLeft
 from grader.render.wording import one_line
 
@@ -74,6 +77,41 @@ def some_of(names: Collection[str | Text], most: int) -> Text:
 def printable(text: str) -> str:
     """Return foreign text without characters that steer a terminal."""
     return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
+
+
+STANDARD = Path("-")
+"""The place that stands for the standard output."""
+
+
+class CommandOutput(msgspec.Struct, frozen=True):
+    """Where a command tells what it found: to people on the console, as JSON in a file.
+
+    Where the JSON goes to the standard output, it stands there alone.
+    """
+
+    json: Path | None = None
+    language: str = ENGLISH
+
+    def tell(self, found: object, people: Callable[[Console], None]) -> None:
+        """Tell it both ways. Raises UsageError where the file cannot be written."""
+        if self.json is not None:
+            self._write(found)
+        if self.json != STANDARD:
+            people(Console(emoji=False))
+
+    def _write(self, found: object) -> None:
+        encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=self._encode)
+        document = msgspec.json.format(encoder.encode(found), indent=2) + b"\n"
+        if self.json == STANDARD or self.json is None:
+            write_output(document)
+            return
+        with writing(self.json, say("what-was-found")):
+            write_whole(self.json, document)
+
+    def _encode(self, value: object) -> str:
+        if isinstance(value, Text):
+            return value.in_(self.language)
+        raise NotImplementedError(type(value).__name__)
 
 
 # Progress on standard error: live on a terminal, plain lines anywhere else.

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from grader.assignment import Assignment
@@ -356,13 +357,8 @@ class Gradebook:
         known = rows.objection_of(connection, objection, assignment)
         if known is not None:
             return known, False
-        row = {
-            "student": objection.student,
-            "assignment": assignment,
-            "part": objection.part,
-            "text": objection.text,
-            "who": who,
-        }
+        row = msgspec.structs.asdict(objection) | {"assignment": assignment, "who": who}
+        del row["slug"]
         return rows.insert(connection, schema.objection, row), True
 
     def answer_objection(
@@ -440,17 +436,9 @@ def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: by
     assignment = rows.assignment_id(connection, given.slug)
     found = rows.attempt_of(connection, given.student, assignment, sha256)
     if found is None:
-        row = {
-            "student": given.student,
-            "assignment": assignment,
-            "sha256": sha256,
-            "name": given.name,
-            "source": given.source,
-            "content": packed,
-            "handed_in": given.handed_in,
-            "told_late": given.told_late,
-            "together": given.together,
-        }
+        row = msgspec.structs.asdict(given) | {"assignment": assignment, "sha256": sha256}
+        del row["slug"]
+        row["content"] = packed
         return rows.insert(connection, schema.attempt, row)
     if found.handed_in is None and (given.handed_in is not None or given.told_late):
         change = sa.update(schema.attempt).where(schema.attempt.c.id == found.id)
