@@ -265,10 +265,7 @@ def count_rows(summary: Summary) -> Text:
     if kept:
         graded = say("graded-count-them-before", graded=graded, count=kept)
     again = sum(row.again for row in summary.rows)
-    places = (
-        say("report-not-in-folder-reports"),
-        say("reports-not-in-folder-reports"),
-    )
+    places = say("report-not-in-folder-reports"), say("reports-not-in-folder-reports")
     told = (
         (again, say("count-graded-again", count=again)),
         (summary.ungraded, say("could-not-graded", count=summary.ungraded)),

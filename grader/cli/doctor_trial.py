@@ -160,7 +160,4 @@ def describe_compiler() -> tuple[Text, Text]:
     found = next(filter(None, map(find_in_sandbox, COMPILERS)), None)
     if found is not None:
         return say("for-notebooks-that-export-library", path=found), NOTHING
-    return (
-        say("none-notebook-that-exports-library-and-would"),
-        how_to_install("gcc"),
-    )
+    return say("none-notebook-that-exports-library-and-would"), how_to_install("gcc")

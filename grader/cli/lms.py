@@ -349,10 +349,7 @@ def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
                 raise _nothing_to_pack(form, options.collected)
             write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
-    one, many = (
-        say("written-with-page"),
-        say("written-with-pages"),
-    )
+    one, many = say("written-with-page"), say("written-with-pages")
     tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
     list_some(messages, say("pages-from-before"), earlier)
     _list(messages, say("not-from-and"), left_out, system=form or "")

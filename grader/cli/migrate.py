@@ -66,11 +66,7 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
 
 def _table_of_changes(document: Document) -> Table:
     """List each row of the migration table once, with the places where it was applied."""
-    table = Table(
-        *map(words, (say("was"), say("is"), say("where-2"))),
-        title=words(say("changed")),
-        title_justify="left",
-    )
+    table = _titled_table(say("changed"), say("was"), say("is"), say("where-2"))
     places: dict[str, list[Text]] = {}
     for change in document.migration.changes:
         known = places.setdefault(change.row, [])
@@ -83,11 +79,7 @@ def _table_of_changes(document: Document) -> Table:
 
 
 def _table_of_the_rest(document: Document) -> Table:
-    table = Table(
-        *map(words, (say("what"), say("where-2"), say("why-2"))),
-        title=words(say("left-unchanged")),
-        title_justify="left",
-    )
+    table = _titled_table(say("left-unchanged"), say("what"), say("where-2"), say("why-2"))
     for left in document.migration.left:
         why = [left.why]
         if left.supplied:
@@ -97,6 +89,10 @@ def _table_of_the_rest(document: Document) -> Table:
             Styled(words(left.what)), Styled(words(where)), Styled(words(in_clauses(why)))
         )
     return table
+
+
+def _titled_table(title: Text, *columns: Text) -> Table:
+    return Table(*map(words, columns), title=words(title), title_justify="left")
 
 
 def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -> Text:

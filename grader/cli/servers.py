@@ -119,10 +119,7 @@ def run_preview(
     course = find_course(grading.course, (Path.cwd(),))
     chosen = course.get(slug)
     find_master(course.root, slug)
-    with (
-        open_settings(grading, course, [chosen], ()) as settings,
-        listening(port) as listener,
-    ):
+    with open_settings(grading, course, [chosen], ()) as settings, listening(port) as listener:
         session = PreviewSession(course.root, slug, settings, is_timed=is_timed)
         port, token = listener.getsockname()[1], secrets.token_urlsafe(32)
         app = make_preview(session, language or command_language(), token, port)

@@ -365,10 +365,7 @@ def told_number(value: Decimal | int | None) -> str:
 def _story(account: Account, counts: int | None) -> Iterator[tuple[str, Text]]:
     for given in account.extensions:
         until = say("taken-back") if given.due is None else say("until", time=told_time(given.due))
-        yield (
-            "  ",
-            say("extension-by", until=until, who=given.who, reason=given.reason),
-        )
+        yield "  ", say("extension-by", until=until, who=given.who, reason=given.reason)
     for attempt in account.attempts:
         yield "  ", _handed_in(attempt)
         for grading in attempt.gradings:

@@ -38,10 +38,7 @@ def local_cluster(
     Dask's processes import from the folder for their files first, which by itself is one in that
     for all users' temporary files: whoever made it before could have them import what they like.
     """
-    with (
-        OwnFolder() as folder,
-        dask.config.set({**FEW_LOOKS, "temporary-directory": str(folder)}),
-    ):
+    with OwnFolder() as folder, dask.config.set({**FEW_LOOKS, "temporary-directory": str(folder)}):
         yield from _with_workers(_scheduler(port, level), workers, progress)
 
 

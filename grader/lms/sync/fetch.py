@@ -21,12 +21,7 @@ from grader.files import write_whole
 from grader.language import say
 from grader.lms.archives import LeftOut, Reason
 from grader.lms.choices import PLATFORM_NAMES, Key, OwnApi
-from grader.lms.collect import (
-    Collected,
-    CollectedStudent,
-    CollectOutcome,
-    collect_fetched,
-)
+from grader.lms.collect import Collected, CollectedStudent, CollectOutcome, collect_fetched
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.roster import Acquainted, Roster, RosterPerson
 from grader.lms.sync.platform import LmsFile, LmsGrades, LmsHandIn, LmsPerson, LmsPlatform, Standing
@@ -65,11 +60,7 @@ class Fetched(NamedTuple):
 
 
 def fetch_class(
-    platform: LmsPlatform,
-    url: str,
-    output: Path,
-    progress: Progress,
-    roster: Roster | None = None,
+    platform: LmsPlatform, url: str, output: Path, progress: Progress, roster: Roster | None = None
 ) -> Fetched:
     """Fetch an assignment for a `roster`, or the course's own. Raises LmsError, UsageError."""
     _refuse_other(output, url)

@@ -27,14 +27,7 @@ from grader.lms.sync.platform import (
     plain,
 )
 from grader.lms.sync.push import scaled
-from grader.lms.sync.session import (
-    Answer,
-    LmsSession,
-    RefusedError,
-    Told,
-    decoded,
-    unreadable,
-)
+from grader.lms.sync.session import Answer, LmsSession, RefusedError, Told, decoded, unreadable
 
 TAG = "tvm-grader"
 """Of the line items that are made here. Their `resourceId` is the assignment's slug."""

@@ -12,13 +12,7 @@ import msgspec
 
 from grader.gradebook.entries import PartPoints
 from grader.lms.sync.journal import Journal, Ours
-from grader.lms.sync.platform import (
-    LmsAssignment,
-    LmsGrades,
-    PushedGrade,
-    Standing,
-    plain,
-)
+from grader.lms.sync.platform import LmsAssignment, LmsGrades, PushedGrade, Standing, plain
 from grader.lms.sync.session import Sleep, UnsureError
 
 _TRIES = 5
