@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 
 from grader.assignment import SandboxNeeds
-from grader.cli.telling import tell_beside
+from grader.cli.telling import tell_below, tell_beside
 from grader.dialects.table import describe_api
 from grader.environment import (
     DISTRIBUTION,
@@ -69,10 +69,10 @@ def _print_trial(level: Level, console: Console, progress: Progress) -> bool:
     progress.stage(say("running-small-notebook"))
     from grader.cli.doctor_trial import describe_compiler, try_grading  # what grades is imported
 
-    _tell_below(console, say("compiler"), *describe_compiler())
+    tell_below(console, say("compiler"), *describe_compiler())
     faults = list(try_grading(level, progress))
     for each in faults:
-        _tell_below(console, say("trial"), each.message, each.hint)
+        tell_below(console, say("trial"), each.message, each.hint)
     if not faults:
         tell_beside(console, say("trial"), say("small-notebook-run-and-runners-started"))
     return not faults
@@ -94,12 +94,12 @@ def _print_notebooks(console: Console, progress: Progress) -> tuple[str, ...]:
         all_of_them = say("can-import-all-that-courses-notebooks-do")
         tell_beside(console, say("notebooks"), all_of_them)
     for each in found:
-        _tell_below(console, say("notebooks"), each.message, each.hint)
+        tell_below(console, say("notebooks"), each.message, each.hint)
     missing = missing_for_grading()
     if missing:
         error = only_self_check(missing)
         tell_beside(console, say("grading"), say("self-check-alone-works"))
-        _tell_below(console, "", error.message, error.hint)
+        tell_below(console, "", error.message, error.hint)
     return missing
 
 
@@ -130,7 +130,7 @@ def _print_finding(finding: LevelFinding, console: Console) -> None:
     if finding.works:
         state = say("works", level=finding.level)
     tell_beside(console, say("sandbox"), state)
-    _tell_below(console, "", finding.detail, finding.hint)
+    tell_below(console, "", finding.detail, finding.hint)
 
 
 def _print_choice(chosen: Level | None, console: Console) -> bool:
@@ -151,13 +151,6 @@ def _print_choice(chosen: Level | None, console: Console) -> bool:
 
 def _is_enough(level: Level) -> bool:
     return LEVELS.index(level) <= LEVELS.index(SandboxNeeds().minimum)
-
-
-def _tell_below(console: Console, label: str | Text, *texts: Text) -> None:
-    """Print texts below one another beside one label; those that say nothing are left out."""
-    for text in filter(None, texts):
-        tell_beside(console, label, text)
-        label = ""
 
 
 # `grader doctor`: whether what notebooks import can be imported, here and while grading.

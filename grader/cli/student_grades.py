@@ -369,15 +369,9 @@ def _story(account: Account, counts: int | None) -> Iterator[tuple[str, Text]]:
     for attempt in account.attempts:
         yield "  ", _handed_in(attempt)
         for grading in attempt.gradings:
-            yield (
-                "    ",
-                say(
-                    "graded-time-points-possible",
-                    time=told_time(grading.graded),
-                    points=show(grading.score),
-                    possible=show(grading.max_score),
-                ),
-            )
+            points = {"points": show(grading.score), "possible": show(grading.max_score)}
+            time = told_time(grading.graded)
+            yield "    ", say("graded-time-points-possible", time=time, **points)
         for entry in attempt.adjustments:
             yield "    ", _adjusted(entry)
     for each in objection_lines(account.objections, account.attempts, counts):

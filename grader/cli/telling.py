@@ -61,6 +61,13 @@ def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
     console.print(table, highlight=False)
 
 
+def tell_below(console: Console, label: str | Text, *texts: Text) -> None:
+    """Print texts below one another beside one label; those that say nothing are left out."""
+    for text in filter(None, texts):
+        tell_beside(console, label, text)
+        label = ""
+
+
 def students(number: int) -> Text:
     """Return how many students there are."""
     return counted(number, say("count-student"), say("count-students"))
