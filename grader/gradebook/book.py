@@ -55,7 +55,10 @@ class Recounted(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded of a file: its report too, if it is graded, and what is told of that."""
+    """What is recorded of a file: its report too, if it is graded, and what is told of that.
+
+    `noticed` and `chosen_by` are what an overview says of the report.
+    """
 
     given: HandedIn
     report: Report | None
@@ -130,18 +133,11 @@ class Gradebook:
             found[key[0]][account.rules.slug] = account
         return found
 
-    def record(
-        self, given: HandedIn, report: Report | None, noticed: str = "", chosen_by: str = ""
-    ) -> None:
-        """Record a file and its report, if it is graded; what is there already stays as it is.
-
-        So it can be told twice. `noticed` and `chosen_by` are what an overview says of the report.
-        Raises GradebookError, UsageError for an unknown assignment.
-        """
-        self.record_all([Recording(given, report, noticed, chosen_by)])
-
     def record_all(self, recordings: Iterable[Recording]) -> None:
-        """Record several files as `record` does one: all of them, or none."""
+        """Record files and their reports, all or none; what is there already stays as it is.
+
+        So it can be told twice. Raises GradebookError, UsageError for an unknown assignment.
+        """
         packed = [_packed(each) for each in recordings]
         if not packed:
             return
@@ -189,10 +185,6 @@ class Gradebook:
         """Return the attempts of those who have not withdrawn, in order."""
         with self._database.reading() as connection:
             return rows.read_stored_attempts(connection)
-
-    def document(self, grading: int) -> bytes:
-        """Return the report of a grading, by its id, as JSON."""
-        return self.documents([grading])[grading]
 
     def documents(self, gradings: Iterable[int]) -> dict[int, bytes]:
         """Return the reports of gradings, by their ids, as JSON: read by one query."""
