@@ -36,10 +36,10 @@ sys.path.insert(0, str(ROOT))
 import msgspec  # noqa: E402
 from rich.console import Console  # noqa: E402
 
-from grader.cli.gradebook import CommandOutput  # noqa: E402
 from grader.cli.lms import ExportOptions, run_export  # noqa: E402
 from grader.cli.regrade import RegradeOptions, run_regrade  # noqa: E402
 from grader.cli.student_grades import explain_grade, list_grades  # noqa: E402
+from grader.cli.telling import CommandOutput  # noqa: E402
 from grader.gradebook.database import VARIABLE  # noqa: E402
 from grader.gradebook.entries import RosterEntry, plan  # noqa: E402
 from grader.grading.preparation import GradingOptions  # noqa: E402

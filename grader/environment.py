@@ -88,6 +88,12 @@ def missing_for_grading() -> tuple[str, ...]:
     )
 
 
+def need_for_grading() -> None:
+    """Raise UsageError where the extra `grading` is not installed."""
+    if missing := missing_for_grading():
+        raise only_self_check(missing)
+
+
 def need_for_marking() -> None:
     """Raise UsageError where what the marking page needs is not installed."""
     lacking = [name for name in FOR_MARKING if importlib.util.find_spec(name) is None]

@@ -302,6 +302,12 @@ class OwnFolder:
             self.path.rmdir()
         _unlock(self._lock)
 
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_error: object) -> None:
+        self.remove()
+
     def remove(self) -> None:
         """Remove it with all that is in it, if it is there; it may be asked twice."""
         _remove_own(self.path, self._lock, os.getpid())

@@ -192,10 +192,15 @@ def _read_text(path: Path) -> tuple[str, str, bytes]:
         ) from None
 
 
-def write_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Return a table in UTF-8, its lines ended as the standard for CSV asks for (RFC 4180)."""
+def write_table(header: Sequence[str], rows: Iterable[Iterable[str]], end: str = "\r\n") -> bytes:
+    """Return a table in UTF-8, whose cells below the header are all `harmless`.
+
+    Lines end as the standard for CSV asks for (RFC 4180), if nothing else is asked for.
+    """
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\r\n").writerows([header, *rows])
+    writer = csv.writer(buffer, lineterminator=end)
+    writer.writerow(header)
+    writer.writerows(map(harmless, row) for row in rows)
     return buffer.getvalue().encode()
 
 

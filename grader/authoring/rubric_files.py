@@ -23,7 +23,7 @@ from grader.files import read_capped, write_whole, writing
 from grader.language import LANGUAGES, Text, foreign, in_a_row, say
 from grader.refusals import told as told_refusal
 from grader.rubric import ManualTable, RubricItem
-from grader.tables import as_before_harmless, harmless, read_table, write_table
+from grader.tables import as_before_harmless, read_table, write_table
 
 LARGEST: Final = 2**20
 """Bytes of a file of rubrics."""
@@ -52,7 +52,7 @@ def export_rubrics(assignment: Assignment, *, as_csv: bool) -> bytes:
         return rubric_tables(assignment.manual).encode()
     rows = (_row(part, item) for part in assignment.manual for item in part.item)
     header = [*_COLUMNS, *(f"text_{each}" for each in _TRANSLATIONS)]
-    return write_table(header, ([harmless(cell) for cell in row] for row in rows))
+    return write_table(header, rows)
 
 
 def _row(part: ManualTable, item: RubricItem) -> list[str]:

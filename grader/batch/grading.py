@@ -7,7 +7,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -185,6 +185,28 @@ class GradedFile(NamedTuple):
     report: Report
 
 
+def graded_twice(
+    entries: Iterable[Entry],
+    grade: Callable[[Collection[Entry]], Generator[GradedFile, None, None]],
+    progress: BatchProgress,
+) -> Generator[GradedFile, None, None]:
+    """Yield each submission when `grade` yields it, and what the machine spoiled a second time."""
+    waiting = {each.name: each for each in entries}
+    for tell in (progress.put_back, progress.finished):
+        again: dict[str, Entry] = {}
+        with closing(grade(waiting.values())) as found:
+            for graded in found:
+                row, spoiled = graded.row, is_put_back(graded.report)
+                if spoiled:
+                    again[row.name] = waiting[row.name]
+                yield graded  # before it is told: Ctrl-C meanwhile must not lose it
+                if spoiled:
+                    tell(row.name, outcome(row))
+                else:
+                    progress.finished(row.name, outcome(row), graded=row.graded)
+        waiting = again
+
+
 class Batch:
     """Grades submissions of one course into one folder of reports.
 
@@ -247,24 +269,14 @@ class Batch:
         done: that is yielded, too. A report that cannot be written to its place is kept elsewhere,
         and its row says where. Closing the iterator ends what is being graded.
         """
-        waiting = list(entries)
         executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="grading")
+
+        def grade(waiting: Iterable[Entry]) -> Generator[GradedFile, None, None]:
+            gradings = [executor.submit(self._grade_one, each, progress) for each in waiting]
+            yield from (future.result() for future in as_completed(gradings))
+
         try:
-            for tell in (progress.put_back, progress.finished):
-                gradings = {
-                    executor.submit(self._grade_one, each, progress): each for each in waiting
-                }
-                waiting = []
-                for future in as_completed(gradings):
-                    graded = future.result()
-                    row, spoiled = graded.row, is_put_back(graded.report)
-                    if spoiled:
-                        waiting.append(gradings[future])
-                    yield graded  # before it is told: Ctrl-C meanwhile must not lose it
-                    if spoiled:
-                        tell(row.name, outcome(row))
-                    else:
-                        progress.finished(row.name, outcome(row), graded=row.graded)
+            yield from graded_twice(entries, grade, progress)
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
             self._settings.timing_lock.hurry()

@@ -220,7 +220,7 @@ class RecordingStore(Store):
 
     def document(self, grading: int) -> bytes:
         """Return the report of a grading of the gradebook, as JSON."""
-        return self._gradebook.document(grading)
+        return self._gradebook.documents([grading])[grading]
 
     @contextmanager
     def told(self, names: Iterable[str]) -> Iterator[None]:
@@ -279,7 +279,7 @@ class RecordingStore(Store):
             )
         given = self.given(file, owner, slug)
         noticed, chosen_by = ("", "") if row is None else (in_a_line(row.noticed), row.chosen_by)
-        self._gradebook.record(given, report, noticed, chosen_by)
+        self._gradebook.record_all([Recording(given, report, noticed, chosen_by)])
 
     def _find_recorded(self, entry: Entry) -> Report | None:
         file = _try_to_read(entry)

@@ -225,7 +225,7 @@ def render_overview(summary: Summary, console: Console, language: str = ENGLISH)
     console.print(Page(table), width=min(console.width, WIDEST), end="")
     console.print()
     console.print(Page(Styled(count_rows(summary).in_(language))), end="")
-    for text in filter(None, (mixture(summary),)):
+    if text := mixture(summary):
         console.print(Page(Styled(text.in_(language), style="yellow")), end="")
 
 
@@ -265,10 +265,7 @@ def count_rows(summary: Summary) -> Text:
     if kept:
         graded = say("graded-count-them-before", graded=graded, count=kept)
     again = sum(row.again for row in summary.rows)
-    places = (
-        say("report-not-in-folder-reports"),
-        say("reports-not-in-folder-reports"),
-    )
+    places = say("report-not-in-folder-reports"), say("reports-not-in-folder-reports")
     told = (
         (again, say("count-graded-again", count=again)),
         (summary.ungraded, say("could-not-graded", count=summary.ungraded)),

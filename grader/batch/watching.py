@@ -147,9 +147,7 @@ class WatchedBatch:
     def _write(self) -> None:
         """Write by renaming, and not to the disk itself: schedules are being timed beside it."""
         now = replace(
-            self._state,
-            at_work=tuple(self._at_work.values()),
-            put_back=len(self._put_back),
+            self._state, at_work=tuple(self._at_work.values()), put_back=len(self._put_back)
         )
         draft = self._path.with_name(_DRAFT)
         try:

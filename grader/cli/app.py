@@ -10,12 +10,7 @@ import sys
 from types import ModuleType
 from typing import cast
 
-from grader.cli.ending import (
-    Interruption,
-    OutputError,
-    discard_output,
-    prepare_process,
-)
+from grader.cli.ending import Interruption, OutputError, discard_output, prepare_process
 from grader.errors import GraderError, told_failure
 from grader.language import NOTHING, Text, say
 from grader.machine.limits import demand_limits

@@ -83,11 +83,11 @@ def preview(
     from grader.environment import need_for_marking
 
     need_for_marking()
-    from grader.cli.servers import PreviewOptions, run_preview
+    from grader.cli.servers import run_preview
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)
-    run_preview(PreviewOptions(slug, grading, port, timed, language), Console(emoji=False))
+    run_preview(slug, grading, port, language, Console(emoji=False), is_timed=timed)
 
 
 @author_app.command()
@@ -115,12 +115,14 @@ def verify(
         grader verify softmax --course mycourse
         grader verify --quick
     """
-    from grader.cli.verify import VerifyOptions, run_verify
+    from grader.authoring.verify_assignment import VerifyChoices
+    from grader.cli.verify import run_verify
     from grader.grading.preparation import GradingOptions
 
     grading = GradingOptions(None, data, seed, course, sandbox)
-    options = VerifyOptions(assignment, grading, quick, json, jobs, everything)
-    found = run_verify(options, Console(emoji=False), Console(stderr=True, emoji=False))
+    choices = VerifyChoices(not quick, jobs, everything)
+    output, messages = Console(emoji=False), Console(stderr=True, emoji=False)
+    found = run_verify(assignment, grading, choices, json, output, messages)
     if any(each.problems for each in found):
         raise typer.Exit(BELOW)
     if any(each.unmeasured for each in found):
@@ -162,11 +164,9 @@ def lint(slug: SlugArgument = None, course: CourseOption = None) -> None:
     Examples:
         grader lint softmax --course mycourse
     """
-    from grader.cli.verify import LintOptions, run_lint
+    from grader.cli.verify import run_lint
 
-    if not run_lint(
-        LintOptions(slug, course), Console(emoji=False), Console(stderr=True, emoji=False)
-    ):
+    if not run_lint(slug, course, Console(emoji=False), Console(stderr=True, emoji=False)):
         raise typer.Exit(FAULTY)
 
 
@@ -186,6 +186,6 @@ def release(
     Examples:
         grader release public --secret course.zip
     """
-    from grader.cli.course_files import ReleaseOptions, run_release
+    from grader.cli.course_files import run_release
 
-    run_release(ReleaseOptions(folder, secret, course, install), Console(emoji=False))
+    run_release(folder, secret, course, install, Console(emoji=False))

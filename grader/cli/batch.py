@@ -40,8 +40,7 @@ from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import ENGLISH, NOTHING, Text, say
 from grader.lms.collect import CollectedFolders
-from grader.lms.handback import attempt_number, collected_around
-from grader.reading.submission import absolute
+from grader.lms.handback import attempt_number
 from grader.render.asking import AskAddress
 from grader.render.audience import shown
 from grader.report import Report, decode_report, utc_now
@@ -118,7 +117,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         try:  # first what is kept: nobody may be there to read what is printed
             store.write_summary(encode_summary(summary))
             if options.html:
-                _write_pages(entries, store, ask_at)
+                _write_pages(entries, store, ask_at, collected)
         finally:
             language = command_language()
             retold = with_companions(_retold(graded, options.output, language), groups)
@@ -150,7 +149,7 @@ def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:
     found = collected.find(entry.path, entry.common)
     if found is None:
         return unknown_attempt(entry)
-    folder = found[1]
+    folder = found[1] / found[2]
     return relpath(folder, entry.common) if folder.is_relative_to(entry.common) else ""
 
 
@@ -207,7 +206,9 @@ def _ask_address(options: BatchOptions) -> str:
     return load_settings(root).objections.address
 
 
-def _write_pages(entries: Iterable[Entry], store: Store, ask_at: str) -> None:
+def _write_pages(
+    entries: Iterable[Entry], store: Store, ask_at: str, collected: CollectedFolders
+) -> None:
     """Write a page beside every report, also of those that were graded before."""
     from grader.render.html import render_html  # not needed to grade, and slow
 
@@ -215,22 +216,22 @@ def _write_pages(entries: Iterable[Entry], store: Store, ask_at: str) -> None:
     for entry in entries:
         report = store.find(entry)
         if report is not None:
-            known = _handed_in_by(entry, report, store)
+            known = _handed_in_by(entry, report, store, collected)
             slug = report.assignment.slug
             ask = AskAddress(ask_at, slug, known.student) if ask_at and slug else None
             told = (known.whose, known.attempt, known.marked, ask)
             store.write_page(entry, render_html(shown(report, "student", now), *told))
 
 
-def _handed_in_by(entry: Entry, report: Report, store: Store) -> HandedInBy:
+def _handed_in_by(
+    entry: Entry, report: Report, store: Store, collected: CollectedFolders
+) -> HandedInBy:
     """Return what the gradebook knows of a report, else what is known of what was collected."""
     known = store.handed_in_by(entry, report)
-    here = Path.cwd()
-    path, trusted = absolute(entry.path, here), absolute(entry.trusted, here)
-    collected = None if known.attempt is not None else collected_around(path, trusted)
-    if collected is None:
+    found = None if known.attempt is not None else collected.find(entry.path, entry.common)
+    if found is None:
         return known
-    folder, student = collected
+    student, folder, _ = found
     number = attempt_number(folder, student, report.submission.sha256)
     return HandedInBy(student.name or known.whose, number, student=student.id or student.folder)
 
@@ -305,31 +306,26 @@ _ENDS: dict[Status, Text] = {
 }
 
 
-class WatchOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader watch`, as they were given."""
-
-    folder: Path
-    once: bool = False
-    json: bool = False
-
-
 def run_watch(
-    options: WatchOptions,
+    folder: Path,
     console: Console,
     write: Callable[[bytes], None],
     clock: Callable[[], datetime] = utc_now,
     wait: Callable[[float], None] = time.sleep,
+    *,
+    once: bool = False,
+    json: bool = False,
 ) -> None:
     """Show how a batch stands until it ends: live on a terminal, elsewhere a line for each change.
 
     Raises UsageError where there is no batch. After Ctrl-C the display is taken off the screen, and
     KeyboardInterrupt goes on.
     """
-    seen = _seen(options, clock, wait)
-    if options.json:
+    seen = _seen(folder, clock, wait, once=once)
+    if json:
         for state in seen:
             write(msgspec.json.encode(state, enc_hook=line) + b"\n")
-    elif options.once or not can_redraw(console):
+    elif once or not can_redraw(console):
         last = None
         for state in seen:
             # How long the rest takes is a guess, which changes by itself.
@@ -347,12 +343,12 @@ def run_watch(
 
 
 def _seen(
-    options: WatchOptions, clock: Callable[[], datetime], wait: Callable[[float], None]
+    folder: Path, clock: Callable[[], datetime], wait: Callable[[float], None], *, once: bool
 ) -> Iterator[BatchState]:
     while True:
-        state = state_of(options.folder, clock())
+        state = state_of(folder, clock())
         yield state
-        if options.once or state.status in _ENDS:
+        if once or state.status in _ENDS:
             return
         wait(1 / _LOOKS_PER_SECOND)
 

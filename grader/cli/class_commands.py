@@ -23,6 +23,7 @@ from grader.cli.options import (
     option,
     points_option,
 )
+from grader.cli.telling import CommandOutput
 from grader.lms.choices import FORMS, LAYOUTS, PACKED
 
 NOT_ALL, UNGRADED = 1, 2
@@ -56,9 +57,9 @@ def watch(
         grader watch reports
         grader watch reports --once --json
     """
-    from grader.cli.batch import WatchOptions, run_watch
+    from grader.cli.batch import run_watch
 
-    run_watch(WatchOptions(folder, once, json), Console(emoji=False), write_output)
+    run_watch(folder, Console(emoji=False), write_output, once=once, json=json)
 
 
 @class_app.command()
@@ -233,12 +234,10 @@ def insights(
         grader insights --reports reports --output monday
     """
     from grader.cli.class_reports import ClassOptions
-    from grader.cli.insights import InsightsOptions, run_insights
+    from grader.cli.insights import run_insights
 
     found = ClassOptions(assignment, reports, collected, course)
-    run_insights(
-        InsightsOptions(found, output, language, passing, not no_pages), Console(emoji=False)
-    )
+    run_insights(found, output, Console(emoji=False), language, passing, pages=not no_pages)
 
 
 @class_app.command()
@@ -306,11 +305,10 @@ def leaderboard(
         grader leaderboard --consent consent.csv --machine EPYC --output board
     """
     from grader.cli.class_reports import ClassOptions
-    from grader.cli.comparing import LeaderboardOptions, run_leaderboard
+    from grader.cli.comparing import run_leaderboard
 
     found = ClassOptions(assignment, reports, None, course, every=True)
-    options = LeaderboardOptions(found, output, consent, machine, language)
-    run_leaderboard(options, Console(emoji=False))
+    run_leaderboard(found, output, consent, Console(emoji=False), machine, language)
 
 
 @class_app.command(rich_help_panel=KEEP)
@@ -340,7 +338,6 @@ def regrade(
         grader regrade --changed
         grader regrade e2e-conv --changed --dry-run
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.regrade import RegradeOptions, run_regrade
     from grader.grading.preparation import GradingOptions
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text as Styled
 
 from grader.cli.class_reports import ClassOptions
-from grader.cli.gradebook import CommandOutput, open_book
+from grader.cli.gradebook import open_book
 from grader.cli.insights import class_insights
 from grader.cli.objecting import STATE_NAMES, asked_by, count_states, told_states
 from grader.cli.student_grades import (
@@ -23,7 +23,7 @@ from grader.cli.student_grades import (
     tell_rest,
     told_number,
 )
-from grader.cli.telling import tell, words
+from grader.cli.telling import CommandOutput, tell, words
 from grader.gradebook.entries import rounded, show
 from grader.gradebook.grades import Grade
 from grader.insights.exports import told as told_insights

@@ -54,7 +54,9 @@ def local(
         grader batch class/ --output reports/ --cluster tcp://127.0.0.1:8786
     """
     need_cluster()
-    _need_grading(sandbox)
+    from grader.cluster.ability import need_grading
+
+    need_grading(sandbox)  # in words, and before Dask
     with _started(workers or usable_cores(), port, sandbox) as cluster:
         tell(
             Console(emoji=False),
@@ -69,13 +71,6 @@ def local(
         sys.stdout.flush()  # who reads it from a file waits for the address
         while True:
             time.sleep(3600)
-
-
-def _need_grading(level: Level | None) -> None:
-    """Raise GraderError where no worker of this machine could grade: in words, and before Dask."""
-    from grader.cluster.ability import need_grading
-
-    need_grading(level)
 
 
 @contextmanager
@@ -113,10 +108,11 @@ def worker(
         grader cluster worker tls://10.0.0.5:8786 --jobs 8 --sandbox strong
     """
     need_cluster()
+    from grader.cluster.ability import need_grading
     from grader.cluster.address import PRELOAD, checked
 
     address = checked(scheduler, insecure=insecure)
-    _need_grading(sandbox)
+    need_grading(sandbox)
     words = [address, "--nworkers", "1", "--no-dashboard"]
     words += ["--nthreads", str(jobs or usable_cores()), "--memory-limit", "0"]
     words += ["--preload-nanny", PRELOAD, "--preload", PRELOAD]

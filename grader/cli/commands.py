@@ -107,15 +107,15 @@ def run(
     from grader.sandbox.start import begin_kernels
 
     with begin_kernels() as launcher:  # it imports while this process does
-        from grader.cli.run import RunOptions, run_submission
+        from grader.cli.run import ReportFiles, run_submission
         from grader.grading.preparation import GradingOptions
 
         grading = GradingOptions(
             assignment, data, seed, course, sandbox, language, dialect, preamble
         )
-        options = RunOptions(notebook, grading, json, audience, html)
+        files = ReportFiles(notebook, json, html)
         output, messages = Console(emoji=False), Console(stderr=True, emoji=False)
-        report = run_submission(options, output, messages, launcher)
+        report = run_submission(files, grading, audience, output, messages, launcher)
     if fail_under is not None and report.score < fail_under:
         raise typer.Exit(BELOW)
 
@@ -264,11 +264,10 @@ def migrate(
         grader migrate old.ipynb --diff
         grader migrate old.ipynb -o new.ipynb
     """
-    from grader.cli.migrate import MigrateOptions, run_migrate
+    from grader.cli.migrate import run_migrate
 
-    if not run_migrate(
-        MigrateOptions(old, new, diff), Console(emoji=False), Console(stderr=True, emoji=False)
-    ):
+    output, messages = Console(emoji=False), Console(stderr=True, emoji=False)
+    if not run_migrate(old, new, output, messages, diff=diff):
         raise typer.Exit(LEFT)
 
 

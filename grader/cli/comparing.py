@@ -27,42 +27,39 @@ from grader.render.html.class_works import leaderboard_markdown, render_leaderbo
 from grader.report import utc_now
 from grader.similarity.fragments import Writing, given_keys, writing_of
 from grader.similarity.pairs import Similarities, compare
-from grader.tables import harmless, read_table, write_table
+from grader.tables import read_table, write_table
 
 _STUDENT, _NAME = "student", "name"
 
 
-class LeaderboardOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader leaderboard`, as they were given."""
-
-    found: ClassOptions
-    output: Path
-    consent: Path
-    machine: str = ""
-    language: str | None = None
-
-
-def run_leaderboard(options: LeaderboardOptions, console: Console) -> None:
+def run_leaderboard(
+    found: ClassOptions,
+    output: Path,
+    consent: Path,
+    console: Console,
+    machine: str = "",
+    language: str | None = None,
+) -> None:
     """Write page, Markdown and JSON for each assignment that times schedules.
 
     Raises UsageError where nobody in the file was measured, or nothing can be written.
     """
-    names = read_consent(options.consent)
-    language = options.language or command_language()
-    speeds, titles = _speeds(options.found, utc_now())
-    boards = [leaderboard(slug, own, names, options.machine) for slug, own in speeds.items()]
+    names = read_consent(consent)
+    language = language or command_language()
+    speeds, titles = _speeds(found, utc_now())
+    boards = [leaderboard(slug, own, names, machine) for slug, own in speeds.items()]
     known = [each for each in boards if each is not None]
     if not known:
         raise UsageError(
             say("nobody-who-opted-in-measured"),
-            say("each-line-stands-for-student-who-opted", file=str(options.consent)),
+            say("each-line-stands-for-student-who-opted", file=str(consent)),
         )
     made = say("made-by-grader", time=utc_now().date().isoformat(), version=__version__)
     for board in known:
         slug, title = board.assignment, titles[board.assignment]
-        path = options.output / f"{slug}-leaderboard.html"
-        with writing(options.output, say("the-leaderboard")):
-            options.output.mkdir(parents=True, exist_ok=True)
+        path = output / f"{slug}-leaderboard.html"
+        with writing(output, say("the-leaderboard")):
+            output.mkdir(parents=True, exist_ok=True)
             write_whole(path, render_leaderboard(board, title, language, made.in_(language)))
             write_whole(path.with_suffix(".md"), leaderboard_markdown(board, title, language))
             write_whole(path.with_suffix(".json"), indented_json(board))
@@ -91,9 +88,8 @@ def read_consent(path: Path) -> dict[str, str]:
             taken.add(row[name])
             fresh = True
     if fresh:
-        rows = [[harmless(cell) for cell in row] for row in table.rows]
         with writing(path, say("invented-names")):
-            write_whole(path, write_table(table.header, rows))
+            write_whole(path, write_table(table.header, table.rows))
     names = {row[student].strip(): row[name].strip() for row in table.rows}
     if len({*names.values()}) < len(names):
         raise UsageError(

@@ -143,42 +143,33 @@ def _command(options: TemplateOptions) -> str:
 # `grader release`: write what students may have, and the archive of what is kept from them.
 
 
-class ReleaseOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader release`, as they were given."""
-
-    folder: Path
-    secret: Path | None = None
-    course: Path | None = None
-    install: Path | None = None
-
-
-def run_release(options: ReleaseOptions, output: Console) -> None:
+def run_release(
+    folder: Path, secret: Path | None, named: Path | None, install: Path | None, output: Console
+) -> None:
     """Write a release and say what to do with it. Raises GraderError, and writes nothing then."""
-    course = find_course(options.course, (Path.cwd(),))
-    wheel = find_installed(options.install, options.folder)
+    course = find_course(named, (Path.cwd(),))
+    wheel = find_installed(install, folder)
     if not isinstance(wheel, Wheel):
         raise UsageError(say("release-contains-wheel-grader"), say("make-with-make-wheel"))
-    archive = None if options.secret is None else pack_course(course)
+    archive = None if secret is None else pack_course(course)
     digest = None if archive is None else digest_of(archive)
-    if options.secret is not None:
-        _check_secret(options.secret, options.folder)
+    if secret is not None:
+        _check_secret(secret, folder)
     files = release_files(course, wheel, digest)
     try:
-        if archive is not None and options.secret is not None:  # which the release has a digest of
-            write_whole(options.secret, archive, mode=0o600)
-        write_release(options.folder, files, course)
+        if archive is not None and secret is not None:  # which the release has a digest of
+            write_whole(secret, archive, mode=0o600)
+        write_release(folder, files, course)
     except OSError as error:
-        raise unwritable(
-            Path(error.filename or options.folder), error, say("the-release")
-        ) from None
-    tell(output, *(str(options.folder / name) for name in sorted(files)))
+        raise unwritable(Path(error.filename or folder), error, say("the-release")) from None
+    tell(output, *(str(folder / name) for name in sorted(files)))
     tell(output, say("next-give-students-or-push-place"))
     if digest is None:
         tell(output, say("hidden-parts-and-speed-not-graded-there"))
         return
     tell(
         output,
-        say("complete-course-do-not-share-or-commit", path=str(options.secret)),
+        say("complete-course-do-not-share-or-commit", path=str(secret)),
         say("sha-256-which-says-too", digest=digest, file=MANIFEST),
         say("put-where-only-address-leads-and-address"),
     )

@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 
 from grader.assignment import SandboxNeeds
-from grader.cli.telling import tell_beside
+from grader.cli.telling import tell_below, tell_beside
 from grader.dialects.table import describe_api
 from grader.environment import (
     DISTRIBUTION,
@@ -69,10 +69,10 @@ def _print_trial(level: Level, console: Console, progress: Progress) -> bool:
     progress.stage(say("running-small-notebook"))
     from grader.cli.doctor_trial import describe_compiler, try_grading  # what grades is imported
 
-    _tell_below(console, say("compiler"), *describe_compiler())
+    tell_below(console, say("compiler"), *describe_compiler())
     faults = list(try_grading(level, progress))
     for each in faults:
-        _tell_below(console, say("trial"), each.message, each.hint)
+        tell_below(console, say("trial"), each.message, each.hint)
     if not faults:
         tell_beside(console, say("trial"), say("small-notebook-run-and-runners-started"))
     return not faults
@@ -94,12 +94,12 @@ def _print_notebooks(console: Console, progress: Progress) -> tuple[str, ...]:
         all_of_them = say("can-import-all-that-courses-notebooks-do")
         tell_beside(console, say("notebooks"), all_of_them)
     for each in found:
-        _tell_below(console, say("notebooks"), each.message, each.hint)
+        tell_below(console, say("notebooks"), each.message, each.hint)
     missing = missing_for_grading()
     if missing:
         error = only_self_check(missing)
         tell_beside(console, say("grading"), say("self-check-alone-works"))
-        _tell_below(console, "", error.message, error.hint)
+        tell_below(console, "", error.message, error.hint)
     return missing
 
 
@@ -130,7 +130,7 @@ def _print_finding(finding: LevelFinding, console: Console) -> None:
     if finding.works:
         state = say("works", level=finding.level)
     tell_beside(console, say("sandbox"), state)
-    _tell_below(console, "", finding.detail, finding.hint)
+    tell_below(console, "", finding.detail, finding.hint)
 
 
 def _print_choice(chosen: Level | None, console: Console) -> bool:
@@ -151,13 +151,6 @@ def _print_choice(chosen: Level | None, console: Console) -> bool:
 
 def _is_enough(level: Level) -> bool:
     return LEVELS.index(level) <= LEVELS.index(SandboxNeeds().minimum)
-
-
-def _tell_below(console: Console, label: str | Text, *texts: Text) -> None:
-    """Print texts below one another beside one label; those that say nothing are left out."""
-    for text in filter(None, texts):
-        tell_beside(console, label, text)
-        label = ""
 
 
 # `grader doctor`: whether what notebooks import can be imported, here and while grading.
@@ -217,8 +210,8 @@ UNTRIED: Final = say("not-tried")
 """What comes after the end, or after more than `_SECONDS`, is not tried."""
 
 
-class ImportFault(msgspec.Struct, frozen=True):
-    """Something that fails in a student's own kernel, and what mends it."""
+class MachineFault(msgspec.Struct, frozen=True):
+    """Something that fails here, in a grading or in a student's own kernel, and what mends it."""
 
     message: Text
     hint: Text
@@ -283,31 +276,30 @@ def find_faults(
     grading: Callable[[], Faults],
     version_of: Callable[[str], str] = metadata.version,
     python: str = sys.executable,
-) -> Iterator[ImportFault]:
+) -> Iterator[MachineFault]:
     """Yield what fails in a kernel of `python` that nobody helps; `grading` tries it helped."""
     failed = {name: fault for name, fault in alone.items() if fault != UNTRIED}
     if len(failed) < len(alone):
         names = in_a_row(name for name in alone if name not in failed)
-        yield ImportFault(say("imports-not-tried", names=names), say("try-again-later"))
+        yield MachineFault(say("imports-not-tried", names=names), say("try-again-later"))
     while_grading = grading() if failed else {}
     for name, fault in failed.items():
         yield _finding(name, fault, python, is_helped=name not in while_grading)
-    for name, wanted in _pins():
-        found = version_of(name)
-        if found != wanted:
-            yield ImportFault(
+    for name, wanted in _demanded().items():
+        if name in _PINNED and (found := version_of(name)) != wanted:
+            yield MachineFault(
                 say("grading-uses-and-reads-only-modules", name=name, found=found, wanted=wanted),
                 pip_install(f"{name}=={wanted}"),
             )
 
 
-def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> ImportFault:
+def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> MachineFault:
     """Return what fails in a kernel that nobody helps; `is_helped`: but in no grading."""
     where = say("notebooks-fail-here-because-also-while-they")
     if name == DETECTION:
         if is_helped:
             where = say("grading-here-can-leave-them-out-students")
-        return ImportFault(
+        return MachineFault(
             say(
                 "tvm-compiles-for-instructions-that-this-system",
                 fault=fault,
@@ -319,7 +311,7 @@ def _finding(name: str, fault: Text, python: str, *, is_helped: bool) -> ImportF
     if is_helped:
         where = say("grading-here-can-import-students-own-kernel")
     told = say("cannot-imported", name=name, fault=fault, where=where)
-    return ImportFault(told, _mend(name, python))
+    return MachineFault(told, _mend(name, python))
 
 
 def pip_install(words: str, python: str = sys.executable) -> Text:
@@ -338,11 +330,6 @@ def _mend(name: str, python: str) -> Text:
             command=pip_install(f"--force-reinstall --no-deps {which}", python),
         )
     return pip_install(brings, python)
-
-
-def _pins() -> Iterator[tuple[str, str]]:
-    """Yield the names of distributions of which one version is right, and that version."""
-    return ((name, version) for name, version in _demanded().items() if name in _PINNED)
 
 
 def _demanded() -> dict[str, str]:

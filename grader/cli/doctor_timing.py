@@ -13,7 +13,7 @@ from rich.console import Console
 
 from grader.assignment import PartTable
 from grader.checks import kinds as registered
-from grader.cli.telling import tell_beside
+from grader.cli.telling import tell_below, tell_beside
 from grader.course import Course, CourseAssignment, find_course
 from grader.evidence.case import Problem
 from grader.evidence.registry import find_check
@@ -92,7 +92,8 @@ def examine_timing(
     _print_facts(facts, threads, console)
     found = (*doubts(facts, threads, is_taken=is_taken), *trouble)
     for doubt in found:
-        _print_doubt(doubt, console)
+        label = say("obstacle") if doubt.is_obstacle else say("note")
+        tell_below(console, label, doubt.what, doubt.remedy)
     progress.stage(say("timing-function-against-itself"))
     passed = self_test is None or _print_self_test(
         self_test(quiet_cpus(threads, available)), console
@@ -111,9 +112,7 @@ def _ask(lock: TimingLock) -> tuple[bool, tuple[Doubt, ...]]:
 
 def _print_facts(facts: MachineFacts, threads: int, console: Console) -> None:
     asked = say("with-as-course-asks", threads=threads_of(threads))
-    tell_beside(console, say("timing"), asked)
-    for text in _sentences(facts):
-        tell_beside(console, "", text)
+    tell_below(console, say("timing"), asked, *_sentences(facts))
 
 
 def _sentences(facts: MachineFacts) -> Iterable[Text]:
@@ -154,13 +153,6 @@ def _yes(value: bool | None) -> Text:
     return UNKNOWN if value is None else say("yes") if value else say("no")
 
 
-def _print_doubt(doubt: Doubt, console: Console) -> None:
-    label = say("obstacle") if doubt.is_obstacle else say("note")
-    tell_beside(console, label, doubt.what)
-    if doubt.remedy:
-        tell_beside(console, "", doubt.remedy)
-
-
 def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
     label = say("self-test")
     if isinstance(result, Text):
@@ -172,9 +164,7 @@ def _print_self_test(result: SelfTestResult | Text, console: Console) -> bool:
         low=result.low,
         high=result.high,
     )
-    tell_beside(console, label, measured)
-    if not result.is_trusted and result.remedy:
-        tell_beside(console, "", result.remedy)
+    tell_below(console, label, measured, NOTHING if result.is_trusted else result.remedy)
     return result.is_trusted
 
 

@@ -12,7 +12,7 @@ import msgspec
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
-from grader.cli.doctor import pip_install
+from grader.cli.doctor import MachineFault, pip_install
 from grader.errors import GraderError
 from grader.evidence.runner_client import start_runner
 from grader.execute.notebook import execute_notebook
@@ -36,13 +36,6 @@ class Trial(msgspec.Struct, frozen=True):
     cell: str
     hint: Text
     denied_at: Level | None = None
-
-
-class TrialFault(msgspec.Struct, frozen=True):
-    """Something that a grading cannot do on this machine, and what mends that."""
-
-    message: Text
-    hint: Text = NOTHING
 
 
 TRIALS: Final = (
@@ -118,17 +111,17 @@ print(open("text.txt").read())
 """What is tried, in the order of the cells: later ones use names of earlier ones."""
 
 
-def try_grading(level: Level, progress: Progress) -> Iterator[TrialFault]:
+def try_grading(level: Level, progress: Progress) -> Iterator[MachineFault]:
     """Yield what of a grading fails on this machine, at a level of isolation that works."""
     try:
         with choose_sandbox(level, minimum="none", imports=("matplotlib",)) as sandbox:
             yield from try_cells(sandbox, progress)
             _start_runners(sandbox, progress)
     except GraderError as error:
-        yield TrialFault(error.message, error.hint)
+        yield MachineFault(error.message, error.hint)
 
 
-def try_cells(sandbox: Sandbox, progress: Progress) -> Iterator[TrialFault]:
+def try_cells(sandbox: Sandbox, progress: Progress) -> Iterator[MachineFault]:
     """Yield what a notebook cannot do. Raises SandboxError where none can be run."""
     trials = [trial for trial in TRIALS if trial.denied_at != sandbox.level]
     execution = execute_notebook(
@@ -148,7 +141,7 @@ def try_cells(sandbox: Sandbox, progress: Progress) -> Iterator[TrialFault]:
             why = join(*execution.notes)
         else:
             continue
-        yield TrialFault(say("graded-notebook-cannot-here", what=trial.what, why=why), trial.hint)
+        yield MachineFault(say("graded-notebook-cannot-here", what=trial.what, why=why), trial.hint)
 
 
 def _start_runners(sandbox: Sandbox, progress: Progress) -> None:
@@ -167,7 +160,4 @@ def describe_compiler() -> tuple[Text, Text]:
     found = next(filter(None, map(find_in_sandbox, COMPILERS)), None)
     if found is not None:
         return say("for-notebooks-that-export-library", path=found), NOTHING
-    return (
-        say("none-notebook-that-exports-library-and-would"),
-        how_to_install("gcc"),
-    )
+    return say("none-notebook-that-exports-library-and-would"), how_to_install("gcc")

@@ -3,14 +3,13 @@
 import gc
 import getpass
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, time, tzinfo
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
 from rich.console import Console
 
 from grader.batch.grading import Store
@@ -21,55 +20,21 @@ from grader.batch.recording import (
     named_by_folder,
     open_recording,
 )
-from grader.cli.ending import write_output
-from grader.cli.telling import line, some_of, students, tell
+from grader.cli.telling import CommandOutput, line, some_of, students, tell
 from grader.course import load_course
 from grader.course_folder import course_folder
 from grader.errors import GradebookError, UsageError
-from grader.files import read_existing, write_whole, writing
+from grader.files import read_existing
 from grader.gradebook.book import Gradebook
 from grader.gradebook.database import VARIABLE, exists, file_of, locate, open_database
 from grader.gradebook.entries import plan, read_roster_file, shared_emails
-from grader.language import ENGLISH, Text, in_a_row, in_clauses, join, say
+from grader.language import Text, in_a_row, in_clauses, join, say
 from grader.lms.collect import MANIFEST, collected_times
 from grader.render.wording import one_line
 
 _DIGITS = 4
 _MOST = Decimal(1_000_000)
 _SHOWN = 10
-STANDARD = Path("-")
-"""The place that stands for the standard output."""
-
-
-class CommandOutput(msgspec.Struct, frozen=True):
-    """Where a command tells what it found: to people on the console, as JSON in a file.
-
-    Where the JSON goes to the standard output, it stands there alone.
-    """
-
-    json: Path | None = None
-    language: str = ENGLISH
-
-    def tell(self, found: object, people: Callable[[Console], None]) -> None:
-        """Tell it both ways. Raises UsageError where the file cannot be written."""
-        if self.json is not None:
-            self._write(found)
-        if self.json != STANDARD:
-            people(Console(emoji=False))
-
-    def _write(self, found: object) -> None:
-        encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=self._encode)
-        document = msgspec.json.format(encoder.encode(found), indent=2) + b"\n"
-        if self.json == STANDARD or self.json is None:
-            write_output(document)
-            return
-        with writing(self.json, say("what-was-found")):
-            write_whole(self.json, document)
-
-    def _encode(self, value: object) -> str:
-        if isinstance(value, Text):
-            return value.in_(self.language)
-        raise NotImplementedError(type(value).__name__)
 
 
 def course_here(course: Path | None) -> tuple[Path, bool]:

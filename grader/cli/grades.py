@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from grader.cli.options import Commands, CourseOption, Language, argument, flag, option
+from grader.cli.telling import CommandOutput
 from grader.errors import UsageError
 from grader.language import say
 
@@ -52,7 +53,7 @@ def init(course: CourseOption = None, json: JsonOption = None) -> None:
     Examples:
         grader course init
     """
-    from grader.cli.gradebook import CommandOutput, init_course
+    from grader.cli.gradebook import init_course
 
     init_course(course, CommandOutput(json))
 
@@ -75,7 +76,7 @@ def import_(
         grader roster import roster.csv
         grader roster import roster.csv --dry-run
     """
-    from grader.cli.gradebook import CommandOutput, import_roster
+    from grader.cli.gradebook import import_roster
 
     import_roster(file, course, CommandOutput(json), withdraw=withdraw, only_plan=dry_run)
 
@@ -94,7 +95,6 @@ def list_(
         grader grades list
         grader grades list e2e-conv --section A
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import list_grades
 
     list_grades(slug, section, course, CommandOutput(json), everybody=everybody)
@@ -107,7 +107,6 @@ def show(student: StudentArgument, course: CourseOption = None, json: JsonOption
     Examples:
         grader grades show ada
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import show_student
 
     show_student(student, course, CommandOutput(json))
@@ -126,7 +125,6 @@ def explain(
     Examples:
         grader grades explain ada e2e-conv
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import explain_grade
 
     explain_grade(student, slug, course, CommandOutput(json, language))
@@ -157,7 +155,7 @@ def adjust(
         grader grades adjust ada e2e-mlp --part mixture --factor 0.5 --reason copied
         grader grades adjust ada e2e-mlp --take-back 2 --reason "a mistake of mine"
     """
-    from grader.cli.gradebook import CommandOutput, exact, needed_reason, whoever
+    from grader.cli.gradebook import exact, needed_reason, whoever
     from grader.cli.student_grades import change_grade, chosen_attempt
 
     if [points, factor, take_back].count(None) != 2:
@@ -212,7 +210,7 @@ def extend(
         grader grades extend ada e2e-mlp 2026-12-05 --reason "ill"
         grader grades extend ada e2e-mlp --take-back --reason "not ill"
     """
-    from grader.cli.gradebook import CommandOutput, moment, needed_reason, whoever
+    from grader.cli.gradebook import moment, needed_reason, whoever
     from grader.cli.student_grades import change_grade
 
     if (due is None) != take_back:
@@ -258,7 +256,6 @@ def forget(
     Examples:
         grader grades forget ada --yes
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.student_grades import forget_student
 
     forget_student(student, course, CommandOutput(json), sure=sure)
@@ -272,7 +269,6 @@ def agreement(slug: SlugArgument, course: CourseOption = None, json: JsonOption 
         grader grades agreement e2e-mlp
     """
     from grader.cli.class_stats import tell_agreement
-    from grader.cli.gradebook import CommandOutput
 
     tell_agreement(slug, course, CommandOutput(json))
 
@@ -289,6 +285,5 @@ def stats(
         grader grades stats e2e-conv
     """
     from grader.cli.class_stats import tell_stats
-    from grader.cli.gradebook import CommandOutput
 
     tell_stats(slug, course, CommandOutput(json))

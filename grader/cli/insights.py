@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
-import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -29,40 +28,29 @@ from grader.render.wording import MISTAKE_NAMES
 from grader.report import utc_now
 
 
-class InsightsOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader insights`, as they were given."""
-
-    found: ClassOptions
-    output: Path
-    language: str | None = None
-    passing: float | None = None
-    pages: bool = True
-
-
-def run_insights(options: InsightsOptions, console: Console) -> None:
+def run_insights(
+    found: ClassOptions,
+    output: Path,
+    console: Console,
+    language: str | None = None,
+    passing: float | None = None,
+    *,
+    pages: bool = True,
+) -> None:
     """Write the documents of each assignment, and say what is in them.
 
     Raises UsageError where there is nothing to look at, or nothing can be written.
     """
-    language = options.language or command_language()
-    pages = StudentPages(options.output, options.found.reports, write=options.pages)
-    every = class_insights(options.found, options.passing, pages)
-    with writing(options.output, say("what-class-got-wrong")):
+    language = language or command_language()
+    every = class_insights(found, passing, StudentPages(output, found.reports, write=pages))
+    made = say("made-by-grader", time=utc_now().isoformat(" ", "seconds"), version=__version__)
+    with writing(output, say("what-class-got-wrong")):
         for slug, insights in every.items():
-            made = say(
-                "made-by-grader",
-                time=utc_now().isoformat(" ", "seconds"),
-                version=__version__,
-            )
-            page = render_insights(insights, language, made.in_(language))
-            table = insights_table(insights, language)
-            for suffix, content in (
-                (".html", page),
-                (".json", encode_insights(insights, language)),
-                (".csv", table),
-            ):
-                write_whole(options.output / f"{slug}{suffix}", content)
-            _tell(console, insights, options.output / f"{slug}.html")
+            page = output / f"{slug}.html"
+            write_whole(page, render_insights(insights, language, made.in_(language)))
+            write_whole(output / f"{slug}.json", encode_insights(insights, language))
+            write_whole(output / f"{slug}.csv", insights_table(insights, language))
+            _tell(console, insights, page)
 
 
 def class_insights(

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from grader.cli.options import Commands, argument, flag, option
 from grader.cli.telling import tell
+from grader.environment import need_for_grading
 from grader.language import say
 
 kernelspec = Commands(help="Install a sandboxed kernel for Jupyter, nbconvert and papermill.")
@@ -40,7 +41,7 @@ def install(
         grader kernelspec install
         grader kernelspec install --user --name sandbox
     """
-    _need_all()
+    need_for_grading()  # notebooks would lack what they import
     from grader.kernelspec.install import DISPLAYED, KernelspecPlace
     from grader.kernelspec.install import install as put
     from grader.sandbox.choose import choose_sandbox
@@ -69,7 +70,7 @@ def remove(
         grader kernelspec remove
         grader kernelspec remove --name sandbox
     """
-    _need_all()
+    need_for_grading()
     from grader.kernelspec.install import KernelspecPlace
     from grader.kernelspec.install import remove as take
 
@@ -86,11 +87,3 @@ def start(
     from grader.kernelspec.serve import serve
 
     raise typer.Exit(serve(connection, sandbox))
-
-
-def _need_all() -> None:
-    """Refuse where only the self-check is installed: notebooks would lack what they import."""
-    from grader.environment import missing_for_grading, only_self_check
-
-    if missing := missing_for_grading():
-        raise only_self_check(missing)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar, get_args
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,9 +17,9 @@ from grader.course_settings import load_settings
 from grader.errors import UsageError
 from grader.files import indented_json, write_or_rescue, write_whole, writing
 from grader.gradebook.entries import RosterEntry
-from grader.language import Text, foreign, in_a_row, in_clauses, say
+from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
 from grader.lms.archives import LeftOut, Reason
-from grader.lms.choices import FORMS, LAYOUTS, PACKED, Layout, Packed
+from grader.lms.choices import FORMS, LAYOUTS, PACKED, Packed
 from grader.lms.collect import (
     MANIFEST,
     SUBMISSIONS,
@@ -98,10 +98,12 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     """
     roster = None if options.roster is None else read_roster(options.roster)
     zone = None if options.timezone is None else zone_of(options.timezone)
+    name = options.layout
+    layout = None if name is None else _one_of(name, LAYOUTS, say("from-unknown", name=name))
     wanted = CollectRequest(
         options.sources,
         options.output,
-        _layout(options.layout),
+        layout,
         options.assignment,
         zone,
         _encoding(options.encoding),
@@ -109,21 +111,9 @@ def run_collect(options: CollectOptions, output: Console, write: Callable[[bytes
     size = sum(each.stat().st_size for each in options.sources if each.is_file())
     with shown_progress(is_long=size > _LARGE) as progress:
         outcome = collect_class(wanted, roster, progress)
-    if options.json:
-        write(indented_json(outcome))
-    else:
-        _print(outcome, options.output, output)
-    return _is_complete(outcome)
-
-
-def print_collected(
-    outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
-) -> bool:
-    """Say what was collected, or came from a system. Returns whether all of it was taken.
-
-    `slug` is the assignment of all that was collected, empty where nobody has said.
-    """
-    _print(outcome, folder, output, system, slug)
+    if not options.json:
+        return print_collected(outcome, options.output, output)
+    write(indented_json(outcome))
     return _is_complete(outcome)
 
 
@@ -146,17 +136,13 @@ def _encoding(name: str | None) -> str:
     return known
 
 
-def _layout(name: str | None) -> Layout | None:
-    if name is not None and name not in LAYOUTS:
-        raise UsageError(
-            say("from-unknown", name=name), say("one", names=in_a_row(get_args(Layout)))
-        )
-    return next((each for each in LAYOUTS if each == name), None)
-
-
-def _print(
+def print_collected(
     outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
-) -> None:
+) -> bool:
+    """Say what was collected, or came from a system. Returns whether all of it was taken.
+
+    `slug` is the assignment of all that was collected, empty where nobody has said.
+    """
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
     layouts, count = in_a_row(outcome.layouts), students(len(found))
@@ -201,6 +187,7 @@ def _print(
     if found and is_told and not outcome.zoneless:
         command += f" --handed-in {folder / MANIFEST}"
     tell(output, say("next-title", command=command))
+    return _is_complete(outcome)
 
 
 def _left_out(collected: Collected) -> list[str]:
@@ -362,10 +349,7 @@ def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
                 raise _nothing_to_pack(form, options.collected)
             write_or_rescue(options.output, content, say("pages"))
     count = len(works.each) - len(left_out)
-    one, many = (
-        say("written-with-page"),
-        say("written-with-pages"),
-    )
+    one, many = say("written-with-page"), say("written-with-pages")
     tell(messages, say(one if count == 1 else many, path=str(options.output), count=count))
     list_some(messages, say("pages-from-before"), earlier)
     _list(messages, say("not-from-and"), left_out, system=form or "")
@@ -467,10 +451,11 @@ def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
     return known.students
 
 
-def _one_of(name: str, known: tuple[_Name, ...]) -> _Name:
+def _one_of(name: str, known: tuple[_Name, ...], refusal: Text = NOTHING) -> _Name:
     found = next((each for each in known if each == name), None)
     if found is None:
-        raise UsageError(say("there-no-format", format=name), say("one", names=in_a_row(known)))
+        refusal = refusal or say("there-no-format", format=name)
+        raise UsageError(refusal, say("one", names=in_a_row(known)))
     return found
 
 

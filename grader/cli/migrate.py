@@ -3,44 +3,35 @@
 import difflib
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.telling import printable, tell, words
+from grader.cli.telling import printable, some_of, tell, words
 from grader.dialects.table import CURRENT, by_id
 from grader.files import read_existing, write_whole, writing
-from grader.language import Text, counted, foreign, in_a_row, in_clauses, say
+from grader.language import Text, counted, foreign, in_clauses, say
 from grader.reading.cells import SIZE_LIMIT
 from grader.reading.documents import Document, migrate_document
 
 
-class MigrateOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader migrate`, as they were given."""
-
-    old: Path
-    new: Path | None = None
-    diff: bool = False
-
-
-def run_migrate(options: MigrateOptions, output: Console, messages: Console) -> bool:
+def run_migrate(
+    old: Path, new: Path | None, output: Console, messages: Console, *, diff: bool = False
+) -> bool:
     """Migrate one file; print what changed and what could not be. Returns whether all of it was.
 
     With `diff` the differences go to `output` and everything else to `messages`. Nothing is written
     without `new`. Raises GraderError when the file cannot be read or written.
     """
-    document = migrate_document(
-        read_existing(options.old, SIZE_LIMIT + 1), options.old.suffix.lower()
-    )
-    told = messages if options.diff else output
-    if options.diff:
-        _print_differences(options.old.name, document, output)
-    _print_summary(options.old.name, document, told)
-    if options.new is not None:
-        with writing(options.new, say("what-migrated")):
-            write_whole(options.new, document.content)
-        tell(told, say("written-title", path=str(options.new)))
+    document = migrate_document(read_existing(old, SIZE_LIMIT + 1), old.suffix.lower())
+    told = messages if diff else output
+    if diff:
+        _print_differences(old.name, document, output)
+    _print_summary(old.name, document, told)
+    if new is not None:
+        with writing(new, say("what-migrated")):
+            write_whole(new, document.content)
+        tell(told, say("written-title", path=str(new)))
     elif document.changed:
         tell(told, say("nothing-written-name-file"))
     return not document.migration.left
@@ -75,30 +66,20 @@ def _print_summary(name: str, document: Document, output: Console) -> None:
 
 def _table_of_changes(document: Document) -> Table:
     """List each row of the migration table once, with the places where it was applied."""
-    table = Table(
-        *map(words, (say("was"), say("is"), say("where-2"))),
-        title=words(say("changed")),
-        title_justify="left",
-    )
+    table = _titled_table(say("changed"), say("was"), say("is"), say("where-2"))
     places: dict[str, list[Text]] = {}
     for change in document.migration.changes:
         known = places.setdefault(change.row, [])
         known.append(_place(document, change.cell, change.line, is_first=not known))
     for row_id, where in places.items():
         row = by_id()[row_id]
-        shown, more = in_a_row(where[:SHOWN_PLACES]), len(where) - SHOWN_PLACES
-        if more > 0:
-            shown = say("names-and-count-more", names=shown, count=more)
-        table.add_row(Styled(row.was), Styled(row.becomes), Styled(words(shown)))
+        shown = Styled(words(some_of(where, SHOWN_PLACES)))
+        table.add_row(Styled(row.was), Styled(row.becomes), shown)
     return table
 
 
 def _table_of_the_rest(document: Document) -> Table:
-    table = Table(
-        *map(words, (say("what"), say("where-2"), say("why-2"))),
-        title=words(say("left-unchanged")),
-        title_justify="left",
-    )
+    table = _titled_table(say("left-unchanged"), say("what"), say("where-2"), say("why-2"))
     for left in document.migration.left:
         why = [left.why]
         if left.supplied:
@@ -108,6 +89,10 @@ def _table_of_the_rest(document: Document) -> Table:
             Styled(words(left.what)), Styled(words(where)), Styled(words(in_clauses(why)))
         )
     return table
+
+
+def _titled_table(title: Text, *columns: Text) -> Table:
+    return Table(*map(words, columns), title=words(title), title_justify="left")
 
 
 def _place(document: Document, cell: int, line: int, *, is_first: bool = True) -> Text:

@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text as Styled
 
-from grader.cli.gradebook import CommandOutput, open_book
+from grader.cli.gradebook import open_book
 from grader.cli.student_grades import (
     changed_grade,
     chosen_attempt,
@@ -21,7 +21,7 @@ from grader.cli.student_grades import (
     plain_table,
     rules_named,
 )
-from grader.cli.telling import tell, words
+from grader.cli.telling import CommandOutput, tell, words
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import Attempt, Student, find_student, folded, signed

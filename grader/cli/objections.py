@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from grader.cli.grades import JsonOption, SlugArgument, StudentArgument, WhoOption
 from grader.cli.options import Commands, CourseOption, argument, flag, option
+from grader.cli.telling import CommandOutput
 
 objections_app = Commands(help="Enter, list and answer students' objections.")
 
@@ -30,7 +31,6 @@ def list_(
         grader objections list
         grader objections list e2e-mlp --state open
     """
-    from grader.cli.gradebook import CommandOutput
     from grader.cli.objecting import list_objections
 
     list_objections(slug, state, course, CommandOutput(json))
@@ -51,7 +51,7 @@ def add(
     Examples:
         grader objections add ada e2e-mlp --part module "the hint is wrong"
     """
-    from grader.cli.gradebook import CommandOutput, whoever
+    from grader.cli.gradebook import whoever
     from grader.cli.objecting import add_objection
 
     add_objection(student, slug, part, text, who or whoever(), course, CommandOutput(json))
@@ -72,7 +72,7 @@ def import_(
     Examples:
         grader objections import asked.csv --assignment e2e-mlp
     """
-    from grader.cli.gradebook import CommandOutput, whoever
+    from grader.cli.gradebook import whoever
     from grader.cli.objecting import import_objections
 
     import_objections(file, assignment, who or whoever(), course, CommandOutput(json))
@@ -97,7 +97,7 @@ def answer(
         grader objections answer 3 "You are right: the hint was wrong." --points +2.5
         grader objections answer 4 "The loop reads past the end, see line 12."
     """
-    from grader.cli.gradebook import CommandOutput, exact, whoever
+    from grader.cli.gradebook import exact, whoever
     from grader.cli.objecting import AnswerOptions, answer_objection
     from grader.language import say
 

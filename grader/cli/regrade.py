@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from grader.api import open_batch
 from grader.batch.grading import Interrupted
 from grader.batch.keys import Keys
 from grader.batch.regrading import Change, Plan, Reason, Rerun, Way, count_anew, make_plan
-from grader.cli.gradebook import CommandOutput, course_here, open_book, secret_files
+from grader.cli.gradebook import course_here, open_book, secret_files
 from grader.cli.student_grades import plain_table, told_number
-from grader.cli.telling import LiveBatch, some_of, tell, words
+from grader.cli.telling import CommandOutput, LiveBatch, some_of, tell, words
 from grader.course import Course, load_course
 from grader.environment import usable_cores
 from grader.errors import UsageError
@@ -103,7 +102,10 @@ def run_regrade(options: RegradeOptions, told: CommandOutput, messages: Console)
         _refuse_all_at_once(options, plan)
         before = book.accounts()
         is_other = book.take_rules(each.assignment for each in course.assignments.values())
-        failed = _do(options, book, keys, plan, jobs, messages)
+        count_anew(book, keys, plan)
+        slugs = sorted({each.attempt.slug for each in plan.of("run")})
+        runs = (_run(options, book, plan, slug, jobs, messages) for slug in slugs)
+        failed = [each for run in runs for each in run]
         can_move = is_other or plan.of("rescored") or plan.of("run")
         moved = _moved(book, plan, before) if can_move else []
     found |= {"done": True, "moved": [_brief(*each) for each in moved], "ungraded": failed}
@@ -129,29 +131,6 @@ def _refuse_all_at_once(options: RegradeOptions, plan: Plan) -> None:
         )
 
 
-def _do(
-    options: RegradeOptions,
-    book: Gradebook,
-    keys: Keys,
-    plan: Plan,
-    jobs: int,
-    messages: Console,
-) -> list[str]:
-    count_anew(book, keys, plan)
-    failed: list[str] = []
-    for slug in sorted({each.attempt.slug for each in plan.of("run")}):
-        failed += _run(options, book, plan, slug, jobs, messages)
-    return failed
-
-
-class _Folder(OwnFolder):
-    """Where students' files lie while they are run: removed by a later command if not by this."""
-
-    def close(self) -> None:
-        """Remove it."""
-        self.remove()
-
-
 def _run(
     options: RegradeOptions, book: Gradebook, plan: Plan, slug: str, jobs: int, messages: Console
 ) -> list[str]:
@@ -162,10 +141,10 @@ def _run(
         whose.setdefault(each.attempt.sha256, {})[people[each.attempt.student]] = None
     called = {name: some_of(logins, _SHOWN) for name, logins in whose.items()}
     grading = msgspec.structs.replace(options.grading, assignment=slug)
-    with closing(_Folder()) as folder:
-        store = Rerun(book, planned, folder.path)
+    with OwnFolder() as folder:
+        store = Rerun(book, planned, folder)
         entries = tuple(store.entries())
-        own = (folder.path, *secret_files(options.grading.course))
+        own = (folder, *secret_files(options.grading.course))
         with open_batch(grading, own, store) as opened:
             opened.find_data(entries, Silent())
             try:
@@ -183,11 +162,11 @@ def _run(
 
 
 def _grades(accounts: Accounts) -> Grades:
-    found = {}
-    for student, own in accounts.items():
-        for slug, grade in derive_all(own.values()).items():
-            found[student, slug] = grade
-    return found
+    return {
+        (student, slug): grade
+        for student, own in accounts.items()
+        for slug, grade in derive_all(own.values()).items()
+    }
 
 
 def _moved(book: Gradebook, plan: Plan, accounts: Accounts) -> list[Moved]:

@@ -27,53 +27,12 @@ from grader.report import Report, encode_report, ungraded_report, utc_now
 from grader.sandbox.start import Launcher
 
 
-class RunOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader run`, as they were given."""
-
-    notebook: Path
-    grading: GradingOptions
-    json: Path | None = None
-    audience: Audience = "student"
-    html: Path | None = None
-
-
-def run_submission(
-    options: RunOptions,
-    output: Console,
-    messages: Console,
-    launcher: Launcher | None,
-    clock: Callable[[], datetime] = utc_now,
-) -> Report:
-    """Grade a notebook; print the report to `output` and progress to `messages`.
-
-    `launcher` is to start its kernel; None where there is none yet.
-    Returned, printed and on the page of `--html` is what the audience may see at the time that
-    `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
-    graded they say why. Raises GraderError then.
-    """
-    files = _ReportFiles(options.notebook, options.json, options.html)
-    files.try_places()
-    try:
-        with LiveProgress(messages) as progress:
-            report = grade_file(options.notebook, options.grading, files.asked, progress, launcher)
-    except GraderError as error:
-        files.write_refusal(error)
-        raise
-    seen, is_written = shown(report, options.audience, clock()), False
-    try:  # first what is kept: nobody may be there to read what is printed
-        files.write(report, seen)
-        is_written = True
-    finally:
-        files.print_beside(report, seen, output, is_written=is_written)
-    return seen
-
-
-class _ReportFiles(NamedTuple):
+class ReportFiles(NamedTuple):
     """Where the report of a notebook is to be written: as JSON, as a page, both or nowhere."""
 
     notebook: Path
-    json: Path | None
-    html: Path | None
+    json: Path | None = None
+    html: Path | None = None
 
     @property
     def asked(self) -> tuple[Path, ...]:
@@ -125,6 +84,38 @@ class _ReportFiles(NamedTuple):
                 raise
             kept = rescue(encode_report(report), ".json")
             raise OutputError(error.message, join(say("report-not-lost"), kept)) from None
+
+
+def run_submission(
+    files: ReportFiles,
+    grading: GradingOptions,
+    audience: Audience,
+    output: Console,
+    messages: Console,
+    launcher: Launcher | None,
+    clock: Callable[[], datetime] = utc_now,
+) -> Report:
+    """Grade a notebook; print the report to `output` and progress to `messages`.
+
+    `launcher` is to start its kernel; None where there is none yet.
+    Returned, printed and on the page of `--html` is what the audience may see at the time that
+    `clock` says. `--json` gets all of it. Both are written in every case: when nothing could be
+    graded they say why. Raises GraderError then.
+    """
+    files.try_places()
+    try:
+        with LiveProgress(messages) as progress:
+            report = grade_file(files.notebook, grading, files.asked, progress, launcher)
+    except GraderError as error:
+        files.write_refusal(error)
+        raise
+    seen, is_written = shown(report, audience, clock()), False
+    try:  # first what is kept: nobody may be there to read what is printed
+        files.write(report, seen)
+        is_written = True
+    finally:
+        files.print_beside(report, seen, output, is_written=is_written)
+    return seen
 
 
 def _refuse_link(path: Path, notebook: Path) -> None:

@@ -100,31 +100,29 @@ def _chosen(slug: str | None, course: Path) -> Assignment:
 # `grader preview`: what an assignment looks like while it is written, until Ctrl-C.
 
 
-class PreviewOptions(msgspec.Struct, frozen=True):
-    """What is shown, and where the page is: port 0 is one that is free."""
+def run_preview(
+    slug: str,
+    grading: GradingOptions,
+    port: int,
+    language: str | None,
+    console: Console,
+    *,
+    is_timed: bool,
+) -> None:
+    """Serve the pages until somebody presses Ctrl-C; port 0 is one that is free.
 
-    slug: str
-    grading: GradingOptions
-    port: int = 0
-    is_timed: bool = False
-    language: str | None = None
-
-
-def run_preview(options: PreviewOptions, console: Console) -> None:
-    """Serve the pages until somebody presses Ctrl-C. Raises GraderError where it cannot begin."""
+    Raises GraderError where it cannot begin.
+    """
     from grader.authoring.master import find_master
     from grader.preview import PreviewSession, make_preview
 
-    course = find_course(options.grading.course, (Path.cwd(),))
-    chosen = course.get(options.slug)
-    find_master(course.root, options.slug)
-    with (
-        open_settings(options.grading, course, [chosen], ()) as settings,
-        listening(options.port) as listener,
-    ):
-        session = PreviewSession(course.root, options.slug, settings, is_timed=options.is_timed)
+    course = find_course(grading.course, (Path.cwd(),))
+    chosen = course.get(slug)
+    find_master(course.root, slug)
+    with open_settings(grading, course, [chosen], ()) as settings, listening(port) as listener:
+        session = PreviewSession(course.root, slug, settings, is_timed=is_timed)
         port, token = listener.getsockname()[1], secrets.token_urlsafe(32)
-        app = make_preview(session, options.language or command_language(), token, port)
+        app = make_preview(session, language or command_language(), token, port)
         tell(
             console,
             say("open-title", address=address_of(listener, token)),

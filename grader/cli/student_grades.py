@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.gradebook import CommandOutput, open_book
-from grader.cli.telling import line, tell, words
+from grader.cli.gradebook import open_book
+from grader.cli.telling import CommandOutput, line, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
@@ -198,9 +198,7 @@ def explain_grade(word: str, slug: str, course: Path | None, told: CommandOutput
     with open_book(course) as book:
         rules = known_rules(book, slug)
         student = find_student(book.students(), word)
-        accounts = book.accounts(student.id).get(student.id, {})
-    account = accounts.get(slug, Account(rules))
-    grade = derive_all({**accounts, slug: account}.values())[slug]
+        account, grade = _now(book, student, rules)
     asked = objection_lines(account.objections, account.attempts, grade.attempt)
     found = {**_person(student), "assignment": slug, **_brief(grade), "lines": grade.lines}
     found["objections"] = [objection_row(student, account, each) for each in account.objections]
@@ -223,21 +221,22 @@ def changed_grade(
 ) -> tuple[dict[str, Any], list[Text]]:
     """Write down a decision; return what was found, and what is said of it."""
     rules = known_rules(book, slug)
-
-    def now() -> tuple[Account, Grade]:
-        accounts = book.accounts(student.id).get(student.id, {})
-        account = accounts.get(slug, Account(rules))
-        return account, derive_all({**accounts, slug: account}.values())[slug]
-
-    account, before = now()
+    account, before = _now(book, student, rules)
     written = write(book, student, account, before)
-    _, after = now()
+    _, after = _now(book, student, rules)
     found = {**_person(student), "assignment": slug, **written}
     found |= {"before": before.points, "after": after.points}
     line = say(
         "before-now", login=student.login, slug=slug, before=_cell(before), after=_cell(after)
     )
     return found, [*filter(None, (written.get("told"), line))]
+
+
+def _now(book: Gradebook, student: Student, rules: Rules) -> tuple[Account, Grade]:
+    """Return what happened between a student and an assignment, and the grade of that."""
+    accounts = book.accounts(student.id).get(student.id, {})
+    account = accounts.get(rules.slug, Account(rules))
+    return account, derive_all({**accounts, rules.slug: account}.values())[rules.slug]
 
 
 def chosen_attempt(account: Account, number: int | None) -> Attempt:
@@ -366,22 +365,13 @@ def told_number(value: Decimal | int | None) -> str:
 def _story(account: Account, counts: int | None) -> Iterator[tuple[str, Text]]:
     for given in account.extensions:
         until = say("taken-back") if given.due is None else say("until", time=told_time(given.due))
-        yield (
-            "  ",
-            say("extension-by", until=until, who=given.who, reason=given.reason),
-        )
+        yield "  ", say("extension-by", until=until, who=given.who, reason=given.reason)
     for attempt in account.attempts:
         yield "  ", _handed_in(attempt)
         for grading in attempt.gradings:
-            yield (
-                "    ",
-                say(
-                    "graded-time-points-possible",
-                    time=told_time(grading.graded),
-                    points=show(grading.score),
-                    possible=show(grading.max_score),
-                ),
-            )
+            points = {"points": show(grading.score), "possible": show(grading.max_score)}
+            time = told_time(grading.graded)
+            yield "    ", say("graded-time-points-possible", time=time, **points)
         for entry in attempt.adjustments:
             yield "    ", _adjusted(entry)
     for each in objection_lines(account.objections, account.attempts, counts):

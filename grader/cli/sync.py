@@ -113,9 +113,9 @@ def fetch_students(
         grader sync lti fetch -o class
         grader sync lti fetch -o class --roster roster.csv
     """
-    from grader.cli.syncing import StudentsOptions, run_fetch_students
+    from grader.cli.syncing import run_fetch_students
 
-    if not run_fetch_students(StudentsOptions(output, roster, course), Console(emoji=False)):
+    if not run_fetch_students(output, roster, course, Console(emoji=False)):
         raise typer.Exit(NOT_ALL)
 
 

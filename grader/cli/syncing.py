@@ -113,14 +113,6 @@ class PushOptions(msgspec.Struct, frozen=True):
     column: str | None = None
 
 
-class StudentsOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader sync lti fetch`, as they were given."""
-
-    output: Path
-    roster: Path | None = None
-    course: Path | None = None
-
-
 def run_fetch(
     options: FetchOptions,
     output: Console,
@@ -280,23 +272,25 @@ def _title(root: Path, slug: str) -> str:
 
 
 def run_fetch_students(
-    options: StudentsOptions,
+    folder: Path,
+    own: Path | None,
+    course: Path | None,
     output: Console,
     environment: Mapping[str, str] = os.environ,
     sleep: Sleep = time.sleep,
 ) -> bool:
     """Fetch the students by LTI, and say what to do with them. Returns whether all are known."""
-    root = course_here(options.course)[0]
+    root = course_here(course)[0]
     settings = _tool(root)
-    roster = None if options.roster is None else read_roster(options.roster)
+    roster = None if own is None else read_roster(own)
     with (
-        connected_tool(settings, environment, (root, options.output), sleep) as platform,
+        connected_tool(settings, environment, (root, folder), sleep) as platform,
         shown_progress() as progress,
     ):
-        found = fetch_students(platform, settings.line_items, options.output, progress, roster)
+        found = fetch_students(platform, settings.line_items, folder, progress, roster)
     tell(output, say("students-there", count=len(found.people)))
     list_some(output, say("not-matched-roster"), list(found.unmatched))
-    command = f"grader roster import {options.output / ROSTER}"
+    command = f"grader roster import {folder / ROSTER}"
     tell(output, say("students-title", command=command))
     return not found.unmatched
 

@@ -6,7 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
+import msgspec
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -14,8 +16,9 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text as Styled
 
-from grader.cli.ending import command_language
-from grader.language import NOTHING, Text, counted, in_a_row, say
+from grader.cli.ending import command_language, write_output
+from grader.files import write_whole, writing
+from grader.language import ENGLISH, NOTHING, Text, counted, in_a_row, say
 from grader.progress import Progress, Silent, TimeLeft
 from grader.render.wording import one_line
 
@@ -45,8 +48,8 @@ def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
 
     Not in a file or a pipe, whose lines are not folded: commands are copied from there.
     """
+    cells = [printable(each) if isinstance(each, str) else words(each) for each in (label, text)]
     if not console.is_terminal:
-        cells = [printable(e) if isinstance(e, str) else words(e) for e in (label, text)]
         told = cells[1].replace("\n", "\n" + " " * LABEL_WIDTH)
         beside = cells[0] + " " * max(1, LABEL_WIDTH - cell_len(cells[0]))
         console.print(Styled(f"{beside}{told}"), soft_wrap=True)
@@ -54,9 +57,15 @@ def tell_beside(console: Console, label: str | Text, text: str | Text) -> None:
     table = Table.grid()
     table.add_column(width=LABEL_WIDTH)
     table.add_column(overflow="fold")
-    cells = [printable(each) if isinstance(each, str) else words(each) for each in (label, text)]
     table.add_row(*map(Styled, cells))
     console.print(table, highlight=False)
+
+
+def tell_below(console: Console, label: str | Text, *texts: Text) -> None:
+    """Print texts below one another beside one label; those that say nothing are left out."""
+    for text in filter(None, texts):
+        tell_beside(console, label, text)
+        label = ""
 
 
 def students(number: int) -> Text:
@@ -64,7 +73,7 @@ def students(number: int) -> Text:
     return counted(number, say("count-student"), say("count-students"))
 
 
-def some_of(names: Collection[str], most: int) -> Text:
+def some_of(names: Collection[str | Text], most: int) -> Text:
     """Return names in a row, `most` of them, and how many more there are."""
     shown = in_a_row([*names][:most])
     if len(names) <= most:
@@ -75,6 +84,41 @@ def some_of(names: Collection[str], most: int) -> Text:
 def printable(text: str) -> str:
     """Return foreign text without characters that steer a terminal."""
     return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
+
+
+STANDARD = Path("-")
+"""The place that stands for the standard output."""
+
+
+class CommandOutput(msgspec.Struct, frozen=True):
+    """Where a command tells what it found: to people on the console, as JSON in a file.
+
+    Where the JSON goes to the standard output, it stands there alone.
+    """
+
+    json: Path | None = None
+    language: str = ENGLISH
+
+    def tell(self, found: object, people: Callable[[Console], None]) -> None:
+        """Tell it both ways. Raises UsageError where the file cannot be written."""
+        if self.json is not None:
+            self._write(found)
+        if self.json != STANDARD:
+            people(Console(emoji=False))
+
+    def _write(self, found: object) -> None:
+        encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=self._encode)
+        document = msgspec.json.format(encoder.encode(found), indent=2) + b"\n"
+        if self.json == STANDARD or self.json is None:
+            write_output(document)
+            return
+        with writing(self.json, say("what-was-found")):
+            write_whole(self.json, document)
+
+    def _encode(self, value: object) -> str:
+        if isinstance(value, Text):
+            return value.in_(self.language)
+        raise NotImplementedError(type(value).__name__)
 
 
 # Progress on standard error: live on a terminal, plain lines anywhere else.
@@ -210,18 +254,14 @@ class LiveBatch:
 
     def _update(self) -> None:
         working = ((self._called.get(name, name), stage) for name, stage in self._at_work.items())
-        shown = list(working)[:SHOWN_NAMES]
-        label = in_a_row(
-            say("name-stage", name=name, stage=stage) if stage else name for name, stage in shown
-        )
-        others = len(self._at_work) - SHOWN_NAMES
-        if others > 0:
-            label = say("names-and-count-more", names=label, count=others)
+        shown = [
+            say("name-stage", name=name, stage=stage) if stage else name for name, stage in working
+        ]
         self._progress.update(
             self._task,
             description=words(self._count()),
             completed=self._done,
-            label=line(label),
+            label=line(some_of(shown, SHOWN_NAMES)),
         )
 
     def _count(self) -> Text:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
@@ -36,16 +35,12 @@ from grader.language import Text, counted, foreign, in_a_row, join, say
 STYLES = {"error": "bold red", "warning": "yellow"}
 
 
-class LintOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader lint`, as they were given; `slug` is None for all assignments."""
+def run_lint(slug: str | None, folder: Path | None, output: Console, messages: Console) -> bool:
+    """Print all findings, of all assignments without a slug. Returns whether none is an error.
 
-    slug: str | None = None
-    course: Path | None = None
-
-
-def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
-    """Print all findings. Returns whether none is an error. Raises GraderError."""
-    root = course_folder(options.course, (Path.cwd(),))
+    Raises GraderError.
+    """
+    root = course_folder(folder, (Path.cwd(),))
     try:
         course = load_course(root)
     except MistakeError as error:
@@ -53,9 +48,9 @@ def run_lint(options: LintOptions, output: Console, messages: Console) -> bool:
         return False
     errors = 0
     every = [*course.assignments.values(), *course.variants.values()]
-    for chosen in every if options.slug is None else [course.get(options.slug)]:
+    for chosen in every if slug is None else [course.get(slug)]:
         errors += _lint_files(course, chosen, output)
-    for chosen in choose_assignments(course, options.slug, messages):
+    for chosen in choose_assignments(course, slug, messages):
         errors += _lint_master(course, chosen, output)
     return errors == 0
 
@@ -109,34 +104,28 @@ def _print(place: Text, found: Mistake | LintFinding, output: Console) -> None:
     tell(output, f"    {words(found.hint)}")
 
 
-class VerifyOptions(msgspec.Struct, frozen=True):
-    """The arguments of `grader verify`, as they were given."""
-
-    slug: str | None
-    grading: GradingOptions
-    quick: bool = False
-    json: Path | None = None
-    jobs: int | None = None
-    everything: bool = False
-
-
-def run_verify(options: VerifyOptions, output: Console, messages: Console) -> list[Verification]:
+def run_verify(
+    slug: str | None,
+    grading: GradingOptions,
+    choices: VerifyChoices,
+    json: Path | None,
+    output: Console,
+    messages: Console,
+) -> list[Verification]:
     """Verify one assignment or all, and print tables and progress. Raises GraderError."""
-    course = find_course(options.grading.course, (Path.cwd(),))
-    try_place(options.json, say("what-was-found"))
+    course = find_course(grading.course, (Path.cwd(),))
+    try_place(json, say("what-was-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
-    choices = VerifyChoices(not options.quick, options.jobs, options.everything)
     found = []
-    for chosen in every if options.slug is None else course.meant(options.slug):
+    for chosen in every if slug is None else course.meant(slug):
         warnings = _demand_no_mistakes(chosen, course.root, messages)
         with LiveProgress(messages) as progress:
-            verified = verify_assignment(
-                course, chosen, options.grading, choices, warnings, progress
-            )
+            verified = verify_assignment(course, chosen, grading, choices, warnings, progress)
         found.append(verified)
         render_verification(verified, output)
-    if options.json is not None:
-        write_json(options.json, found)
+    if json is not None:
+        document = encode_verification(found[0] if len(found) == 1 else found)
+        write_or_rescue(json, document, say("what-was-found"))
     return found
 
 
@@ -155,12 +144,6 @@ def _demand_no_mistakes(chosen: CourseAssignment, root: Path, messages: Console)
             say("fix-them-first-grader-lint-lists-them", slug=slug),
         )
     return found
-
-
-def write_json(path: Path, found: list[Verification]) -> None:
-    """Write one document, or a list of them where all assignments were verified."""
-    document = encode_verification(found[0] if len(found) == 1 else found)
-    write_or_rescue(path, document, say("what-was-found"))
 
 
 def render_verification(found: Verification, output: Console) -> None:

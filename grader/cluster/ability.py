@@ -7,7 +7,7 @@ of its processes.
 import os
 from pathlib import Path
 
-from grader.environment import missing_for_grading, only_self_check
+from grader.environment import need_for_grading
 from grader.sandbox.choose import choose_sandbox
 from grader.sandbox.interface import Level
 
@@ -17,8 +17,7 @@ def need_grading(level: Level | None) -> None:
 
     `level` is the isolation that is demanded of it, else it is the strongest that works.
     """
-    if missing := missing_for_grading():
-        raise only_self_check(missing)
+    need_for_grading()
     choose_sandbox(level, level or "basic", protected=data_folder()).close()
 
 

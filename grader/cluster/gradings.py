@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from grader.batch.attempts import Attempt
 from grader.batch.collect import Entry
-from grader.batch.grading import Batch, GradedFile, Store
+from grader.batch.grading import Batch, GradedFile, Store, graded_twice
 from grader.batch.keys import accepts, named
-from grader.batch.summary import is_put_back, outcome
 from grader.cluster.dispatch import Dispatch, Failed, Killed, Outcome, What
 from grader.cluster.jobs import READ_LIMIT, Job, JobAnswer, Withdrawn, decode_answer, encode
 from grader.course import Course
@@ -79,42 +78,31 @@ class ClusterBatch(Batch):
     ) -> Generator[GradedFile, None, None]:
         """Have submissions graded, and yield each when its report is there; as `Batch` does."""
         del jobs  # the cluster's workers say how many at a time
-        waiting = {each.name: each for each in entries}
         try:
-            for tell in (progress.put_back, progress.finished):
-                again: dict[str, Entry] = {}
-                with closing(self._graded_once(waiting, progress)) as found:
-                    for graded in found:
-                        row, spoiled = graded.row, is_put_back(graded.report)
-                        if spoiled:
-                            again[row.name] = waiting[row.name]
-                        yield graded
-                        if spoiled:
-                            tell(row.name, outcome(row))
-                        else:
-                            progress.finished(row.name, outcome(row), graded=row.graded)
-                waiting = again
+            yield from graded_twice(
+                entries, lambda waiting: self._graded_once(waiting, progress), progress
+            )
         finally:
             self._store.hurry()
             self._reader.close()
 
     def _graded_once(
-        self, entries: Mapping[str, Entry], progress: BatchProgress
+        self, entries: Iterable[Entry], progress: BatchProgress
     ) -> Generator[GradedFile, None, None]:
         """Yield what needs no worker first: files that cannot be read, and who handed in none."""
-        readable: list[str] = []
-        for name, entry in entries.items():
+        readable: dict[str, Entry] = {}
+        for entry in entries:
             problem = _problem_of(entry)
             if problem:
-                progress.started(name)
+                progress.started(entry.name)
                 yield self._ungraded(entry, problem)
             else:
-                readable.append(name)
+                readable[entry.name] = entry
         if readable:
-            yield from self._sent(readable, entries, progress)
+            yield from self._sent(readable, progress)
 
     def _sent(
-        self, names: list[str], entries: Mapping[str, Entry], progress: BatchProgress
+        self, entries: Mapping[str, Entry], progress: BatchProgress
     ) -> Generator[GradedFile, None, None]:
         digests: dict[str, str] = {}
 
@@ -134,7 +122,7 @@ class ClusterBatch(Batch):
                 waits=True,
             )
 
-        with closing(self._start(tell).run(names, make)) as found:
+        with closing(self._start(tell).run(entries, make)) as found:
             for each in found:
                 yield self._take(entries[each.name], each, digests.pop(each.name))
 

@@ -20,9 +20,9 @@ from grader.cluster.address import FEW_LOOKS, PRELOAD, quieten
 from grader.errors import UsageError
 from grader.files import OwnFolder
 from grader.language import counted, say
-from grader.loopback import LOOPBACK
 from grader.progress import Progress
 
+_HERE = "127.0.0.1"
 _LOOK_SECONDS = 0.1
 _OF_THE_TERMINAL = {signal.SIGINT, signal.SIGHUP}
 
@@ -38,12 +38,8 @@ def local_cluster(
     Dask's processes import from the folder for their files first, which by itself is one in that
     for all users' temporary files: whoever made it before could have them import what they like.
     """
-    folder = OwnFolder()
-    try:
-        with dask.config.set({**FEW_LOOKS, "temporary-directory": str(folder.path)}):
-            yield from _with_workers(_scheduler(port, level), workers, progress)
-    finally:
-        folder.remove()
+    with OwnFolder() as folder, dask.config.set({**FEW_LOOKS, "temporary-directory": str(folder)}):
+        yield from _with_workers(_scheduler(port, level), workers, progress)
 
 
 def _with_workers(
@@ -71,9 +67,9 @@ def _scheduler(port: int, level: str | None) -> LocalCluster:
             n_workers=0,
             threads_per_worker=1,
             processes=True,
-            host=LOOPBACK,
+            host=_HERE,
             scheduler_port=port,
-            dashboard_address=f"{LOOPBACK}:0",
+            dashboard_address=f"{_HERE}:0",
             memory_limit=0,  # the grader has limits of its own, and knows what to do at them
             preload=[PRELOAD],
             preload_argv=[] if level is None else ["--level", level],

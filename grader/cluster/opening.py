@@ -3,8 +3,6 @@
 What is decided here once for all jobs: who may grade, the seed, and the course as it is sent.
 """
 
-import os
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,12 +18,18 @@ from grader.cluster.gradings import ClusterBatch, Elsewhere, Tell
 from grader.cluster.jobs import ClusterOptions, Job, WantedWorker, WorkerFacts, digest_of, pack
 from grader.cluster.station import grade_submission
 from grader.course import CourseAssignment, find_course
-from grader.environment import describe_environment, missing_for_grading, only_self_check
+from grader.environment import describe_environment, need_for_grading
 from grader.errors import UsageError
 from grader.files import sweep
-from grader.grading.preparation import GradingOptions, Settings, source_digest
+from grader.grading.preparation import (
+    GradingOptions,
+    Settings,
+    drawn_seed,
+    settings_of,
+    source_digest,
+)
 from grader.language import Text, below, say
-from grader.sandbox.interface import LEVELS, Level
+from grader.sandbox.interface import LEVELS
 
 CONNECT_SECONDS = 15.0
 """How long to try to reach a scheduler, also one that was there before."""
@@ -55,8 +59,7 @@ def open_cluster(
 
     Raises UsageError where there is no such course or scheduler, or no worker that may grade.
     """
-    if missing := missing_for_grading():
-        raise only_self_check(missing)
+    need_for_grading()
     if options.data not in (None, "builtin"):
         raise UsageError(
             say("clusters-workers-cannot-see-folder", data=options.data),
@@ -83,7 +86,8 @@ def open_cluster(
             return Dispatch(client, grade_submission, archive, wanted, tell, patience, again)
 
         levels = frozenset(each.facts.level for each in useful if each.facts is not None)
-        settings = _settings(options, job, levels)
+        # by which is known what an earlier run has graded
+        settings = settings_of(options, Elsewhere(min(levels, key=LEVELS.index)), job.seed)
         batch = ClusterBatch(course, settings, store, job, start, levels, options.seed)
         yield OpenCluster(batch, settings, possible, useful, left_out, client.dashboard_link)
 
@@ -183,23 +187,10 @@ def _job(options: GradingOptions, digest: str) -> Job:
         name="",
         content=b"",
         course=digest,
-        seed=secrets.randbits(48) if options.seed is None else options.seed,
+        seed=drawn_seed(options),
         assignment=options.assignment,
         data="builtin" if options.data == "builtin" else None,
         language=options.language,
         dialect=options.dialect,
         preamble=options.preamble,
-    )
-
-
-def _settings(options: GradingOptions, job: Job, levels: frozenset[Level]) -> Settings:
-    """Return the settings by which is known what an earlier run has graded."""
-    return Settings(
-        sandbox=Elsewhere(min(levels, key=LEVELS.index)),
-        seed=job.seed,
-        data=options.data,
-        language=options.language,
-        dialect=options.dialect,
-        preamble=options.preamble,
-        environment=os.environ,
     )

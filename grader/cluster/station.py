@@ -29,12 +29,7 @@ from grader.cluster.jobs import (
     unpack,
 )
 from grader.course import Course, load_course
-from grader.environment import (
-    describe_environment,
-    missing_for_grading,
-    only_self_check,
-    slow_imports,
-)
+from grader.environment import describe_environment, need_for_grading, slow_imports
 from grader.errors import ProtocolError, SandboxError
 from grader.files import OwnFolder, sweep
 from grader.grading.preparation import GradingOptions, Preparation, Settings, source_digest
@@ -62,8 +57,7 @@ class Station:
     """
 
     def __init__(self, level: Level | None = None, own: Iterable[Path] = ()) -> None:
-        if missing := missing_for_grading():
-            raise only_self_check(missing)
+        need_for_grading()
         sweep()
         self._folder = OwnFolder()
         self._protected = (self._folder.path, *own, *data_folder())

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from grader.assignment import Assignment
@@ -54,7 +55,10 @@ class Recounted(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded of a file: its report too, if it is graded, and what is told of that."""
+    """What is recorded of a file: its report too, if it is graded, and what is told of that.
+
+    `noticed` and `chosen_by` are what an overview says of the report.
+    """
 
     given: HandedIn
     report: Report | None
@@ -129,18 +133,11 @@ class Gradebook:
             found[key[0]][account.rules.slug] = account
         return found
 
-    def record(
-        self, given: HandedIn, report: Report | None, noticed: str = "", chosen_by: str = ""
-    ) -> None:
-        """Record a file and its report, if it is graded; what is there already stays as it is.
-
-        So it can be told twice. `noticed` and `chosen_by` are what an overview says of the report.
-        Raises GradebookError, UsageError for an unknown assignment.
-        """
-        self.record_all([Recording(given, report, noticed, chosen_by)])
-
     def record_all(self, recordings: Iterable[Recording]) -> None:
-        """Record several files as `record` does one: all of them, or none."""
+        """Record files and their reports, all or none; what is there already stays as it is.
+
+        So it can be told twice. Raises GradebookError, UsageError for an unknown assignment.
+        """
         packed = [_packed(each) for each in recordings]
         if not packed:
             return
@@ -188,10 +185,6 @@ class Gradebook:
         """Return the attempts of those who have not withdrawn, in order."""
         with self._database.reading() as connection:
             return rows.read_stored_attempts(connection)
-
-    def document(self, grading: int) -> bytes:
-        """Return the report of a grading, by its id, as JSON."""
-        return self.documents([grading])[grading]
 
     def documents(self, gradings: Iterable[int]) -> dict[int, bytes]:
         """Return the reports of gradings, by their ids, as JSON: read by one query."""
@@ -356,13 +349,8 @@ class Gradebook:
         known = rows.objection_of(connection, objection, assignment)
         if known is not None:
             return known, False
-        row = {
-            "student": objection.student,
-            "assignment": assignment,
-            "part": objection.part,
-            "text": objection.text,
-            "who": who,
-        }
+        row = msgspec.structs.asdict(objection) | {"assignment": assignment, "who": who}
+        del row["slug"]
         return rows.insert(connection, schema.objection, row), True
 
     def answer_objection(
@@ -440,17 +428,9 @@ def _attempt(connection: sa.Connection, given: HandedIn, sha256: str, packed: by
     assignment = rows.assignment_id(connection, given.slug)
     found = rows.attempt_of(connection, given.student, assignment, sha256)
     if found is None:
-        row = {
-            "student": given.student,
-            "assignment": assignment,
-            "sha256": sha256,
-            "name": given.name,
-            "source": given.source,
-            "content": packed,
-            "handed_in": given.handed_in,
-            "told_late": given.told_late,
-            "together": given.together,
-        }
+        row = msgspec.structs.asdict(given) | {"assignment": assignment, "sha256": sha256}
+        del row["slug"]
+        row["content"] = packed
         return rows.insert(connection, schema.attempt, row)
     if found.handed_in is None and (given.handed_in is not None or given.told_late):
         change = sa.update(schema.attempt).where(schema.attempt.c.id == found.id)

@@ -318,9 +318,10 @@ def read_roster_file(path: Path) -> RosterFile:
     at_role = columns.pop("role", None)
     for number, row in zip(table.lines, table.rows, strict=True):
         cells = [as_before_harmless(one_line(cell)) for cell in row]
-        role = cells[at_role] if at_role is not None and at_role < len(cells) else ""
+        role = "" if at_role is None else cells[at_role]
         if _is_other(role):
-            left_out.append((_named_in(cells, columns), role))
+            told = next(filter(None, (cells[at] for at in columns.values())), "")
+            left_out.append((told, role))
             continue
         entry = _entry(path, number, cells, header, columns)
         if entry is None:
@@ -358,11 +359,6 @@ def _is_other(cell: str) -> bool:
 def _is_known(cell: str) -> bool:
     roles = _roles(cell)
     return not roles or bool(roles & _STUDENTS) or roles <= _OTHERS
-
-
-def _named_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
-    told = (cells[at] for at in columns.values() if at < len(cells))
-    return next(filter(None, told), "")
 
 
 def plan(students: Iterable[Student], entries: Iterable[RosterEntry]) -> Changes:
@@ -463,7 +459,7 @@ def _entry(
 
     They have the points of assignments, and which are posted by hand: that one names nobody.
     """
-    told = {field: cells[at] if at < len(cells) else "" for field, at in columns.items()}
+    told = {field: cells[at] for field, at in columns.items()}
     if not any(told.values()):
         return None
     login = unicodedata.normalize("NFC", told.pop(_LOGIN))
@@ -482,10 +478,7 @@ def _entry(
     lms = {
         name: cells[at]
         for at, name in enumerate(header)
-        if at != columns[_LOGIN]
-        and at < len(cells)
-        and cells[at]
-        and folded(name.replace("_", " ")) in ids
+        if at != columns[_LOGIN] and cells[at] and folded(name.replace("_", " ")) in ids
     }
     fields = {name: unicodedata.normalize("NFC", each) for name, each in told.items()}
     return RosterEntry(login, fields, lms, header[columns[_LOGIN]])

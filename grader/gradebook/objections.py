@@ -59,13 +59,7 @@ def told_time(moment: datetime) -> str:
 def _told_entry(entry: Adjustment) -> dict[str, str | Text]:
     reason = foreign(entry.reason) if entry.marking is None else entry.marking.reason
     when, number = told_time(entry.recorded), str(entry.id)
-    return {
-        "number": number,
-        "who": entry.who,
-        "time": when,
-        "part": entry.part,
-        "reason": reason,
-    }
+    return {"number": number, "who": entry.who, "time": when, "part": entry.part, "reason": reason}
 
 
 def idle_line(entry: Adjustment) -> Text:
@@ -220,10 +214,7 @@ def told_objections(
 
     return tuple(
         ToldObjection(
-            each.part,
-            foreign(each.text),
-            told_time(each.recorded),
-            tuple(map(told, each.replies)),
+            each.part, foreign(each.text), told_time(each.recorded), tuple(map(told, each.replies))
         )
         for each in objections
     )

@@ -5,7 +5,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -61,6 +61,8 @@ class StoredAttempt(Value, frozen=True):
     name: str
 
 
+_Key = TypeVar("_Key")
+_Entry = TypeVar("_Entry")
 Pair = tuple[int, int]
 """The ids of a student and of an assignment."""
 
@@ -177,8 +179,7 @@ def read_attempts(connection: Connection, student: int | None) -> dict[Pair, lis
     """Return attempts by student and assignment, in the order in which they were handed in."""
     table = schema.attempt
     columns = [each for each in table.c if each.name != "content"]
-    chosen = sa.true() if student is None else table.c.student == student
-    rows = connection.execute(sa.select(*columns).where(chosen)).all()
+    rows = connection.execute(sa.select(*columns).where(_of_student(table, student))).all()
     gradings = _gradings(connection, student)
     adjustments = _adjustments(connection, student)
     found: dict[Pair, list[Attempt]] = defaultdict(list)
@@ -201,32 +202,34 @@ def read_attempts(connection: Connection, student: int | None) -> dict[Pair, lis
     return found
 
 
+def _grouped(pairs: Iterable[tuple[_Key, _Entry]]) -> dict[_Key, list[_Entry]]:
+    found: dict[_Key, list[_Entry]] = defaultdict(list)
+    for key, entry in pairs:
+        found[key].append(entry)
+    return found
+
+
 def _of_student(table: sa.Table, student: int | None) -> sa.ColumnElement[bool]:
     if student is None:
         return sa.true()
+    if "student" in table.c:
+        return table.c.student == student
     own = sa.select(schema.attempt.c.id).where(schema.attempt.c.student == student)
     return table.c.attempt.in_(own)
 
 
 def _gradings(connection: Connection, student: int | None) -> dict[int, list[Grading]]:
     table = schema.grading
-    names = ("id", "attempt", "score", "max_score", "parts", "settled", "graded", "grader")
-    columns = (table.c[name] for name in (*names, "basis", "rubric"))
-    query = sa.select(*columns).where(_of_student(table, student))
-    found: dict[int, list[Grading]] = defaultdict(list)
-    for row in connection.execute(query.order_by(table.c.id)):
-        told = row.score, row.max_score, row.parts, row.settled, row.graded, row.grader
-        found[row.attempt].append(Grading(row.id, *told, row.basis, row.rubric))
-    return found
+    columns = (table.c[name] for name in ("attempt", *Grading.__struct_fields__))
+    query = sa.select(*columns).where(_of_student(table, student)).order_by(table.c.id)
+    rows = connection.execute(query)
+    return _grouped((attempt, Grading(*fields)) for attempt, *fields in rows)
 
 
 def _adjustments(connection: Connection, student: int | None) -> dict[int, list[Adjustment]]:
     table = schema.adjustment
     query = sa.select(table).where(_of_student(table, student)).order_by(table.c.id)
-    found: dict[int, list[Adjustment]] = defaultdict(list)
-    for row in connection.execute(query):
-        found[row.attempt].append(_as_adjustment(row))
-    return found
+    return _grouped((row.attempt, _as_adjustment(row)) for row in connection.execute(query))
 
 
 def adjustments_of(connection: Connection, attempt: int) -> list[Adjustment]:
@@ -255,35 +258,38 @@ def read_second_markings(connection: Connection, *chosen: Any) -> dict[tuple[int
 def read_extensions(connection: Connection, student: int | None) -> dict[Pair, list[Extension]]:
     """Return extensions by student and assignment, in order."""
     table = schema.extension
-    chosen = sa.true() if student is None else table.c.student == student
-    found: dict[Pair, list[Extension]] = defaultdict(list)
-    for row in connection.execute(sa.select(table).where(chosen).order_by(table.c.id)):
-        entry = Extension(row.due, row.reason, row.who, row.recorded)
-        found[row.student, row.assignment].append(entry)
-    return found
+    query = sa.select(table).where(_of_student(table, student)).order_by(table.c.id)
+    return _grouped(
+        ((row.student, row.assignment), Extension(row.due, row.reason, row.who, row.recorded))
+        for row in connection.execute(query)
+    )
 
 
 def read_objections(connection: Connection, student: int | None) -> dict[Pair, list[Objection]]:
     """Return objections by student and assignment, in order."""
     table = schema.objection
-    chosen = sa.true() if student is None else table.c.student == student
-    asked = connection.execute(sa.select(table).where(chosen).order_by(table.c.id)).all()
+    query = sa.select(table).where(_of_student(table, student)).order_by(table.c.id)
+    asked = connection.execute(query).all()
     replies = _replies(connection, [row.id for row in asked] if student is not None else None)
-    found: dict[Pair, list[Objection]] = defaultdict(list)
-    for row in asked:
-        told = row.id, row.part, row.text, row.who, row.recorded
-        found[row.student, row.assignment].append(Objection(*told, tuple(replies[row.id])))
-    return found
+    return _grouped(
+        (
+            (each.student, each.assignment),
+            Objection(
+                each.id, each.part, each.text, each.who, each.recorded, tuple(replies[each.id])
+            ),
+        )
+        for each in asked
+    )
 
 
 def _replies(connection: Connection, objections: list[int] | None) -> dict[int, list[Reply]]:
     table = schema.reply
     chosen = sa.true() if objections is None else table.c.objection.in_(objections)
-    found: dict[int, list[Reply]] = defaultdict(list)
-    for row in connection.execute(sa.select(table).where(chosen).order_by(table.c.id)):
-        told = row.id, row.text, row.who, row.recorded, row.adjustment
-        found[row.objection].append(Reply(*told))
-    return found
+    rows = connection.execute(sa.select(table).where(chosen).order_by(table.c.id))
+    return _grouped(
+        (row.objection, Reply(row.id, row.text, row.who, row.recorded, row.adjustment))
+        for row in rows
+    )
 
 
 def objection_of(connection: Connection, objection: NewObjection, assignment: int) -> int | None:

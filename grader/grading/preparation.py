@@ -31,12 +31,7 @@ from grader.course import Course, CourseAssignment
 from grader.data import DataSet, resolve_data
 from grader.data.resolve import FolderPictures
 from grader.decoding import prepared
-from grader.environment import (
-    describe_environment,
-    missing_for_grading,
-    only_self_check,
-    slow_imports,
-)
+from grader.environment import describe_environment, need_for_grading, slow_imports
 from grader.evidence.runners import KnownAnswers
 from grader.files import sweep
 from grader.grading.rescoring import decided
@@ -341,8 +336,7 @@ def open_settings(
     kernels that was begun before, and is to be used. Raises SandboxError when
     there is no such sandbox, UsageError where only the self-check is installed.
     """
-    if missing := missing_for_grading():
-        raise only_self_check(missing)
+    need_for_grading()
     sweep()
     assignments = tuple(assignments)
     needed = min((each.assignment.sandbox.minimum for each in assignments), key=LEVELS.index)
@@ -351,15 +345,25 @@ def open_settings(
     with choose_sandbox(options.sandbox, needed, protected=protected, imports=imports) as sandbox:
         if launcher is not None:
             sandbox.adopt(launcher)
-        yield Settings(
-            sandbox=sandbox,
-            seed=secrets.randbits(48) if options.seed is None else options.seed,
-            data=options.data,
-            language=options.language,
-            dialect=options.dialect,
-            preamble=options.preamble,
-            environment=os.environ,
-        )
+        yield settings_of(options, sandbox, drawn_seed(options))
+
+
+def drawn_seed(options: GradingOptions) -> int:
+    """Return the seed that was asked for, or a new one."""
+    return secrets.randbits(48) if options.seed is None else options.seed
+
+
+def settings_of(options: GradingOptions, sandbox: Sandbox, seed: int) -> Settings:
+    """Return the settings of gradings by these options."""
+    return Settings(
+        sandbox=sandbox,
+        seed=seed,
+        data=options.data,
+        language=options.language,
+        dialect=options.dialect,
+        preamble=options.preamble,
+        environment=os.environ,
+    )
 
 
 def _data_folders(named: str | None, environment: Mapping[str, str]) -> list[Path]:

@@ -49,6 +49,9 @@ _TOOLS = frozenset({"__MACOSX", "__pycache__", ".DS_Store", "Thumbs.db", ".git"}
 LONGEST_PATH = 1000
 """Bytes of a path below a student's folder: a path of the system may have 4095."""
 
+_DEPTH = 30
+"""So many folders may be in one another."""
+
 _LONGEST_NAME = 255
 _TOLD = 20
 """Members left out for one reason that are named; of the others it is said how many there are."""
@@ -75,21 +78,14 @@ _TELLINGS = 3
 """Messages for each file at most: a student who is left out is told as a folder and as such."""
 
 
-class ArchiveLimits(msgspec.Struct, frozen=True):
-    """What an archive may hold and take: bytes in one file and in all, files, folders in one
-
-    another, bytes of an index, seconds of a processor. `shared` is a class's, which each of its
-    students has a part of. `encoding` is that of names, found from them where it is empty.
-    """
+class ArchiveLimits(UnpackLimits, frozen=True):
+    """What an archive may hold and take where nobody says otherwise."""
 
     file_size: int = 512 * 2**20
     size: int = _LARGE
     files: int = 200_000
-    depth: int = 30
     index: int = 8 * 2**20
     seconds: float = 10
-    shared: bool = False
-    encoding: str = ""
 
 
 def limits_of_class(size: int, encoding: str = "") -> ArchiveLimits:
@@ -203,19 +199,10 @@ def _unpack(
 
     pace = Pace(tell)
     writer = _Writer(folder, limits, pace)
-    request = UnpackLimits(
-        limits.file_size,
-        limits.size,
-        limits.files,
-        limits.index,
-        limits.shared,
-        limits.encoding,
-        limits.seconds,
-    )
     bounds = ReaderBounds(_MEMORY, math.ceil(limits.seconds))
     end, seconds, encoding = "", float(limits.seconds), ""
     with archive.open("rb") as file, contextlib.closing(writer):
-        told = reader.unpack(file.fileno(), request, bounds, whose)
+        told = reader.unpack(file.fileno(), limits, bounds, whose)
         with contextlib.closing(told):
             for message in told:
                 if isinstance(message, Unpacked):
@@ -301,7 +288,7 @@ class _Writer:
     def _begin(self, message: Began | FolderTold) -> None:
         self.close()
         try:
-            parts = path_parts(message.name, self._limits.depth)
+            parts = path_parts(message.name, _DEPTH)
             if not self._limits.shared and any(map(is_left_behind, parts)):
                 return
             self._path = "/".join((self._folder, *parts))
@@ -320,7 +307,7 @@ class _Writer:
         self.close()
         self._told.add(message.name, message.reason)
         with contextlib.suppress(PathError), names_refused():
-            path = "/".join((self._folder, *path_parts(message.name, self._limits.depth)))
+            path = "/".join((self._folder, *path_parts(message.name, _DEPTH)))
             self._remove(path)
             if message.is_folder:
                 self._make(path)

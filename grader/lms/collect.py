@@ -265,32 +265,31 @@ class CollectedFolders:
     """Whose files are, by what `grader collect` has written down beside them."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, dict[str, tuple[CollectedStudent, str]]] = {}
+        self._known: dict[Path, dict[str, CollectedStudent]] = {}
 
-    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path] | None:
-        """Return whose an absolute path is, and the folder of that attempt; None for any other.
+    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path, str] | None:
+        """Return whose an absolute path is, where that was collected into, and the attempt's place.
 
-        `common` is the folder of a batch. What lies deeper has been handed in, and a manifest there
-        is a student's; one further up counts more than one further down.
+        None for any other path. `common` is the folder of a batch. What lies deeper has been handed
+        in, and a manifest there is a student's; one further up counts more than one further down.
         """
         for folder in reversed((common, *common.parents)):
             parts = path.relative_to(folder).parts
             for length in (2, 3):  # `submissions/ada`, `earlier/ada/1`
-                found = self._students(folder).get("/".join(parts[:length]))
-                if found is not None:
-                    return found[0], folder / found[1]
+                place = "/".join(parts[:length])
+                student = self._students(folder).get(place)
+                if student is not None:
+                    return student, folder, place
         return None
 
-    def _students(self, folder: Path) -> dict[str, tuple[CollectedStudent, str]]:
+    def _students(self, folder: Path) -> dict[str, CollectedStudent]:
         if folder not in self._known:
             try:
                 students = read_manifest(folder).students
             except UsageError:
                 students = ()
             self._known[folder] = {
-                attempt.folder: (each, attempt.folder)
-                for each in students
-                for attempt in each.attempts
+                attempt.folder: each for each in students for attempt in each.attempts
             }
         return self._known[folder]
 
@@ -374,12 +373,8 @@ def _opened(
 @contextmanager
 def _own_folder(output: Path) -> Iterator[Path]:
     """Yield an empty folder within the output, so that files can be moved from there."""
-    with _incoming_folder(output) as place:
-        own = OwnFolder(place=str(place))
-        try:
-            yield own.path
-        finally:
-            own.remove()
+    with _incoming_folder(output) as place, OwnFolder(place=str(place)) as own:
+        yield own
 
 
 @contextmanager
@@ -759,12 +754,13 @@ def _digest(folder: Path, pace: Pace) -> str:
     for path in files_in(folder):
         name = os.fsencode(path.relative_to(folder).as_posix())
         digest.update(len(name).to_bytes(8, "big") + name)
-        digest.update(_digest_of_file(path))
+        digest.update(digest_of_file(path))
         pace.step()
     return digest.hexdigest()
 
 
-def _digest_of_file(path: Path) -> bytes:
+def digest_of_file(path: Path) -> bytes:
+    """Return the SHA-256 of a file, which is read in pieces."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(2**20):

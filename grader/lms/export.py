@@ -284,56 +284,42 @@ def _person_of_moodle(number: int, row: list[str], sheet: Worksheet) -> RosterPe
 # --- those that are written anew ------------------------------------------------------------------
 
 
-def _csv(grades: list[ExportedGrade]) -> bytes:
-    header = ["student", "name", "section", "points", "max_points", "comment"]
-    rows = [
-        [
-            harmless(grade.student),
-            harmless(grade.name),
-            harmless(grade.section),
-            _points(grade.points),
-            _points(grade.max_points),
-            harmless(grade.comment),
-        ]
-        for grade in grades
-    ]
-    return write_table(header, rows)
+def _written(
+    header: list[str], cells: Callable[[ExportedGrade], Iterable[str]]
+) -> Callable[[list[ExportedGrade]], bytes]:
+    """Return what writes a table of a header and of these cells of each grade."""
+    return lambda grades: write_table(header, map(cells, grades))
 
 
-def _gradescope(grades: list[ExportedGrade]) -> bytes:
-    """Return what Gradescope's own table of grades begins with."""
-    header = ["First Name", "Last Name", "SID", "Email", "Total Score", "Max Points"]
-    rows = []
-    for grade in grades:
-        first, _, last = grade.name.rpartition(" ")
-        sid = grade.keys.get("sid", grade.student)
-        cells = [first or last, last if first else "", sid, grade.keys.get("email", "")]
-        points = [_points(grade.points), _points(grade.max_points)]
-        rows.append([*(harmless(each) for each in cells), *points])
-    return write_table(header, rows)
+def _own_cells(grade: ExportedGrade) -> tuple[str, ...]:
+    named = grade.student, grade.name, grade.section
+    return *named, _points(grade.points), _points(grade.max_points), grade.comment
 
 
-def _classroom(grades: list[ExportedGrade]) -> bytes:
-    """Return the columns of `gh classroom assignment-grades` that say whose a grade is."""
-    header = ["github_username", "roster_identifier", "points_awarded", "points_available"]
-    rows = [
-        [
-            harmless(grade.keys.get("login", "")),
-            harmless(grade.student),
-            _points(grade.points),
-            _points(grade.max_points),
-        ]
-        for grade in grades
-    ]
-    return write_table(header, rows)
+def _gradescope_cells(grade: ExportedGrade) -> tuple[str, ...]:
+    first, _, last = grade.name.rpartition(" ")
+    sid, email = grade.keys.get("sid", grade.student), grade.keys.get("email", "")
+    named = first or last, last if first else "", sid, email
+    return *named, _points(grade.points), _points(grade.max_points)
+
+
+def _classroom_cells(grade: ExportedGrade) -> tuple[str, ...]:
+    named = grade.keys.get("login", ""), grade.student
+    return *named, _points(grade.points), _points(grade.max_points)
 
 
 _WRITTEN_ANEW: Mapping[Form, Callable[[list[ExportedGrade]], bytes]] = {
-    "csv": _csv,
+    "csv": _written(["student", "name", "section", "points", "max_points", "comment"], _own_cells),
     "json": indented_json,
-    "gradescope": _gradescope,
-    "classroom": _classroom,
+    "gradescope": _written(
+        ["First Name", "Last Name", "SID", "Email", "Total Score", "Max Points"], _gradescope_cells
+    ),
+    "classroom": _written(
+        ["github_username", "roster_identifier", "points_awarded", "points_available"],
+        _classroom_cells,
+    ),
 }
+"""As Gradescope's own table of grades begins, and `gh classroom assignment-grades`."""
 
 
 # --- what they share ------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import say
 from grader.lms.choices import Packed
-from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
+from grader.lms.collect import Collected, CollectedStudent, digest_of_file
 from grader.lms.export import ExportedGrade
 from grader.lms.nbgrader import feedback_files, note_of
 from grader.render.asking import AskAddress
@@ -45,37 +45,9 @@ def attempt_number(collected: Path, student: CollectedStudent, sha256: str) -> i
     return None
 
 
-def collected_around(path: Path, trusted: Path) -> tuple[Path, CollectedStudent] | None:
-    """Return the folder into which a file was collected and whose it is; None for any other.
-
-    Both are absolute. What lies below `trusted` was handed in: a manifest there is a student's.
-    """
-    for folder in (trusted, *trusted.parents):
-        if (folder / MANIFEST).is_file() and path.is_relative_to(folder):
-            return _owner(folder, path.relative_to(folder))
-    return None
-
-
-def _owner(folder: Path, place: Path) -> tuple[Path, CollectedStudent] | None:
-    try:
-        students = read_manifest(folder).students
-    except UsageError:  # a title is not worth the batch
-        return None
-    for student in students:
-        if any(place.is_relative_to(each.folder) for each in student.attempts):
-            return folder, student
-    return None
-
-
 def _digest(path: Path) -> str:
     """Return the SHA-256 of a file; of what is none, or a link, it is empty."""
-    if path.is_symlink() or not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
+    return "" if path.is_symlink() or not path.is_file() else digest_of_file(path).hex()
 
 
 _DATE = (1980, 1, 1, 0, 0, 0)

@@ -229,7 +229,10 @@ def _entries(folder: Path) -> list[Path]:
     return [each for each in found if not is_left_behind(each.name) and not each.is_symlink()]
 
 
-def _all_files(folder: Path) -> tuple[tuple[Path, str], ...]:
+_Files = tuple[tuple[Path, str], ...]
+
+
+def _all_files(folder: Path) -> _Files:
     found: list[tuple[tuple[str, ...], str]] = []
     pending: list[tuple[tuple[str, ...], str]] = [((), str(folder))]
     while pending:
@@ -314,7 +317,31 @@ def _is_anothers(name: str, first: re.Match[str], usual: int) -> bool:
     return text is not None and text["user"] != first["user"]
 
 
-# --- Moodle ---------------------------------------------------------------------------------------
+# --- Moodle and Brightspace -----------------------------------------------------------------------
+
+
+def _read_names(
+    place: _Place, folder: re.Pattern[str], file: re.Pattern[str], once: re.Pattern[str]
+) -> tuple[list[tuple[re.Match[str], _Files]], list[str], list[LeftOut]]:
+    """Return what names say of their files, which are strangers, and which are nobody's.
+
+    Of a folder's name the end is the system's. In a file's both what comes before and what comes
+    after is a student's: of one with the system's part in it twice it is not known which counts.
+    """
+    found: list[tuple[re.Match[str], _Files]] = []
+    strangers, unclear = [], []
+    for path in place.entries:
+        is_folder = path in place.folders
+        match = (folder if is_folder else file).fullmatch(path.name)
+        if match is None:
+            strangers.append(path.name)
+        elif not is_folder and len(once.findall(path.name)) > 1:
+            unclear.append(LeftOut(path.name, "unclear"))
+        else:
+            files = _all_files(path) if is_folder else ((path, match["rest"] or path.name),)
+            found.append((match, files))
+    return found, strangers, unclear
+
 
 _MOODLE_PART = r"_(?P<participant>[0-9]+)_assignsubmission_(?P<kind>file|onlinetext)"
 _MOODLE_FOLDER = re.compile(rf"(?P<name>.+){_MOODLE_PART}_?", re.DOTALL)
@@ -323,24 +350,11 @@ _MOODLE_PARTS = re.compile(rf"{_MOODLE_PART}(?=_|$)")
 
 
 def _moodle(place: _Place, _: str | None) -> FolderContents:
-    """Read Moodle's names. Files and the text typed online belong together.
-
-    Of a folder's name the end is Moodle's. In a file's both what comes before and what comes after
-    is a student's: one with Moodle's part in it twice is nobody's.
-    """
+    """Read Moodle's names. Files and the text typed online belong together."""
     found: dict[str, list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
-    strangers, unclear = [], []
-    for path in place.entries:
-        is_folder = path in place.folders
-        match = (_MOODLE_FOLDER if is_folder else _MOODLE_FILE).fullmatch(path.name)
-        if match is None:
-            strangers.append(path.name)
-            continue
-        if not is_folder and len(_MOODLE_PARTS.findall(path.name)) > 1:
-            unclear.append(LeftOut(path.name, "unclear"))
-            continue
-        files = _all_files(path) if is_folder else ((path, match["rest"] or path.name),)
+    read, strangers, unclear = _read_names(place, _MOODLE_FOLDER, _MOODLE_FILE, _MOODLE_PARTS)
+    for match, files in read:
         names.setdefault(match["participant"], match["name"])
         found.setdefault(match["participant"], []).extend(files)
     handed_in = tuple(
@@ -432,7 +446,7 @@ def _too_large() -> UsageError:
 
 def _of_submitter(
     submitter: _Submitter,
-    files: tuple[tuple[Path, str], ...],
+    files: _Files,
     created_at: str | None,
     submission: str,
 ) -> Delivery:
@@ -441,8 +455,6 @@ def _of_submitter(
     at = told_when(created_at or "", read_timestamp)
     return Delivery(submitter.name or "", cast("Mapping[Key, str]", keys), files, **at)
 
-
-# --- Brightspace ----------------------------------------------------------------------------------
 
 _WORD = r"[^\W\d_][^\s\d]{0,11}"
 _BRIGHTSPACE_DATE = (
@@ -463,23 +475,14 @@ _BRIGHTSPACE_PAGE = "index.html"
 
 
 def _brightspace(place: _Place, _: str | None) -> FolderContents:
-    """Read Brightspace's names. What one student handed in at one time belongs together.
-
-    A display name, or a file's, may have a time in it: of two times it is not known which counts.
-    """
+    """Read Brightspace's names. What one student handed in at one time belongs together."""
     found: dict[tuple[str, str], list[tuple[Path, str]]] = {}
     names: dict[str, str] = {}
-    strangers, unclear = [], []
-    for path in place.entries:
-        is_folder = path in place.folders
-        match = (_BRIGHTSPACE_FOLDER if is_folder else _BRIGHTSPACE_FILE).fullmatch(path.name)
-        if match is None:
-            strangers += [path.name] if path.name != _BRIGHTSPACE_PAGE else []
-            continue
-        if not is_folder and len(_BRIGHTSPACE_TIMES.findall(path.name)) > 1:
-            unclear.append(LeftOut(path.name, "unclear"))
-            continue
-        files = _all_files(path) if is_folder else ((path, match["rest"]),)
+    read, strangers, unclear = _read_names(
+        place, _BRIGHTSPACE_FOLDER, _BRIGHTSPACE_FILE, _BRIGHTSPACE_TIMES
+    )
+    strangers = [each for each in strangers if each != _BRIGHTSPACE_PAGE]
+    for match, files in read:
         names.setdefault(match["user"], match["name"])
         found.setdefault((match["user"], match["at"]), []).extend(files)
     handed_in = tuple(

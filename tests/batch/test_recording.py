@@ -189,7 +189,7 @@ def test_what_is_nobodys_is_in_the_folder_and_named(book: Gradebook, tmp_path: P
 def test_what_the_gradebook_does_not_take_is_in_the_folder(book: Gradebook, tmp_path: Path) -> None:
     store = RecordingStore(tmp_path / "reports", book)
     given = entry(tmp_path, "ada/hw.ipynb")
-    book.record = _refuse  # type: ignore[method-assign]
+    book.record_all = _refuse  # type: ignore[method-assign]
     store.write(given, report_of())
     assert ["no"] == [str(each) for each in store.troubles]
     assert (tmp_path / "reports" / "ada" / "hw.json").exists()

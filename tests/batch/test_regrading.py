@@ -237,7 +237,8 @@ class TestPlan:
         assert [("run", "undecided")] == self.planned(world)
 
     def test_what_was_never_graded_is_run(self, world: Class) -> None:
-        world.book.record(HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a"), None)
+        given = HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a")
+        world.book.record_all([Recording(given, None)])
         assert [("run", "ungraded")] == self.planned(world)
 
     def test_what_the_course_has_no_more_is_left(self, world: Class) -> None:
@@ -259,7 +260,8 @@ class TestPlan:
         assert (3, 2, 60) == (len(plan.of("run")), len(plan.files("run")), plan.seconds)
 
     def test_what_nobody_knows_is_not_told(self, world: Class) -> None:
-        world.book.record(HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a"), None)
+        given = HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a")
+        world.book.record_all([Recording(given, None)])
         assert make_plan(world.book, world.keys(), SLUG, changed=True).seconds is None
 
 
@@ -280,7 +282,8 @@ class TestDoing:
 
     def test_a_run_answers_all_attempts_of_its_content(self, world: Class, tmp_path: Path) -> None:
         for login, content in (("ada", b"a"), ("ben", b"a"), ("cem", b"c")):
-            world.book.record(HandedIn(world.student(login), SLUG, "hw.ipynb", content), None)
+            given = HandedIn(world.student(login), SLUG, "hw.ipynb", content)
+            world.book.record_all([Recording(given, None)])
         (tmp_path / "run").mkdir()
         store = Rerun(world.book, self.plan(world).of("run"), tmp_path / "run")
         entries = [*store.entries()]
@@ -324,7 +327,8 @@ class TestDoing:
         self, world: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """So the report is kept elsewhere, and the others go on."""
-        world.book.record(HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a"), None)
+        given = HandedIn(world.student("ada"), SLUG, "hw.ipynb", b"a")
+        world.book.record_all([Recording(given, None)])
         store = Rerun(world.book, self.plan(world).of("run"), tmp_path)
         (entry,) = store.entries()
         monkeypatch.setattr(world.book, "supersede", _refuse)

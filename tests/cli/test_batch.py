@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import signal
@@ -11,11 +12,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import nbformat
 import pytest
 
+from grader.batch.collect import collect
+from grader.batch.grading import Store
 from grader.batch.summary import Row, decode_summary
 from grader.cli.batch import _write_pages
+from grader.lms.collect import (
+    MANIFEST,
+    Collected,
+    CollectedAttempt,
+    CollectedFolders,
+    CollectedStudent,
+)
 from grader.report import Report, decode_report, encode_report
 from tests.endtoend.command import heed_interrupts
 from tests.endtoend.warm import run_warm
@@ -342,13 +353,36 @@ def test_pages_have_the_address_to_ask_at(tmp_path: Path) -> None:
         store = small.store()
         for entry in entries:
             store.write(entry, small.report(entry.path.read_bytes()))
-        _write_pages(entries, store, "mailto:ta@example.org")
+        _write_pages(entries, store, "mailto:ta@example.org", CollectedFolders())
         page = (tmp_path / "reports" / f"{entries[0].name}.html").read_text()
         part = small.assignment.part[0].id
         for about in (f"small%2C%20{part}%2C%20ada", "small%2C%20ada"):
             assert f"mailto:ta@example.org?subject={about}" in page
         assert "%2C%20ben" not in page
-        _write_pages(entries, store, "")
+        _write_pages(entries, store, "", CollectedFolders())
         assert "mailto:" not in (tmp_path / "reports" / f"{entries[0].name}.html").read_text()
     finally:
         small.book.close()
+
+
+def test_pages_of_what_was_collected_say_whose_and_which_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Named from the folder around the collected one, they had neither."""
+    places = ("earlier/ada/1", "submissions/ada")
+    for place in places:
+        (tmp_path / "class" / place).mkdir(parents=True)
+        (tmp_path / "class" / place / "hw.ipynb").write_text(place)
+    attempts = tuple(CollectedAttempt(each, "", "a.zip") for each in places)
+    ada = CollectedStudent("ada", "ada", "Ada Lovelace", {}, attempts)
+    (tmp_path / "class" / MANIFEST).write_bytes(msgspec.json.encode(Collected((ada,))))
+    monkeypatch.chdir(tmp_path)
+    (entry,) = collect([Path("class/submissions")])
+    report, store = typical(), Store(tmp_path / "reports")
+    digest = hashlib.sha256(entry.path.read_bytes()).hexdigest()
+    about = msgspec.structs.replace(report.submission, sha256=digest)
+    store.write(entry, msgspec.structs.replace(report, submission=about))
+    _write_pages([entry], store, "", CollectedFolders())
+    page = (tmp_path / "reports/ada/hw.html").read_text()
+    assert "Ada Lovelace" in page
+    assert "attempt 2" in page

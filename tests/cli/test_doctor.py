@@ -23,7 +23,7 @@ from grader.cli.doctor import (
     IMPORTED,
     UNTRIED,
     Faults,
-    ImportFault,
+    MachineFault,
     describe_counting,
     describe_gpu,
     find_faults,
@@ -276,7 +276,7 @@ PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
 NO_OPERATOR = foreign("RuntimeError: operator torchvision::nms does not exist.")
 
 
-def faults(alone: Faults, grading: Faults, **versions: str) -> list[ImportFault]:
+def faults(alone: Faults, grading: Faults, **versions: str) -> list[MachineFault]:
     known = {**PINNED, **versions}
     return list(find_faults(alone, lambda: grading, known.__getitem__))
 

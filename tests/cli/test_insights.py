@@ -15,7 +15,7 @@ from rich.console import Console
 from grader.cli import comparing
 from grader.cli.class_reports import ClassOptions
 from grader.cli.comparing import SimilarOptions, run_similar
-from grader.cli.insights import InsightsOptions, run_insights
+from grader.cli.insights import run_insights
 from grader.errors import UsageError
 from grader.language import foreign
 from grader.lms.collect import MANIFEST, Collected, CollectedStudent
@@ -48,7 +48,7 @@ def reports(tmp_path: Path) -> Path:
 
 def run(reports: Path, output: Path, **options: bool) -> None:
     found = ClassOptions(reports=reports)
-    run_insights(InsightsOptions(found, output, "en", None, **options), Console(quiet=True))
+    run_insights(found, output, Console(quiet=True), "en", **options)
 
 
 def test_a_folder_becomes_a_page_json_a_table_and_pages(reports: Path, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_pages_of_students_of_one_name_have_their_ids_as_the_class_page_has(
     (tmp_path / MANIFEST).write_bytes(msgspec.json.encode(Collected(students)))
     found = ClassOptions(reports=reports, collected=tmp_path)
     (reports / "min.json").write_bytes(encode_report(report(score=50.0)))
-    run_insights(InsightsOptions(found, tmp_path / "out", "en"), Console(quiet=True))
+    run_insights(found, tmp_path / "out", Console(quiet=True), "en")
     folder = tmp_path / "out" / "e2e-conv"
     for page, name in (
         ("ada/hw", "Wei Chen (ada)"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grader.cli.migrate import MigrateOptions, run_migrate
+from grader.cli.migrate import run_migrate
 from grader.errors import UsageError
 
 COMMAND = [sys.executable, "-c", "from grader.cli.app import main; main()", "migrate"]
@@ -24,7 +24,7 @@ def migrate(path: Path, new: Path | None = None, *, diff: bool = False) -> tuple
     """Return whether all was migrated, and what was printed on both streams."""
     output, messages = io.StringIO(), io.StringIO()
     consoles = [Console(file=file, width=100) for file in (output, messages)]
-    done = run_migrate(MigrateOptions(path, new, diff), *consoles)
+    done = run_migrate(path, new, *consoles, diff=diff)
     return done, output.getvalue(), messages.getvalue()
 
 

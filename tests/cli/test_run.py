@@ -15,7 +15,7 @@ from rich.console import Console
 
 from grader.api import REPORT_LIMIT
 from grader.cli.options import Language
-from grader.cli.run import RenderOptions, RunOptions, run_render, run_submission
+from grader.cli.run import RenderOptions, ReportFiles, run_render, run_submission
 from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import LANGUAGES, foreign, say
@@ -307,8 +307,7 @@ def test_the_instructor_reads_everything(notebook: Path, tmp_path: Path) -> None
 def test_the_time_is_that_of_the_clock(notebook: Path, tmp_path: Path) -> None:
     grading = GradingOptions(course=COURSE, data="builtin")
     document, page = tmp_path / "report.json", Console(file=io.StringIO(), width=100)
-    options = RunOptions(notebook, grading, document)
-    messages = Console(file=io.StringIO())
-    seen = run_submission(options, page, messages, None, clock=lambda: LATE)
+    files, messages = ReportFiles(notebook, document), Console(file=io.StringIO())
+    seen = run_submission(files, grading, "student", page, messages, None, clock=lambda: LATE)
     assert (7, 15) == (seen.score, seen.max_score)
     assert 39 == decode_report(document.read_bytes()).max_score

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from grader.authoring.master import read_master
 from grader.authoring.skeleton import make_assignment
-from grader.cli.verify import LintOptions, run_lint
+from grader.cli.verify import run_lint
 from grader.errors import CourseError
 from tests.authoring.masters import TRANSLATED, write_course
 from tests.endtoend.warm import run_warm
@@ -30,7 +30,7 @@ FAULTY = TRANSLATED.replace("    ### END SOLUTION\n", "").replace("请定义 `an
 def lint(course, slug=None):
     output = io.StringIO()
     console = Console(file=output)
-    return run_lint(LintOptions(slug, course), console, console), output.getvalue()
+    return run_lint(slug, course, console, console), output.getvalue()
 
 
 def test_a_master_without_a_fault_is_named_with_no_findings(tmp_path):

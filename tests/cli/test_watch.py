@@ -20,7 +20,7 @@ from rich.console import Console
 from grader.batch.grading import SUMMARY, open_store
 from grader.batch.summary import Row, encode_summary, summarize
 from grader.batch.watching import PROGRESS, BatchState, WatchedBatch, forget, state_of
-from grader.cli.batch import WatchOptions, run_watch
+from grader.cli.batch import run_watch
 from grader.errors import UsageError
 from grader.language import NOTHING, foreign
 from grader.progress import SilentBatch
@@ -142,7 +142,7 @@ def test_names_and_outcomes_are_plain_text_on_a_terminal(
     telling.started("lee")
     telling.finished("lee", foreign("[red]7\x1b]0;x\x07 of 10"))
     (tmp_path / SUMMARY).write_bytes(b"{}")
-    run_watch(WatchOptions(tmp_path), console, print, clock)
+    run_watch(tmp_path, console, print, clock)
     text = "\n".join(screen(file.getvalue()))
     assert "[bold]kim" in text
     assert "[red]7" in text
@@ -161,7 +161,7 @@ def test_json_has_a_line_for_each_look(tmp_path: Path, telling: WatchedBatch, cl
     store = open_store(tmp_path)
     store.__enter__()
     telling.started("kim")
-    run_watch(WatchOptions(tmp_path, json=True), Console(quiet=True), lines.append, clock, wait)
+    run_watch(tmp_path, Console(quiet=True), lines.append, clock, wait, json=True)
     found = [json.loads(line) for line in lines]
     assert [2, 3, 4] == [each["done"] for each in found]
     assert ["running", "running", "killed"] == [each["status"] for each in found]
@@ -184,7 +184,7 @@ def test_lines_tell_of_what_is_done_and_not_of_each_guess(
     telling.finished("kim", foreign("7 of 10"))
     telling.started("min")
     file = io.StringIO()
-    run_watch(WatchOptions(tmp_path), Console(file=file), print, clock, wait)
+    run_watch(tmp_path, Console(file=file), print, clock, wait)
     assert [
         "3 of 8 done; 2 of them before",
         "3 of 8 done; 2 of them before",

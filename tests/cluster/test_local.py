@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -84,3 +85,9 @@ def test_it_does_not_wait_for_its_workers_to_be_started_before_it_ends(tmp_path:
     (tmp_path / "sitecustomize.py").write_text(LONG_STARTS)
     told = end(begin(log, {"PYTHONPATH": str(tmp_path)}), log, STARTING[-1])
     assert [*STARTING, "grader: interrupted."] == told
+
+
+def test_it_needs_nothing_that_serves_the_marking_page() -> None:
+    """That is another extra: who had installed the one for clusters alone met an internal error."""
+    program = "import sys; sys.modules['uvicorn'] = None; import grader.cluster.local"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,7 +10,7 @@ import msgspec
 
 from grader.assignment import Assignment
 from grader.course import load_course
-from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.entries import RosterEntry, Student, find_student, plan
 from grader.lateness import LatePolicy
 from grader.report import Report
@@ -63,4 +63,4 @@ def hand_in(
 ) -> None:
     """Record a file and its report."""
     given = HandedIn(student.id, SLUG, "hw.ipynb", content, handed_in)
-    book.record(given, report_of(content, score, seed))
+    book.record_all([Recording(given, report_of(content, score, seed))])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import UsageError
-from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.database import file_of, open_database
 from grader.gradebook.entries import Marking, RosterEntry, Student, plan
 from grader.gradebook.grades import Account, derive_all
@@ -83,7 +83,7 @@ def test_attempts_are_in_the_order_in_which_they_were_handed_in(
 def test_what_could_not_be_graded_is_an_attempt_without_a_grade(
     book: Gradebook, ada: Student
 ) -> None:
-    book.record(HandedIn(ada.id, SLUG, "hw.ipynb", CONTENT), None)
+    book.record_all([Recording(HandedIn(ada.id, SLUG, "hw.ipynb", CONTENT), None)])
     assert [()] == [each.gradings for each in account(book, ada).attempts]
     assert points(book, ada) is None
 
@@ -92,7 +92,8 @@ def test_an_unknown_assignment_is_refused_and_nothing_is_kept(
     book: Gradebook, ada: Student
 ) -> None:
     with pytest.raises(UsageError, match="no assignment 'softmax'"):
-        book.record(HandedIn(ada.id, "softmax", "hw.ipynb", CONTENT), report_of())
+        given = HandedIn(ada.id, "softmax", "hw.ipynb", CONTENT)
+        book.record_all([Recording(given, report_of())])
     assert {} == book.accounts()
 
 

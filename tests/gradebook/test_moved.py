@@ -11,7 +11,7 @@ from rich.console import Console
 
 from grader.cli.gradebook import CommandOutput
 from grader.cli.regrade import RegradeOptions, run_regrade
-from grader.gradebook.book import HandedIn
+from grader.gradebook.book import HandedIn, Recording
 from grader.grading.preparation import GradingOptions
 from tests.gradebook.small_class import SLUG, Class
 
@@ -25,7 +25,7 @@ def test_a_late_policy_moves_who_was_late_and_the_second_time_nobody(tmp_path: P
     for login, when in (("ada", NOON), ("ben", None)):
         content = login.encode()
         given = HandedIn(world.student(login), SLUG, "hw.ipynb", content, when)
-        world.book.record(given, world.report(content))
+        world.book.record_all([Recording(given, world.report(content))])
     world.book.take_rules([world.assignment])
     world.rewrite("[oracle]", LATE)
     first, second = regraded(world), regraded(world)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from grader.cli.class_reports import ClassOptions
-from grader.cli.comparing import LeaderboardOptions, read_consent, run_leaderboard
+from grader.cli.comparing import read_consent, run_leaderboard
 from grader.errors import UsageError
 from grader.insights.exports import Leaderboard, leaderboard
 from grader.insights.observation import Speed
@@ -89,8 +89,8 @@ def written(tmp_path: Path) -> Path:
     (tmp_path / "reports" / "summary.json").write_text("{}")
     (tmp_path / "consent.csv").write_text("student,name\nada,swift fox 1\nolga,keen owl 2\n")
     found = ClassOptions(reports=tmp_path / "reports", every=True)
-    options = LeaderboardOptions(found, tmp_path / "board", tmp_path / "consent.csv")
-    run_leaderboard(options, Console(quiet=True))
+    consent, console = tmp_path / "consent.csv", Console(quiet=True)
+    run_leaderboard(found, tmp_path / "board", consent, console)
     return tmp_path / "board"
 
 
@@ -114,9 +114,8 @@ def test_hidden_speed_is_not_told(written: Path, tmp_path: Path) -> None:
     for path in (tmp_path / "reports").rglob("hw.json"):
         path.write_bytes(encode_report(replace(report, parts=hidden)))
     found = ClassOptions(reports=tmp_path / "reports", every=True)
-    options = LeaderboardOptions(found, tmp_path / "other", tmp_path / "consent.csv")
     with pytest.raises(UsageError, match="was measured"):
-        run_leaderboard(options, Console(quiet=True))
+        run_leaderboard(found, tmp_path / "other", tmp_path / "consent.csv", Console(quiet=True))
 
 
 def test_the_page_is_quiet_and_clean(browser: Browser, written: Path) -> None:

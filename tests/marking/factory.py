@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from grader.course import load_course
-from grader.gradebook.book import Gradebook, HandedIn
+from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.entries import RosterEntry, Student, find_student, plan
 from grader.gradebook.grades import Grade, derive_all
 from grader.language import foreign
@@ -78,7 +78,7 @@ def hand_in(book: Gradebook, student: Student, answer: str, score: float = 8.0) 
     """Record a notebook with an answer, and its report."""
     content = f"{student.login}: {answer}".encode()
     given = HandedIn(student.id, "written", "hw.ipynb", content)
-    book.record(given, report_of(content, answer, score))
+    book.record_all([Recording(given, report_of(content, answer, score))])
 
 
 def enrol(book: Gradebook, **names: str) -> dict[str, Student]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from grader.cli.class_reports import ClassOptions
 from grader.cli.class_stats import tell_stats
 from grader.cli.gradebook import CommandOutput
-from grader.cli.insights import InsightsOptions, run_insights
+from grader.cli.insights import run_insights
 from grader.gradebook.book import Gradebook
 from grader.marking.queue import Session
 from tests.marking.factory import ASSIGNMENT, COURSE
@@ -42,8 +42,8 @@ def stats(folder: Path) -> tuple[dict[str, Any], str]:
 def looked_at(folder: Path) -> str:
     """Return what the insights say."""
     told = io.StringIO()
-    options = InsightsOptions(ClassOptions(WRITTEN, course=COURSE), folder / "out", "en", None)
-    run_insights(options, Console(file=told, width=200))
+    found = ClassOptions(WRITTEN, course=COURSE)
+    run_insights(found, folder / "out", Console(file=told, width=200), "en")
     return told.getvalue()
 
 

@@ -19,7 +19,8 @@ from rich.console import Console
 
 from grader.authoring.mistakes import find_mistakes
 from grader.authoring.skeleton import make_assignment
-from grader.cli.verify import LintOptions, VerifyOptions, run_lint, run_verify
+from grader.authoring.verify_assignment import VerifyChoices
+from grader.cli.verify import run_lint, run_verify
 from grader.course import load_course
 from grader.errors import CourseError, Mistake, MistakeCode, MistakeError
 from grader.evidence import registry
@@ -166,7 +167,7 @@ def test_a_fault_of_the_master_is_not_one_of_its_mutants(
     write(tmp_path, sound, Made("", "mutant", "", "", (made,)))
     assert [] == found_in(tmp_path)
     said = io.StringIO()
-    assert not run_lint(LintOptions(None, tmp_path), Console(file=said), Console(file=said))
+    assert not run_lint(None, tmp_path, Console(file=said), Console(file=said))
     errors = [each for each in said.getvalue().splitlines() if ": error: " in each]
     assert errors
     assert all("layer.py:" in each for each in errors)
@@ -179,10 +180,10 @@ def test_nothing_is_verified_before_it_is_mended(
     """`verify` says what `lint` says: both are asked of the same files."""
     write(tmp_path, sound, MADE[name])
     said, told = io.StringIO(), io.StringIO()
-    assert not run_lint(LintOptions(None, tmp_path), Console(file=said), Console(file=said))
-    options = VerifyOptions("layer", GradingOptions(course=tmp_path), quick=True)
+    assert not run_lint(None, tmp_path, Console(file=said), Console(file=said))
+    grading, choices = GradingOptions(course=tmp_path), VerifyChoices(timed=False)
     with pytest.raises(CourseError) as caught:
-        run_verify(options, Console(file=told), Console(file=told))
+        run_verify("layer", grading, choices, None, Console(file=told), Console(file=told))
     place = next(line for line in said.getvalue().splitlines() if ": error: " in line)
     assert place.startswith(MADE[name].file)
     assert place in told.getvalue() or place.split(": error: ")[1] in str(caught.value)

@@ -8,8 +8,6 @@ Whose something is the system's id of the user says, and in a roster from elsewh
 the number that administrators gave: never a name or an address, which students can change.
 """
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -23,12 +21,7 @@ from grader.files import write_whole
 from grader.language import say
 from grader.lms.archives import LeftOut, Reason
 from grader.lms.choices import PLATFORM_NAMES, Key, OwnApi
-from grader.lms.collect import (
-    Collected,
-    CollectedStudent,
-    CollectOutcome,
-    collect_fetched,
-)
+from grader.lms.collect import Collected, CollectedStudent, CollectOutcome, collect_fetched
 from grader.lms.delivery import Delivery, FolderContents
 from grader.lms.roster import Acquainted, Roster, RosterPerson
 from grader.lms.sync.platform import LmsFile, LmsGrades, LmsHandIn, LmsPerson, LmsPlatform, Standing
@@ -36,7 +29,7 @@ from grader.lms.sync.session import NotFoundError, TooLargeError
 from grader.lms.sync.source import Source, read_source, write_source
 from grader.lms.times import moment_of
 from grader.progress import Progress
-from grader.tables import harmless
+from grader.tables import write_table
 
 ROSTER = "roster.csv"
 
@@ -67,11 +60,7 @@ class Fetched(NamedTuple):
 
 
 def fetch_class(
-    platform: LmsPlatform,
-    url: str,
-    output: Path,
-    progress: Progress,
-    roster: Roster | None = None,
+    platform: LmsPlatform, url: str, output: Path, progress: Progress, roster: Roster | None = None
 ) -> Fetched:
     """Fetch an assignment for a `roster`, or the course's own. Raises LmsError, UsageError."""
     _refuse_other(output, url)
@@ -98,7 +87,7 @@ def fetch_class(
     )
     write_source(output, source)
     own = _own_roster(people, platform.key)
-    write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
+    _write_roster(output, own, people, platform.key)
     owners = Acquainted(own.people if roster is None else roster.people)
 
     def called(person: LmsPerson) -> str:
@@ -146,23 +135,16 @@ def fetch_students(
     if roster is None:
         called = [replace(each, login=each.sid) for each in people]
         own = _own_roster(called, platform.key)
-        write_whole(output / ROSTER, _table(own, people, platform.key), mode=0o600)
+        _write_roster(output, own, people, platform.key)
         return FetchedStudents(people, ())
     owners = Acquainted(roster.people)
     found = [(each, owners.find(_delivery(each, platform.key))) for each in people]
     counts = Counter(owner.id for _, owner in found if owner is not None)
     matched = [(o.id, each.user) for each, o in found if o is not None and counts[o.id] == 1]
-    write_whole(output / ROSTER, _ids_table(matched, platform.key), mode=0o600)
+    table = write_table(["login", USER_COLUMNS[platform.key]], matched, end="\n")
+    write_whole(output / ROSTER, table, mode=0o600)
     unmatched = (each.name or each.user for each, o in found if o is None or counts[o.id] > 1)
     return FetchedStudents(people, tuple(unmatched))
-
-
-def _ids_table(matched: Iterable[tuple[str, str]], key: Key) -> bytes:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["login", USER_COLUMNS[key]])
-    writer.writerows(map(harmless, each) for each in matched)
-    return buffer.getvalue().encode()
 
 
 def _refuse_other(output: Path, url: str) -> None:
@@ -276,14 +258,11 @@ def _own_roster(people: Iterable[LmsPerson], key: Key) -> Roster:
     )
 
 
-def _table(roster: Roster, people: Iterable[LmsPerson], key: Key) -> bytes:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["login", "name", "email", USER_COLUMNS[key]])
-    for person, each in zip(roster.people, people, strict=True):
-        row = [person.id, person.name, each.email, each.user]
-        writer.writerow(map(harmless, row))
-    return buffer.getvalue().encode()
+def _write_roster(output: Path, roster: Roster, people: Iterable[LmsPerson], key: Key) -> None:
+    both = zip(roster.people, people, strict=True)
+    rows = ((person.id, person.name, each.email, each.user) for person, each in both)
+    table = write_table(["login", "name", "email", USER_COLUMNS[key]], rows, end="\n")
+    write_whole(output / ROSTER, table, mode=0o600)
 
 
 def collected_users(students: Iterable[CollectedStudent], key: Key) -> dict[str, set[str]]:

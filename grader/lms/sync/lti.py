@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from math import isfinite
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -28,14 +27,7 @@ from grader.lms.sync.platform import (
     plain,
 )
 from grader.lms.sync.push import scaled
-from grader.lms.sync.session import (
-    Answer,
-    LmsSession,
-    RefusedError,
-    Told,
-    decoded,
-    unreadable,
-)
+from grader.lms.sync.session import Answer, LmsSession, RefusedError, Told, decoded, unreadable
 
 TAG = "tvm-grader"
 """Of the line items that are made here. Their `resourceId` is the assignment's slug."""
@@ -291,9 +283,7 @@ def _bounded(rows: Iterator[Told]) -> Sequence[Told]:
 
 
 def _exact(number: float) -> Decimal:
-    if not isfinite(number):
-        raise unreadable()
-    return Decimal(repr(number))
+    return Decimal(repr(number))  # which `_Number` knows to be finite
 
 
 def _standing(each: _Result, most: Decimal) -> Standing:

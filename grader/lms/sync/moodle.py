@@ -262,10 +262,7 @@ class MoodlePlatform:
     def standing(self, user: str) -> Standing:
         """Return what stands there of one student. While marking goes on, the listing tells it."""
         found = self._call(
-            _Status,
-            "mod_assign_get_submission_status",
-            assignid=self._known().id,
-            userid=user,
+            _Status, "mod_assign_get_submission_status", assignid=self._known().id, userid=user
         )
         if found.feedback is None:
             return self._brief.get(user, Standing())

@@ -12,13 +12,7 @@ import msgspec
 
 from grader.gradebook.entries import PartPoints
 from grader.lms.sync.journal import Journal, Ours
-from grader.lms.sync.platform import (
-    LmsAssignment,
-    LmsGrades,
-    PushedGrade,
-    Standing,
-    plain,
-)
+from grader.lms.sync.platform import LmsAssignment, LmsGrades, PushedGrade, Standing, plain
 from grader.lms.sync.session import Sleep, UnsureError
 
 _TRIES = 5
@@ -90,31 +84,21 @@ def plan(
     """Return what a push would do with everybody. Raises LmsError."""
     standings = platform.standings()
     people = {each.user for each in platform.people()}
-    return [*_planned(platform, wanted, journal, standings, people, overwrite=overwrite)]
 
-
-def _planned(
-    platform: LmsGrades,
-    wanted: Iterable[Wanted],
-    journal: Journal,
-    standings: Mapping[str, Standing],
-    people: set[str],
-    *,
-    overwrite: bool,
-) -> Iterator[Row]:
-    for each in wanted:
+    def planned(each: Wanted) -> Row:
+        there = standings.get(each.user or "", Standing())
         if each.lack is not None or each.user is None or each.grade is None:
-            yield Row(each, standings.get(each.user or "", Standing()), each.lack or "unmatched")
-            continue
-        there, ours = standings.get(each.user, Standing()), journal.of(each.user)
+            return Row(each, there, each.lack or "unmatched")
         if each.user not in people:
-            yield Row(each, there, "gone")
-            continue
+            return Row(each, there, "gone")
+        ours = journal.of(each.user)
         found = verdict(there, each.grade, ours, overwrite=overwrite)
         if found == "write" and platform.is_brief:
             there = platform.standing(each.user)
             found = verdict(there, each.grade, ours, overwrite=overwrite)
-        yield Row(each, there, found)
+        return Row(each, there, found)
+
+    return [*map(planned, wanted)]
 
 
 def verdict(there: Standing, wanted: PushedGrade, ours: Ours, *, overwrite: bool) -> Verdict:
@@ -141,16 +125,14 @@ def _is_there(there: Standing, wanted: PushedGrade, ours: Ours) -> bool:
     """
     if there.points != wanted.points:
         return False
-    last = ours.last
-    was_pushed = last is not None and last.points == wanted.points
     has_page = not wanted.page or wanted.page in there.pages
-    has_page = has_page or (was_pushed and last is not None and last.page == wanted.page)
     is_rated = not wanted.ratings or _has(there, wanted.ratings)
-    is_rated = is_rated or (
-        was_pushed and last is not None and last.ratings == dict(wanted.ratings)
-    )
-    is_told = there.comment is None or there.comment == plain(wanted.comment) or not wanted.comment
-    is_told = is_told or (was_pushed and last is not None and last.comment == wanted.comment)
+    is_told = there.comment in (None, plain(wanted.comment)) or not wanted.comment
+    last = ours.last
+    if last is not None and last.points == wanted.points:
+        has_page = has_page or last.page == wanted.page
+        is_rated = is_rated or last.ratings == dict(wanted.ratings)
+        is_told = is_told or last.comment == wanted.comment
     return has_page and is_rated and is_told
 
 

@@ -19,7 +19,7 @@ from grader.course_settings import LtiSettings
 from grader.decoding import prepared
 from grader.errors import UsageError
 from grader.files import indented_json, write_whole, writing
-from grader.language import say
+from grader.language import Text, say
 from grader.lms.choices import OwnApi, Platform
 from grader.lms.sync.platform import LmsPlatform
 from grader.lms.sync.session import LmsSession, Sleep, site_of
@@ -89,17 +89,21 @@ def connected(
         session.close()
 
 
+@contextmanager
+def _needed(lack: Text, *modules: str) -> Iterator[None]:
+    """Raise UsageError where one of the modules of the extra `lms` is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in modules:
+            raise
+        raise UsageError(lack, say("install", command="pip install 'tvm-grader[lms]'")) from None
+
+
 def _platform(platform: OwnApi, place: str, session: LmsSession) -> LmsPlatform:
     if platform == "canvas":
-        try:
+        with _needed(say("canvas-needs-package-canvasapi"), "canvasapi"):
             from grader.lms.sync.canvas import CanvasPlatform
-        except ModuleNotFoundError as error:
-            if error.name != "canvasapi":
-                raise
-            raise UsageError(
-                say("canvas-needs-package-canvasapi"),
-                say("install", command="pip install 'tvm-grader[lms]'"),
-            ) from None
         _, _, course, _, assignment = urlsplit(place).path.split("/")
         return CanvasPlatform(session, int(course), int(assignment))
     from grader.lms.sync.moodle import MoodlePlatform, root_of
@@ -142,14 +146,8 @@ def public_key(
 def _tool_key(
     settings: LtiSettings, environment: Mapping[str, str], inside: Sequence[Path]
 ) -> ToolKey:
-    try:
+    with _needed(say("lti-needs-package-pyjwt"), "jwt", "cryptography"):
         from grader.lms.sync.tool import find_tool_key
-    except ModuleNotFoundError as error:
-        if error.name not in ("jwt", "cryptography"):
-            raise
-        raise UsageError(
-            say("lti-needs-package-pyjwt"), say("install", command="pip install 'tvm-grader[lms]'")
-        ) from None
     host = urlsplit(site_of(settings.line_items)).hostname or ""
     return find_tool_key(host, environment, inside)
 

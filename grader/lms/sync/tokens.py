@@ -13,10 +13,7 @@ from grader.language import say
 from grader.lms.choices import OwnApi
 
 SERVICE = "tvm-grader"
-VARIABLES: Mapping[OwnApi, str] = {
-    "canvas": "CANVAS_TOKEN",
-    "moodle": "MOODLE_TOKEN",
-}
+VARIABLES: Mapping[OwnApi, str] = {"canvas": "CANVAS_TOKEN", "moodle": "MOODLE_TOKEN"}
 
 _SHAPE = re.compile(r"[!-~]{8,4096}")
 """A line break in a header would begin another header."""
@@ -58,10 +55,7 @@ class Token:
 
 
 def find_token(
-    platform: OwnApi,
-    host: str,
-    environment: Mapping[str, str],
-    lookup: Lookup | None = None,
+    platform: OwnApi, host: str, environment: Mapping[str, str], lookup: Lookup | None = None
 ) -> Token:
     """Return the token for a host. Raises UsageError where there is none, or it is malformed."""
     variable = VARIABLES[platform]

@@ -12,7 +12,6 @@ from rich.console import Console
 from grader.cli.syncing import (
     FetchOptions,
     PushOptions,
-    StudentsOptions,
     run_fetch,
     run_fetch_students,
     run_push,
@@ -57,8 +56,8 @@ def fetch(site: Site, folder: Path, **options: Any) -> Ran:
 def fetch_students(folder: Path, **options: Any) -> Ran:
     """Fetch the students by LTI into `folder/class`."""
     console, waits = _console(), list[float]()
-    given = StudentsOptions(folder / "class", options.get("roster"), folder)
-    complete = run_fetch_students(given, console, os.environ, waits.append)
+    given = (folder / "class", options.get("roster"), folder)
+    complete = run_fetch_students(*given, console, os.environ, waits.append)
     return Ran(complete, console.file.getvalue(), waits)  # type: ignore[attr-defined]
 
 
