@@ -10,7 +10,7 @@ import numpy as np
 from grader.messages.frames import pack_array
 from grader.messages.timing import Slice, Slots, TimingRules
 from grader.timing.estimate import TimedSlice
-from grader.timing.slices import FUNCTIONS
+from grader.timing.slices import FUNCTIONS, WALL, Plan
 from grader.timing.stack import PLACES
 
 
@@ -21,6 +21,7 @@ class Event(NamedTuple):
     block: int
     warm: int
     calls: int
+    clock: int = WALL
 
 
 class Bench:
@@ -36,10 +37,10 @@ class Bench:
     def begin(self, turn: int, place: int) -> None:
         self.begun.append((turn, place))
 
-    def run(self, function: int, block: int, warm: int, calls: int) -> None:
-        self.events.append(Event(function, block, warm, calls))
-        cold = 0.0 if warm else 10 * self._seconds[function]
-        self._blocks[block] = cold + calls * self._seconds[function]
+    def run(self, function: int, block: int, plan: Plan) -> None:
+        self.events.append(Event(function, block, *plan))
+        cold = 0.0 if plan.warm else 10 * self._seconds[function]
+        self._blocks[block] = cold + plan.calls * self._seconds[function]
 
     def keep(self) -> None:
         self.kept.append(self.events[-1])

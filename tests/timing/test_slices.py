@@ -13,7 +13,9 @@ from grader.timing.slices import (
     FUNCTIONS,
     MOST_CALLS,
     MOST_ROUNDS,
+    PROCESSOR,
     SUBMISSION,
+    WALL,
     Plan,
     Spending,
     choose_plan,
@@ -30,35 +32,45 @@ def generator() -> np.random.Generator:
 
 
 class TestPlan:
-    @pytest.mark.parametrize(("seconds", "calls"), [(4e-6, 12), (3e-5, 2), (5e-5, 1), (1e-3, 1)])
+    @pytest.mark.parametrize(("seconds", "calls"), [(4e-6, 12), (3e-5, 2), (5e-5, 1), (9e-4, 1)])
     def test_a_block_has_calls_of_the_baseline_for_its_time(
         self, seconds: float, calls: int
     ) -> None:
-        assert Plan(1, calls) == choose_plan(Bench(seconds), BLOCK)
+        assert Plan(1, calls) == choose_plan(Bench(seconds), BLOCK, 1)
 
     def test_the_submission_has_no_say(self) -> None:
-        assert Plan(1, 2) == choose_plan(Bench(3e-5, 3e-5, 1e-9, 1e-9), BLOCK)
+        assert Plan(1, 2) == choose_plan(Bench(3e-5, 3e-5, 1e-9, 1e-9), BLOCK, 1)
 
     def test_a_call_that_takes_long_warms_itself_up(self) -> None:
-        assert Plan(0, 1) == choose_plan(Bench(0.1), BLOCK)
+        assert Plan(0, 1, PROCESSOR) == choose_plan(Bench(0.1), BLOCK, 1)
+        assert Plan(0, 1) == choose_plan(Bench(0.1), BLOCK, 2)
+
+    @pytest.mark.parametrize(("threads", "clock"), [(1, PROCESSOR), (2, WALL)])
+    def test_what_is_always_interrupted_is_timed_by_the_processor_s_clock(
+        self, threads: int, clock: int
+    ) -> None:
+        """With more threads than one, the clock of that one leaves out what the others do."""
+        assert Plan(1, 1, clock) == choose_plan(Bench(1.5e-3), BLOCK, threads)
+        assert clock == choose_plan(Bench(1.5e-3, 1.5e-3, 1e-9, 1e-9), BLOCK, threads).clock
 
     def test_one_call_that_was_disturbed_makes_no_blocks_cold(self) -> None:
         """A delay of 20 ms in that one call gave blocks of one cold call each."""
         bench = Bench(3e-5)
         run = bench.run
 
-        def once(function: int, block: int, warm: int, calls: int) -> None:
-            run(function, block, warm, calls if bench.events else 1000 * calls)
+        def once(function: int, block: int, plan: Plan) -> None:
+            calls = plan.calls if bench.events else 1000 * plan.calls
+            run(function, block, plan._replace(calls=calls))
 
         bench.run = once  # type: ignore[method-assign]
-        assert Plan(1, 2) == choose_plan(bench, BLOCK)
+        assert Plan(1, 2) == choose_plan(bench, BLOCK, 1)
 
     def test_a_function_that_takes_no_time_has_no_endless_blocks(self) -> None:
-        assert Plan(1, MOST_CALLS) == choose_plan(Bench(1e-12), BLOCK)
+        assert Plan(1, MOST_CALLS) == choose_plan(Bench(1e-12), BLOCK, 1)
 
     def test_a_cold_first_call_is_never_timed(self) -> None:
         bench = Bench(4e-6)
-        choose_plan(bench, BLOCK)
+        choose_plan(bench, BLOCK, 1)
         assert all(each.warm for each in bench.events if each.calls > 1)
 
 
@@ -80,8 +92,9 @@ class TestRounds:
         slow = Bench(5e-5)
         run = slow.run
 
-        def slowly(function: int, block: int, warm: int, calls: int) -> None:
-            run(function, block, warm, calls if len(slow.events) > FUNCTIONS else 1000 * calls)
+        def slowly(function: int, block: int, plan: Plan) -> None:
+            calls = plan.calls if len(slow.events) > FUNCTIONS else 1000 * plan.calls
+            run(function, block, plan._replace(calls=calls))
 
         slow.run = slowly  # type: ignore[method-assign]
         assert 25 == choose_rounds([slow], [Plan(1, 1)])

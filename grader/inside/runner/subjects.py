@@ -27,7 +27,7 @@ from grader.inside.runner.signature import (
 from grader.messages.frames import number_type, pack_array
 from grader.messages.timing import ShapeResult, TimedFunction, TimeSchedule
 from grader.messages.timing import Slots as SlotArrays
-from grader.timing.slices import SUBMISSION
+from grader.timing.slices import SUBMISSION, Plan
 
 SAME_RTOL = 1e-3
 SAME_ATOL = 1e-3
@@ -73,10 +73,10 @@ class Subjects:
         self._bound = [each.bound() for each in self._kernels]
         self._made, self._submitted = 0, []
 
-    def run(self, function: int, block: int, warm: int, calls: int) -> None:
+    def run(self, function: int, block: int, plan: Plan) -> None:
         """Call a function, some times before the clock is read and some times after."""
-        self._bound[function](block, warm, calls)
-        end = self._made + warm + calls
+        self._bound[function](block, *plan)
+        end = self._made + plan.made
         if function == SUBMISSION:
             self._submitted.append(range(self._made, end))
         self._made = end
@@ -316,5 +316,5 @@ def one_call(kernel: Kernel, arena: Arena) -> Values:
     """Return what one call leaves in an output that was poisoned before it."""
     arena.restore()
     arena.ledger.begin(poison=True)
-    kernel.bound()(0, 0, 1)
+    kernel.bound()(0, *Plan(0, 1))
     return arena.output()

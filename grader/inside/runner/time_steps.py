@@ -245,10 +245,10 @@ class Bench:
         self._bound = [each.bound() for each in self._kernels]
         self._made, self._calls = 0, [[] for _ in self._kernels]
 
-    def run(self, function: int, block: int, warm: int, calls: int) -> None:
+    def run(self, function: int, block: int, plan: Plan) -> None:
         """Call a function, some times before the clock is read and some times after."""
-        self._bound[function](block, warm, calls)
-        end = self._made + warm + calls
+        self._bound[function](block, *plan)
+        end = self._made + plan.made
         self._calls[function].append(range(self._made, end))
         self._made = end
 
@@ -280,11 +280,11 @@ class Bench:
 
 def _measure(bench: Bench, task: TimeSteps, generator: np.random.Generator) -> list[TimedSlice]:
     """Take slices until the budget is spent: four in turn have each place of the stack once."""
-    plan = choose_plan(bench, task.block_seconds)
+    plan = choose_plan(bench, task.block_seconds, len(task.cpus))
     seconds = round_seconds(bench, plan)
     if FEWEST_SLICES * seconds > 2 * task.budget_seconds:
         raise TaskError("time", "TooLong", "So many functions take too long to be measured.")
-    most = min(BLOCKS_OF_A_SLICE, CALLS_OF_A_SLICE // sum(plan)) // bench.count
+    most = min(BLOCKS_OF_A_SLICE, CALLS_OF_A_SLICE // plan.made) // bench.count
     rounds = max(1, min(math.floor(SLICE_SECONDS / seconds), most))
     slices: list[TimedSlice] = []
     spending, waiting = Spending(), Waiting()
@@ -306,12 +306,12 @@ def round_seconds(bench: Bench, plan: Plan) -> float:
     """Return how long a round takes. A busy machine makes one of them as long as it likes, so that
     six quick functions were "too long to be measured" at a load of 6: each one's least counts."""
     least = np.min([_block_seconds(bench, plan) for _ in range(TRIALS)], axis=0)
-    return max(1e-9, float(least.sum()) * sum(plan) / plan.calls)
+    return max(1e-9, float(least.sum()) * plan.made / plan.calls)
 
 
 def _block_seconds(bench: Bench, plan: Plan) -> npt.NDArray[np.float64]:
     for function in range(bench.count):
-        bench.run(function, function, *plan)
+        bench.run(function, function, plan)
     return bench.seconds(bench.count)
 
 
@@ -324,7 +324,7 @@ def _take_slice(
     orders = [generator.permutation(bench.count).tolist() for _ in range(rounds)]
     kept = int(generator.integers(rounds))
     for number, function in in_turn(bench.core, orders):
-        bench.run(function, number * bench.count + function, *plan)
+        bench.run(function, number * bench.count + function, plan)
         if number == kept:
             bench.keep_of(function)
     blocks = bench.seconds(rounds * bench.count).reshape(rounds, bench.count)

@@ -49,7 +49,8 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
     ]
     _demand_one_variant(shapes)
     with stage("time"), without_collector():
-        plans = [choose_plan(shape, task.rules.block_seconds) for shape in shapes]
+        threads = len(task.cpus)
+        plans = [choose_plan(each, task.rules.block_seconds, threads) for each in shapes]
         slices = _measure(shapes, plans, CoreLoops(target), task.rules, generators[0])
         return TimingResult(
             variant=shapes[0].variant,

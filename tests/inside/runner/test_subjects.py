@@ -23,7 +23,7 @@ from grader.inside.runner.subjects import Subjects, TimedOutputs
 from grader.messages.frames import pack_array, unpack_array
 from grader.messages.runner import Violation
 from grader.messages.timing import TimedFunction
-from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION
+from grader.timing.slices import BASELINE, CONTROL, FUNCTIONS, REFERENCE, SUBMISSION, Plan
 from tests.inside.runner import modules
 from tests.inside.runner.timed import (
     OUTPUT,
@@ -149,7 +149,7 @@ class TestSignature:
 def outputs_of(shape: Subjects, which: int, calls: int) -> np.ndarray:
     """Begin a slice with so many calls of a function; return the output of the last."""
     shape.begin(0, 0)
-    shape.run(which, 0, 0, calls)
+    shape.run(which, 0, Plan(0, calls))
     return shape.arena.output()
 
 
@@ -167,7 +167,7 @@ class TestSubjects:
         expected = convolved(draw(RING, 4, 1, 28, 28))
         plain.begin(0, 0)
         for number, which in enumerate((BASELINE, REFERENCE, SUBMISSION, SUBMISSION, CONTROL)):
-            plain.run(which, 0, 1, 1)
+            plain.run(which, 0, Plan(1, 1))
             last = (2 * number + 1) % RING
             np.testing.assert_allclose(expected[last], plain.arena.output(), rtol=1e-4, atol=1e-4)
 
@@ -182,13 +182,13 @@ class TestSubjects:
 
     def test_calls_before_the_clock_is_read_are_calls_as_well(self, plain: Subjects) -> None:
         plain.begin(0, 0)
-        plain.run(SUBMISSION, 0, 2, 5)
+        plain.run(SUBMISSION, 0, Plan(2, 5))
         assert 7 == plain.arena.ledger.calls
 
     def test_the_clock_says_how_long_each_block_took(self, plain: Subjects) -> None:
         plain.begin(0, 0)
-        plain.run(BASELINE, 0, 1, 50)
-        plain.run(BASELINE, 1, 1, 1)
+        plain.run(BASELINE, 0, Plan(1, 50))
+        plain.run(BASELINE, 1, Plan(1, 1))
         many, one = plain.seconds(2)
         assert 1e-7 < one < many < 10
 
@@ -197,7 +197,7 @@ class TestSubjects:
         expected = convolved(draw(2 * RING, 4, 1, 28, 28))[RING]
         for which in range(FUNCTIONS):
             shape.begin(1, which)
-            shape.run(which, 0, 0, 1)
+            shape.run(which, 0, Plan(0, 1))
             np.testing.assert_allclose(expected, shape.arena.output(), rtol=1e-4, atol=1e-4)
 
     def test_an_output_is_kept_with_the_number_of_its_input(self) -> None:
@@ -211,7 +211,7 @@ class TestSubjects:
     def test_in_a_later_turn_it_is_the_number_among_all_inputs(self) -> None:
         shape = prepare(modules.timed_convolution(), rings=3)
         shape.begin(2, 0)
-        shape.run(SUBMISSION, 0, 1, 1)
+        shape.run(SUBMISSION, 0, Plan(1, 1))
         shape.keep()
         assert (2 * RING + 1,) == shape.outputs.result().inputs
 
@@ -238,8 +238,8 @@ class TestSubjects:
         lazy = prepare(modules.LazyConvolution)
         lazy.begin(0, 0)
         for block in range(10):
-            lazy.run(BASELINE, block, 1, 3)
-            lazy.run(SUBMISSION, block, 1, 3)
+            lazy.run(BASELINE, block, Plan(1, 3))
+            lazy.run(SUBMISSION, block, Plan(1, 3))
         lazy.finish()
         slots = lazy.outputs.result().slots
         inputs, places, values = map(unpack_array, (slots.inputs, slots.places, slots.values))

@@ -166,7 +166,7 @@ class TestCost:
         class Interrupted:
             count = 3
 
-            def run(self, function: int, block: int, warm: int, calls: int) -> None: ...
+            def run(self, function: int, block: int, plan: Plan) -> None: ...
 
             def seconds(self, blocks: int) -> Any:
                 return np.array(next(rounds))

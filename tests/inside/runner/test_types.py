@@ -17,6 +17,7 @@ from grader.inside.runner.model import run_module
 from grader.inside.runner.signature import OUTPUT, Arrays, Form, read_signature
 from grader.messages.frames import DType, number_type, pack_array, unpack_array
 from grader.messages.runner import RunArgument, RunModule, TensorSpec
+from grader.timing.slices import Plan
 
 CASES, ITEMS = 4, 6
 
@@ -81,7 +82,7 @@ class TestTiming:
         arena = Arena(arrays, CASES, {**signature.shapes, OUTPUT: (ITEMS,)}, dtype)
         kernel = Kernel(f"typed_{dtype}", function, signature, arena, tvm.target.Target("llvm"))
         arena.restore()
-        kernel.bound()(0, 0, 3)
+        kernel.bound()(0, *Plan(0, 3))
         assert arena.is_intact()
         assert arena.is_untouched()
         assert 3 == arena.ledger.calls
