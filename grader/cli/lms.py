@@ -41,7 +41,7 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.roster import keys_of, read_roster
-from grader.lms.times import moment_of, zone_of
+from grader.lms.times import zone_of
 from grader.reading.member_names import ENCODINGS
 from grader.report import utc_now
 from grader.tables import read_table
@@ -197,8 +197,9 @@ def _print(
     tell(output, say("owner-each-folder", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
     command += f" --assignment {slug}" if slug else ""
-    is_told = all(moment_of(each.attempts[-1].at) is not None for each in found)
-    if found and is_told and not outcome.zoneless:
+    newest = [each.attempts[-1] for each in found]
+    # Canvas marks the late ones alone: without the option they would count as on time
+    if any(each.at or each.late for each in newest) and not outcome.zoneless:
         command += f" --handed-in {folder / MANIFEST}"
     tell(output, say("next-title", command=command))
 

@@ -46,6 +46,13 @@ def test_it_says_what_came_and_what_comes_next(class_folder: Path) -> None:
     assert "Next: grader batch class/submissions --output reports" in done.stdout
 
 
+def test_what_comes_next_names_the_late_ones_of_canvas(tmp_path: Path) -> None:
+    names = ["kim_LATE_77_102_hw.ipynb", "ada_78_103_hw.ipynb"]
+    make_zip(tmp_path / "canvas.zip", dict.fromkeys(names, "{}"))
+    ran = collect(tmp_path, "canvas.zip", "--output", "class")
+    assert "--output reports --handed-in class/collected.json" in ran.stdout
+
+
 def test_who_is_in_no_roster_makes_the_exit_code(class_folder: Path) -> None:
     (class_folder / "roster.csv").write_text("id,name\nmin,Kim Min\n")
     done = collect(class_folder, "hw.zip", "--output", "class", "--roster", "roster.csv")
