@@ -40,8 +40,7 @@ from grader.errors import UsageError
 from grader.grading.preparation import GradingOptions
 from grader.language import ENGLISH, NOTHING, Text, say
 from grader.lms.collect import CollectedFolders
-from grader.lms.handback import attempt_number, collected_around
-from grader.reading.submission import absolute
+from grader.lms.handback import attempt_number
 from grader.render.asking import AskAddress
 from grader.render.audience import shown
 from grader.report import Report, decode_report, utc_now
@@ -86,7 +85,9 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     ask_at = _ask_address(options) if options.html else ""
     collected = CollectedFolders()
     of_attempt = partial(_folder_of_attempt, collected)
-    entries = collect(options.submissions, Path.cwd(), options.output, of_attempt)
+    entries = collect(
+        options.submissions, Path.cwd(), options.output, of_attempt, collected.class_folder
+    )
     _refuse_beside(entries, options.output)
     if options.handed_in == "files":
         _refuse_times_of_unpacking(entries, collected)
@@ -118,7 +119,7 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
         try:  # first what is kept: nobody may be there to read what is printed
             store.write_summary(encode_summary(summary))
             if options.html:
-                _write_pages(entries, store, ask_at)
+                _write_pages(entries, store, ask_at, collected)
         finally:
             language = command_language()
             retold = with_companions(_retold(graded, options.output, language), groups)
@@ -150,7 +151,7 @@ def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:
     found = collected.find(entry.path, entry.common)
     if found is None:
         return unknown_attempt(entry)
-    folder = found[1]
+    folder = found.attempt
     return relpath(folder, entry.common) if folder.is_relative_to(entry.common) else ""
 
 
@@ -159,8 +160,9 @@ def _owner_name(collected: CollectedFolders, entry: Entry) -> tuple[str, ...]:
     found = collected.find(entry.path, entry.common)
     if found is None:
         return named_by_folder(entry)
-    student = found[0]
-    return (student.id or ("" if student.doubt else student.keys.get("folder", "")),)
+    student = found.student
+    name = student.id or ("" if student.doubt else student.keys.get("folder", ""))
+    return name, found.root.name  # `grader batch class/ada`: Ada may have written a manifest there
 
 
 def _retold(summary: Summary, reports: Path, language: str) -> Summary:
@@ -207,7 +209,9 @@ def _ask_address(options: BatchOptions) -> str:
     return load_settings(root).objections.address
 
 
-def _write_pages(entries: Iterable[Entry], store: Store, ask_at: str) -> None:
+def _write_pages(
+    entries: Iterable[Entry], store: Store, ask_at: str, collected: CollectedFolders
+) -> None:
     """Write a page beside every report, also of those that were graded before."""
     from grader.render.html import render_html  # not needed to grade, and slow
 
@@ -215,23 +219,23 @@ def _write_pages(entries: Iterable[Entry], store: Store, ask_at: str) -> None:
     for entry in entries:
         report = store.find(entry)
         if report is not None:
-            known = _handed_in_by(entry, report, store)
+            known = _handed_in_by(entry, report, store, collected)
             slug = report.assignment.slug
             ask = AskAddress(ask_at, slug, known.student) if ask_at and slug else None
             told = (known.whose, known.attempt, known.marked, ask)
             store.write_page(entry, render_html(shown(report, "student", now), *told))
 
 
-def _handed_in_by(entry: Entry, report: Report, store: Store) -> HandedInBy:
+def _handed_in_by(
+    entry: Entry, report: Report, store: Store, collected: CollectedFolders
+) -> HandedInBy:
     """Return what the gradebook knows of a report, else what is known of what was collected."""
     known = store.handed_in_by(entry, report)
-    here = Path.cwd()
-    path, trusted = absolute(entry.path, here), absolute(entry.trusted, here)
-    collected = None if known.attempt is not None else collected_around(path, trusted)
-    if collected is None:
+    found = None if known.attempt is not None else collected.find(entry.path, entry.common)
+    if found is None:
         return known
-    folder, student = collected
-    number = attempt_number(folder, student, report.submission.sha256)
+    student = found.student
+    number = attempt_number(found.root, student, report.submission.sha256)
     return HandedInBy(student.name or known.whose, number, student=student.id or student.folder)
 
 

@@ -261,14 +261,22 @@ def _refuse_later(content: bytes, path: Path) -> None:
         )
 
 
+class Whose(NamedTuple):
+    """Whose a path is, by the manifest in `root`; `attempt` is the folder of what came with it."""
+
+    student: CollectedStudent
+    attempt: Path
+    root: Path
+
+
 class CollectedFolders:
     """Whose files are, by what `grader collect` has written down beside them."""
 
     def __init__(self) -> None:
         self._known: dict[Path, dict[str, tuple[CollectedStudent, str]]] = {}
 
-    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path] | None:
-        """Return whose an absolute path is, and the folder of that attempt; None for any other.
+    def find(self, path: Path, common: Path) -> Whose | None:
+        """Return whose an absolute path is, None where it was not collected.
 
         `common` is the folder of a batch. What lies deeper has been handed in, and a manifest there
         is a student's; one further up counts more than one further down.
@@ -278,8 +286,13 @@ class CollectedFolders:
             for length in (2, 3):  # `submissions/ada`, `earlier/ada/1`
                 found = self._students(folder).get("/".join(parts[:length]))
                 if found is not None:
-                    return found[0], folder / found[1]
+                    return Whose(found[0], folder / found[1], folder)
         return None
+
+    def class_folder(self, path: Path) -> Path:
+        """Return the folder of all students around what was collected; any other path itself."""
+        found = self.find(path, path.parent)
+        return path if found is None else found.attempt.parent
 
     def _students(self, folder: Path) -> dict[str, tuple[CollectedStudent, str]]:
         if folder not in self._known:

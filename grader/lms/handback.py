@@ -21,7 +21,7 @@ from grader.batch.grading import SUMMARY
 from grader.errors import UsageError
 from grader.language import say
 from grader.lms.choices import Packed
-from grader.lms.collect import MANIFEST, Collected, CollectedStudent, read_manifest
+from grader.lms.collect import Collected, CollectedStudent
 from grader.lms.export import ExportedGrade
 from grader.lms.nbgrader import feedback_files, note_of
 from grader.render.asking import AskAddress
@@ -42,28 +42,6 @@ def attempt_number(collected: Path, student: CollectedStudent, sha256: str) -> i
         files = sorted((collected / attempt.folder).rglob("*"))
         if any(_digest(path) == sha256 for path in files):
             return number
-    return None
-
-
-def collected_around(path: Path, trusted: Path) -> tuple[Path, CollectedStudent] | None:
-    """Return the folder into which a file was collected and whose it is; None for any other.
-
-    Both are absolute. What lies below `trusted` was handed in: a manifest there is a student's.
-    """
-    for folder in (trusted, *trusted.parents):
-        if (folder / MANIFEST).is_file() and path.is_relative_to(folder):
-            return _owner(folder, path.relative_to(folder))
-    return None
-
-
-def _owner(folder: Path, place: Path) -> tuple[Path, CollectedStudent] | None:
-    try:
-        students = read_manifest(folder).students
-    except UsageError:  # a title is not worth the batch
-        return None
-    for student in students:
-        if any(place.is_relative_to(each.folder) for each in student.attempts):
-            return folder, student
     return None
 
 

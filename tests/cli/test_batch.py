@@ -16,6 +16,7 @@ import pytest
 
 from grader.batch.summary import Row, decode_summary
 from grader.cli.batch import _write_pages
+from grader.lms.collect import CollectedFolders
 from grader.report import Report, decode_report, encode_report
 from tests.endtoend.command import heed_interrupts
 from tests.endtoend.warm import run_warm
@@ -342,13 +343,13 @@ def test_pages_have_the_address_to_ask_at(tmp_path: Path) -> None:
         store = small.store()
         for entry in entries:
             store.write(entry, small.report(entry.path.read_bytes()))
-        _write_pages(entries, store, "mailto:ta@example.org")
+        _write_pages(entries, store, "mailto:ta@example.org", CollectedFolders())
         page = (tmp_path / "reports" / f"{entries[0].name}.html").read_text()
         part = small.assignment.part[0].id
         for about in (f"small%2C%20{part}%2C%20ada", "small%2C%20ada"):
             assert f"mailto:ta@example.org?subject={about}" in page
         assert "%2C%20ben" not in page
-        _write_pages(entries, store, "")
+        _write_pages(entries, store, "", CollectedFolders())
         assert "mailto:" not in (tmp_path / "reports" / f"{entries[0].name}.html").read_text()
     finally:
         small.book.close()

@@ -266,6 +266,26 @@ def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) ->
     _regrade_after_a_changed_rubric(course)
 
 
+def test_the_folder_of_one_who_was_collected_is_graded_as_with_all(tmp_path: Path) -> None:
+    """Its report lay beside those of the class, where `hw` had points as a student of its own.
+
+    A manifest within that folder is the student's own, and says of nobody else.
+    """
+    course = tmp_path / "course"
+    shutil.copytree(ROOT / "tests" / "courses" / "small" / "assignments", course / "assignments")
+    (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    write(course / "from/ada/hw.ipynb", *RIGHT)
+    said(course, "course", "init")
+    said(course, "roster", "import", "roster.csv")
+    said(course, "collect", "from", "--output", "class")
+    said(course, "collect", "from", "--output", "class/submissions/leilei")
+    batch = ("batch", "--assignment", "small", "--output", "reports")
+    said(course, *batch, "class/submissions/ada")
+    assert (course / "reports/ada/hw.json").exists()
+    told = said(course, *batch, "class/submissions/leilei")
+    assert "Not in the gradebook: submissions/ada/hw." in told
+
+
 def test_times_of_unpacked_files_are_no_times_of_submissions(tmp_path: Path) -> None:
     """`grader collect` writes every file anew: all of a class were late by the same time."""
     course = tmp_path / "course"

@@ -20,7 +20,6 @@ from grader.lms.handback import (
     GradedWork,
     Works,
     attempt_number,
-    collected_around,
     grades_of,
     pack_pages,
     page_digest,
@@ -76,30 +75,6 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "four").write_bytes(b"four")
     (folder / "submissions" / "ada" / "link").symlink_to(tmp_path / "four")
     assert None is attempt_number(folder, ADA, of(b"four"))
-
-
-def test_a_collected_file_tells_where_and_whose_it_is(tmp_path: Path) -> None:
-    folder = collected(tmp_path, b"one", b"two", b"three")
-    file, class_folder = folder / "submissions/ada/week 1/hw.ipynb", folder / "submissions"
-    for trusted in (folder, class_folder, file.parent):
-        assert (folder, ADA) == collected_around(file, trusted)
-    assert None is collected_around(class_folder / "ben/hw.ipynb", class_folder)
-
-
-def test_a_manifest_that_was_handed_in_is_nobodys(tmp_path: Path) -> None:
-    folder = collected(tmp_path / "class" / "ben", b"one", b"two", b"three")
-    file = folder / "submissions/ada/week 1/hw.ipynb"
-    assert None is collected_around(file, tmp_path / "class")
-
-
-def test_a_damaged_manifest_tells_nothing(tmp_path: Path) -> None:
-    folder = collected(tmp_path, b"one", b"two", b"three")
-    (folder / MANIFEST).write_bytes(b"{")
-    assert None is collected_around(folder / "submissions/ada/week 1/hw.ipynb", folder)
-
-
-def test_around_any_other_file_nothing_was_collected(tmp_path: Path) -> None:
-    assert None is collected_around(tmp_path / "hw.ipynb", tmp_path)
 
 
 NOW = datetime(2026, 11, 23, tzinfo=timezone.utc)
