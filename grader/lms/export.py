@@ -259,7 +259,9 @@ def _moodle(grades: list[ExportedGrade], own: ReadTable) -> Exported:
     rows = range(len(own.rows))
     by_row, unknown = _matched(grades, [_person_of_moodle(n, own.rows[n], sheet) for n in rows])
     cells: dict[tuple[int, int], str] = {}
-    ungraded, exempt, scale = [], [], _Scale(sheet.maximum(own.rows))
+    scale = _Scale(sheet.maximum(own.rows))
+    ungraded: list[str] = []
+    exempt: list[str] = []
     for n, row in enumerate(own.rows):
         grade = by_row.get(n)
         names = [] if sheet.name is None else [sheet.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import cast
@@ -141,6 +142,19 @@ def test_they_are_adjusted(folder: Path) -> None:
     said(folder, "grades", "adjust", "ada", SLUG, "--points", "+2.5", "--reason", "a hint")
     told = said(folder, "export", "csv", "--assignment", SLUG)
     assert 'ada,"Lovelace, Ada",A,62.5,100,' in told
+
+
+def test_grades_of_an_earlier_rubric_are_named(folder: Path) -> None:
+    """They are out of other points than the assignment is by now."""
+    own = folder / "assignments" / SLUG
+    own.unlink()
+    shutil.copytree(ROOT / "assignments" / SLUG, own)
+    rules = own / "assignment.toml"
+    text = rules.read_text().replace("points = 100", "points = 110", 1)
+    rules.write_text(text.replace("points = 10\n", "points = 20\n", 1))
+    for words in (("export", "csv"), ("feedback", "--output", "pages")):
+        told = call(folder, *words, "--assignment", SLUG).stderr
+        assert f"grader regrade --changed {SLUG}" in told
 
 
 def test_who_has_withdrawn_has_none(folder: Path) -> None:
