@@ -170,7 +170,8 @@ def test_an_e_mail_of_several_is_told(own: Path) -> None:
     (own / "new.csv").write_text("id,email\nk,a@x.org\nzoe,A@x.org\n")
     told = said(own, "roster", "import", "new.csv", "--dry-run").splitlines()
     assert "The e-mail a@x.org belongs to several students: ada, k, zoe." in told
-    assert "None of them was found: name folders by their ids, or correct the name." in told
+    remedy = "name folders by roster ids, or correct the roster."
+    assert f"A shared e-mail matches nobody: {remedy}" in told
     written = found(own, "roster", "import", "new.csv")
     assert {"a@x.org": ["ada", "k", "zoe"]} == written["shared_emails"]
     assert "3 students match 'a@x.org'" in refused(own, "grades", "show", "a@x.org")
