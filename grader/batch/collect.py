@@ -284,14 +284,15 @@ def collect(
     working: Path | None = None,
     reports: Path | None = None,
     of_attempt: OfAttempt = unknown_attempt,
+    class_folder: Callable[[Path], Path] = Path,
 ) -> tuple[Entry, ...]:
     """Return the submissions that files and folders name, by name in order, none of them twice.
 
     Folders are searched for notebooks, and who handed in none has an entry too: every folder that
     was named, and every one in it. Links are not followed, whether they are found or named. Of more
     than MOST_NOTEBOOKS in one folder `of_attempt` there is one entry, which says so.
-    `working` is the working folder, `reports` that of the reports. Raises UsageError where there is
-    no such file or folder.
+    `working` is the working folder, `reports` that of the reports. Reports are named by the path in
+    the `class_folder` of what was named. Raises UsageError where there is no such file or folder.
     """
     working = Path.cwd() if working is None else working
     named = _trusted_folders(arguments, working)
@@ -300,7 +301,7 @@ def collect(
     for path, trusted in named.items():
         obstacle = _obstacle(path, trusted)
         is_folder = not any(obstacle) and path.is_dir()
-        bases.append(path if is_folder else path.parent)
+        bases.append(class_folder(path if is_folder else path.parent))
         below: Iterable[Found] = [Found(path, *obstacle)]
         if is_folder:
             own = None if reports is None else absolute(reports, working)

@@ -27,7 +27,7 @@ from grader.batch.summary import Row, in_a_line, notice
 from grader.errors import GraderError
 from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.database import open_database
-from grader.gradebook.entries import Student, folded
+from grader.gradebook.entries import Attempt, Student, folded
 from grader.gradebook.grades import attempt_parts
 from grader.gradebook.rows import StoredGrading
 from grader.grading.rescoring import rescored
@@ -147,13 +147,16 @@ class RecordingStore(Store):
         if owner is None:
             return super().handed_in_by(entry, report)
         name = owner.name or owner.login
-        account = self._gradebook.accounts(owner.id).get(owner.id, {}).get(report.assignment.slug)
+        found = self._attempt(owner, report.assignment.slug, report.submission.sha256)
+        if found is None:
+            return HandedInBy(name, student=owner.login)
+        marked = FinalGrade.only_marked(attempt_parts(found))
+        return HandedInBy(name, found.number, marked, owner.login)
+
+    def _attempt(self, owner: Student, slug: str, sha256: str) -> Attempt | None:
+        account = self._gradebook.accounts(owner.id).get(owner.id, {}).get(slug)
         attempts = () if account is None else account.attempts
-        for each in attempts:
-            if each.sha256 == report.submission.sha256:
-                marked = FinalGrade.only_marked(attempt_parts(each))
-                return HandedInBy(name, each.number, marked, owner.login)
-        return HandedInBy(name, student=owner.login)
+        return next((each for each in attempts if each.sha256 == sha256), None)
 
     def write(self, entry: Entry, report: Report, row: Row | None = None, slug: str = "") -> None:
         """Record a report, and write it. Raises UsageError where it cannot be written.
@@ -247,7 +250,9 @@ class RecordingStore(Store):
         """Return a file as it was handed in, as far as that was said."""
         entry, when = file.entry, self._when(file)
         if when == "late":
-            self.late.add(entry.name)
+            known = self._attempt(owner, slug, file.sha256)
+            if known is None or known.handed_in is None:
+                self.late.add(entry.name)
         return HandedIn(
             owner.id,
             slug,

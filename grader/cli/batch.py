@@ -85,7 +85,9 @@ def run_batch(options: BatchOptions, output: Console, messages: Console) -> Summ
     ask_at = _ask_address(options) if options.html else ""
     collected = CollectedFolders()
     of_attempt = partial(_folder_of_attempt, collected)
-    entries = collect(options.submissions, Path.cwd(), options.output, of_attempt)
+    entries = collect(
+        options.submissions, Path.cwd(), options.output, of_attempt, collected.class_folder
+    )
     _refuse_beside(entries, options.output)
     if options.handed_in == "files":
         _refuse_times_of_unpacking(entries, collected)
@@ -149,7 +151,7 @@ def _folder_of_attempt(collected: CollectedFolders, entry: Entry) -> str:
     found = collected.find(entry.path, entry.common)
     if found is None:
         return unknown_attempt(entry)
-    folder = found[1] / found[2]
+    folder = found.attempt
     return relpath(folder, entry.common) if folder.is_relative_to(entry.common) else ""
 
 
@@ -158,8 +160,9 @@ def _owner_name(collected: CollectedFolders, entry: Entry) -> tuple[str, ...]:
     found = collected.find(entry.path, entry.common)
     if found is None:
         return named_by_folder(entry)
-    student = found[0]
-    return (student.id or ("" if student.doubt else student.keys.get("folder", "")),)
+    student = found.student
+    name = student.id or ("" if student.doubt else student.keys.get("folder", ""))
+    return name, found.root.name  # `grader batch class/ada`: Ada may have written a manifest there
 
 
 def _retold(summary: Summary, reports: Path, language: str) -> Summary:
@@ -231,8 +234,8 @@ def _handed_in_by(
     found = None if known.attempt is not None else collected.find(entry.path, entry.common)
     if found is None:
         return known
-    student, folder, _ = found
-    number = attempt_number(folder, student, report.submission.sha256)
+    student = found.student
+    number = attempt_number(found.root, student, report.submission.sha256)
     return HandedInBy(student.name or known.whose, number, student=student.id or student.folder)
 
 

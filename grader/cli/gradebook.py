@@ -162,7 +162,7 @@ def _shared(emails: Mapping[str, Collection[str]]) -> list[Text]:
         more = len(emails) - _SHOWN
         lines.append(say("same-holds-for-more-e-mails", count=more))
     if lines:
-        lines.append(say("none-them-found-name-folders-by-their"))
+        lines.append(say("shared-e-mail-matches-nobody"))
     return lines
 
 

@@ -41,7 +41,7 @@ from grader.lms.handback import (
     student_page,
 )
 from grader.lms.roster import keys_of, read_roster
-from grader.lms.times import moment_of, zone_of
+from grader.lms.times import zone_of
 from grader.reading.member_names import ENCODINGS
 from grader.report import utc_now
 from grader.tables import read_table
@@ -183,8 +183,9 @@ def print_collected(
     tell(output, say("owner-each-folder", path=str(folder / MANIFEST)))
     command = f"grader batch {folder / SUBMISSIONS} --output reports"
     command += f" --assignment {slug}" if slug else ""
-    is_told = all(moment_of(each.attempts[-1].at) is not None for each in found)
-    if found and is_told and not outcome.zoneless:
+    newest = [each.attempts[-1] for each in found]
+    # Canvas marks the late ones alone: without the option they would count as on time
+    if any(each.at or each.late for each in newest) and not outcome.zoneless:
         command += f" --handed-in {folder / MANIFEST}"
     tell(output, say("next-title", command=command))
     return _is_complete(outcome)
@@ -261,7 +262,7 @@ def run_export(options: ExportOptions, messages: Console, write: Callable[[bytes
     """Write the grades. Returns whether everybody is in them. Raises UsageError."""
     form = _one_of(options.form, FORMS)
     own = None if options.into is None else read_table(options.into)
-    found = _find_grades(options)
+    found = _find_grades(options, messages)
     if not any(found):
         raise _nothing_graded(options.assignment, options.reports)
     exported = export_grades(form, found.grades, own, options.column)
@@ -291,12 +292,12 @@ def _tell_ungraded(messages: Console, found: _Graded) -> None:
     _list(messages, say("not-marked-by-hand-yet-sentence"), found.unmarked)
 
 
-def _find_grades(options: ExportOptions) -> _Graded:
+def _find_grades(options: ExportOptions, messages: Console) -> _Graded:
     if options.reports is not None:
         works = _in_folder(options.reports, options.collected)
         grades, unmarked = grades_of(works)
         return _Graded(grades, works.ungraded, works.several, unmarked=unmarked)
-    return _in_book(_named(options.assignment), options.course)
+    return _in_book(_named(options.assignment), options.course, messages)
 
 
 def _named(assignment: str | None) -> str:
@@ -308,12 +309,12 @@ def _named(assignment: str | None) -> str:
     return assignment
 
 
-def _in_book(slug: str, course: Path | None) -> _Graded:
+def _in_book(slug: str, course: Path | None, messages: Console) -> _Graded:
     """Return what the gradebook makes of an assignment: adjusted, and less what lateness costs."""
     from grader.cli.student_grades import class_grades  # with a database, which reports need not
 
     grades, unsettled, unmarked = [], [], []
-    for student, grade in class_grades(slug, course):
+    for student, grade in class_grades(slug, course, messages):
         if grade is None or grade.points is None:
             continue
         if not grade.settled:
@@ -337,7 +338,7 @@ def run_feedback(options: FeedbackOptions, messages: Console) -> bool:
     left_out: tuple[str, ...] = ()
     earlier: list[str] = []
     form = None if options.packed is None else _one_of(options.packed, PACKED)
-    with _found_works(options) as works:
+    with _found_works(options, messages) as works:
         if not works.each:
             _tell_problems(works, messages)
             raise _nothing_graded(options.assignment, options.reports)
@@ -415,7 +416,7 @@ def _write_pages(works: Works, folder: Path, now: datetime) -> list[str]:
 
 
 @contextmanager
-def _found_works(options: FeedbackOptions) -> Iterator[Works]:
+def _found_works(options: FeedbackOptions, messages: Console) -> Iterator[Works]:
     """Open the work of a folder of reports, or of the attempts that count in the gradebook."""
     ask_at = load_settings(course_folder(options.course, (Path.cwd(),))).objections.address
     if options.reports is not None:
@@ -425,7 +426,8 @@ def _found_works(options: FeedbackOptions) -> Iterator[Works]:
     from grader.cli.student_grades import counting_reports  # with a database
 
     students = _students(options.collected)
-    with counting_reports(_named(options.assignment), options.course) as counting:
+    slug = _named(options.assignment)
+    with counting_reports(slug, options.course, messages) as counting:
         found, ungraded = [], []
         for student, grade, read in counting:
             if read is None:

@@ -112,30 +112,35 @@ def _is_outdated(grade: Grade, rules: Rules) -> bool:
     return is_graded and grade.possible + grade.open != rules.points
 
 
-def class_grades(slug: str, course: Path | None) -> list[tuple[Student, Grade | None]]:
+def class_grades(
+    slug: str, course: Path | None, console: Console
+) -> list[tuple[Student, Grade | None]]:
     """Return everybody's grade in an assignment, of those who have not withdrawn.
 
-    Raises UsageError where the gradebook has no such assignment.
+    Tells of outdated ones. Raises UsageError where the gradebook has no such assignment.
     """
     with open_book(course) as book:
-        known_rules(book, slug)
+        rules = {slug: known_rules(book, slug)}
         students, accounts = book.students(), book.accounts()
-    present = [each for each in students if each.withdrawn is None]
-    return [(each, grades_of(accounts, each).get(slug)) for each in present]
+    found = [(each, grades_of(accounts, each)) for each in students if each.withdrawn is None]
+    tell_outdated(console, rules, [grades for _, grades in found])
+    return [(each, grades.get(slug)) for each, grades in found]
 
 
 @contextmanager
 def counting_reports(
-    slug: str, course: Path | None
-) -> Iterator[Iterator[tuple[Student, Grade, Callable[[], Report] | None]]]:
+    slug: str, course: Path | None, console: Console
+) -> Iterator[list[tuple[Student, Grade, Callable[[], Report] | None]]]:
     """Open who has handed in an assignment: the grade, and what reads the report that counts.
 
-    That is None where nothing is graded. Who has withdrawn is left out. Raises UsageError where
-    the gradebook has no such assignment.
+    That is None where nothing is graded. Who has withdrawn is left out. Tells of outdated grades.
+    Raises UsageError where the gradebook has no such assignment.
     """
     with open_book(course) as book:
-        known_rules(book, slug)
-        yield _counting(book, slug)
+        rules = {slug: known_rules(book, slug)}
+        counting = [*_counting(book, slug)]
+        tell_outdated(console, rules, [{slug: grade} for _, grade, _ in counting])
+        yield counting
 
 
 def _counting(

@@ -207,11 +207,10 @@ def run_push(
     with (
         open_journal(options.folder) as journal,
         _connected(options, source, environment, sleep) as platform,
-        counting_reports(options.slug, options.course) as counting,
+        counting_reports(options.slug, options.course, output) as graded,
     ):
         assignment = platform.assignment()
         account = _account(options, platform, assignment, utc_now())
-        graded = [*counting]
         wanted = [_wanted(account, *each) for each in graded]
         rows = plan(platform, wanted, journal, overwrite=options.overwrite)
         _print_plan(rows, assignment, account, output)

@@ -261,17 +261,25 @@ def _refuse_later(content: bytes, path: Path) -> None:
         )
 
 
+class Whose(NamedTuple):
+    """Whose a path is, by the manifest in `root`; `attempt` is the folder of what came with it."""
+
+    student: CollectedStudent
+    attempt: Path
+    root: Path
+
+
 class CollectedFolders:
     """Whose files are, by what `grader collect` has written down beside them."""
 
     def __init__(self) -> None:
         self._known: dict[Path, dict[str, CollectedStudent]] = {}
 
-    def find(self, path: Path, common: Path) -> tuple[CollectedStudent, Path, str] | None:
-        """Return whose an absolute path is, where that was collected into, and the attempt's place.
+    def find(self, path: Path, common: Path) -> Whose | None:
+        """Return whose an absolute path is, None where it was not collected.
 
-        None for any other path. `common` is the folder of a batch. What lies deeper has been handed
-        in, and a manifest there is a student's; one further up counts more than one further down.
+        `common` is the folder of a batch. What lies deeper has been handed in, and a manifest there
+        is a student's; one further up counts more than one further down.
         """
         for folder in reversed((common, *common.parents)):
             parts = path.relative_to(folder).parts
@@ -279,8 +287,13 @@ class CollectedFolders:
                 place = "/".join(parts[:length])
                 student = self._students(folder).get(place)
                 if student is not None:
-                    return student, folder, place
+                    return Whose(student, folder / place, folder)
         return None
+
+    def class_folder(self, path: Path) -> Path:
+        """Return the folder of all students around what was collected; any other path itself."""
+        found = self.find(path, path.parent)
+        return path if found is None else found.attempt.parent
 
     def _students(self, folder: Path) -> dict[str, CollectedStudent]:
         if folder not in self._known:

@@ -47,7 +47,7 @@ class Scaled(NamedTuple):
 class Exported(msgspec.Struct, frozen=True):
     """A file, and what is not in it: students with a grade whom the system does not know, and its
     students who have none, whose cells stay as they were. `scaled` are the maxima of the system
-    that are others than ours; `exempt` have a grade here, and are excused there.
+    that are others than ours; `exempt` have a grade here, and are excused or locked there.
     """
 
     content: bytes
@@ -259,19 +259,22 @@ def _moodle(grades: list[ExportedGrade], own: ReadTable) -> Exported:
     rows = range(len(own.rows))
     by_row, unknown = _matched(grades, [_person_of_moodle(n, own.rows[n], sheet) for n in rows])
     cells: dict[tuple[int, int], str] = {}
-    ungraded, scale = [], _Scale(sheet.maximum(own.rows))
+    scale = _Scale(sheet.maximum(own.rows))
+    ungraded: list[str] = []
+    exempt: list[str] = []
     for n, row in enumerate(own.rows):
         grade = by_row.get(n)
         names = [] if sheet.name is None else [sheet.name]
         if grade is None or sheet.is_locked(row):
-            ungraded.append(row[sheet.identifier if sheet.name is None else sheet.name])
+            left = ungraded if grade is None else exempt
+            left.append(row[sheet.identifier if sheet.name is None else sheet.name])
         else:
             if _number(row[sheet.grade]) != _number(points := scale(grade)):
                 cells[n, sheet.grade] = points
             if sheet.comments is not None and grade.comment:
                 cells[n, sheet.comments] = harmless(grade.comment)
         cells |= _harmless_names(n, row, names)
-    return Exported(own.raw.replaced(cells), unknown, tuple(ungraded), scale.scaled)
+    return Exported(own.raw.replaced(cells), unknown, tuple(ungraded), scale.scaled, tuple(exempt))
 
 
 def _person_of_moodle(number: int, row: list[str], sheet: Worksheet) -> RosterPerson:

@@ -141,6 +141,9 @@ def test_what_canvas_calls_late_is_late_at_no_time(book: Gradebook, tmp_path: Pa
     )
     (found,) = book.accounts(ada.id)[ada.id][SLUG].attempts
     assert (when, True) == (found.handed_in, found.told_late)
+    again = RecordingStore(tmp_path / "reports", book, late)
+    again.write(entry(tmp_path, "ada/hw.ipynb"), report_of())
+    assert set() == again.late  # its time is known by now
 
 
 def test_a_student_is_known_by_the_folder_that_was_named(book: Gradebook, tmp_path: Path) -> None:

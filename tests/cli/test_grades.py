@@ -170,7 +170,8 @@ def test_an_e_mail_of_several_is_told(own: Path) -> None:
     (own / "new.csv").write_text("id,email\nk,a@x.org\nzoe,A@x.org\n")
     told = said(own, "roster", "import", "new.csv", "--dry-run").splitlines()
     assert "The e-mail a@x.org belongs to several students: ada, k, zoe." in told
-    assert "None of them was found: name folders by their ids, or correct the name." in told
+    remedy = "name folders by roster ids, or correct the roster."
+    assert f"A shared e-mail matches nobody: {remedy}" in told
     written = found(own, "roster", "import", "new.csv")
     assert {"a@x.org": ["ada", "k", "zoe"]} == written["shared_emails"]
     assert "3 students match 'a@x.org'" in refused(own, "grades", "show", "a@x.org")
@@ -264,6 +265,26 @@ def test_a_batch_goes_into_the_gradebook_and_is_taken_from_it(tmp_path: Path) ->
     for folder in ("reports", "other"):
         assert (course / folder / "ada" / "hw.json").exists()
     _regrade_after_a_changed_rubric(course)
+
+
+def test_the_folder_of_one_who_was_collected_is_graded_as_with_all(tmp_path: Path) -> None:
+    """Its report lay beside those of the class, where `hw` had points as a student of its own.
+
+    A manifest within that folder is the student's own, and says of nobody else.
+    """
+    course = tmp_path / "course"
+    shutil.copytree(ROOT / "tests" / "courses" / "small" / "assignments", course / "assignments")
+    (course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    write(course / "from/ada/hw.ipynb", *RIGHT)
+    said(course, "course", "init")
+    said(course, "roster", "import", "roster.csv")
+    said(course, "collect", "from", "--output", "class")
+    said(course, "collect", "from", "--output", "class/submissions/leilei")
+    batch = ("batch", "--assignment", "small", "--output", "reports")
+    said(course, *batch, "class/submissions/ada")
+    assert (course / "reports/ada/hw.json").exists()
+    told = said(course, *batch, "class/submissions/leilei")
+    assert "Not in the gradebook: submissions/ada/hw." in told
 
 
 def test_times_of_unpacked_files_are_no_times_of_submissions(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import cast
@@ -44,6 +45,13 @@ def test_it_says_what_came_and_what_comes_next(class_folder: Path) -> None:
     assert "Late (1): ada" in done.stdout
     assert "without a submission (1): grace" in done.stdout
     assert "Next: grader batch class/submissions --output reports" in done.stdout
+
+
+def test_what_comes_next_names_the_late_ones_of_canvas(tmp_path: Path) -> None:
+    names = ["kim_LATE_77_102_hw.ipynb", "ada_78_103_hw.ipynb"]
+    make_zip(tmp_path / "canvas.zip", dict.fromkeys(names, "{}"))
+    ran = collect(tmp_path, "canvas.zip", "--output", "class")
+    assert "--output reports --handed-in class/collected.json" in ran.stdout
 
 
 def test_who_is_in_no_roster_makes_the_exit_code(class_folder: Path) -> None:
@@ -134,6 +142,19 @@ def test_they_are_adjusted(folder: Path) -> None:
     said(folder, "grades", "adjust", "ada", SLUG, "--points", "+2.5", "--reason", "a hint")
     told = said(folder, "export", "csv", "--assignment", SLUG)
     assert 'ada,"Lovelace, Ada",A,62.5,100,' in told
+
+
+def test_grades_of_an_earlier_rubric_are_named(folder: Path) -> None:
+    """They are out of other points than the assignment is by now."""
+    own = folder / "assignments" / SLUG
+    own.unlink()
+    shutil.copytree(ROOT / "assignments" / SLUG, own)
+    rules = own / "assignment.toml"
+    text = rules.read_text().replace("points = 100", "points = 110", 1)
+    rules.write_text(text.replace("points = 10\n", "points = 20\n", 1))
+    for words in (("export", "csv"), ("feedback", "--output", "pages")):
+        told = call(folder, *words, "--assignment", SLUG).stderr
+        assert f"grader regrade --changed {SLUG}" in told
 
 
 def test_who_has_withdrawn_has_none(folder: Path) -> None:

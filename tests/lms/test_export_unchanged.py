@@ -169,4 +169,4 @@ def test_a_worksheet_of_moodle_in_another_language_is_filled_in(tmp_path: Path) 
     liu = "参与者 31,刘洋,liu@e.org,已提交评分,{},100.00,是,2026年10月4日,-,\n"
     own = WORKSHEET.replace(ada.format("", ""), ada.format("90", "good"))
     assert own.replace(liu.format(""), liu.format("50")).encode() == exported.content
-    assert ("陈静",) == exported.ungraded
+    assert ("陈静",) == exported.exempt

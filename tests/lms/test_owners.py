@@ -190,7 +190,16 @@ def test_folders_know_whose_they_are_and_a_manifest_below_says_nothing(tmp_path:
     for common in (mallory, mallory.parent, tmp_path / "class"):
         found = known.find(path, common)
         assert found is not None
-        assert ("", "m-5") == (found[0].id, found[0].folder)
+        assert ("", "m-5") == (found.student.id, found.student.folder)
+
+
+def test_a_manifest_that_was_handed_in_says_nothing_where_nothing_was_collected(
+    tmp_path: Path,
+) -> None:
+    archive = make_zip(tmp_path / "a.zip", {"b_77_1_hw.ipynb": "", "m_5_2_hw.ipynb": ""})
+    collect(archive, tmp_path / "class/mallory", BOB)
+    path = tmp_path / "class/mallory/submissions/bob/hw.ipynb"
+    assert None is CollectedFolders().find(path, tmp_path / "class")
 
 
 def test_who_was_collected_without_a_roster_has_one_row_with_one(tmp_path: Path) -> None:
