@@ -247,7 +247,8 @@ def _read(
         )
         for version, result in zip(versions, answer.shapes, strict=True)
     )
-    setting = Setting(versions[0].function, answer.variant, answer.target, task.cpus, work, limits)
+    compiled = versions[0].function, answer.variant, answer.target
+    setting = Setting(*compiled, task.cpus, work, limits, answer.clock)
     timing = read_measurement(slices, setting, generator)
     is_beyond = any(each.submission_us < each.floor_us for each in timing.shapes)
     if is_beyond and isinstance(again := _measure_limits(setup, task.cpus), MachineLimits):

@@ -7,6 +7,7 @@ held against what the machine can do.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -82,7 +83,7 @@ def function_work(
 class Setting:
     """A measurement's function, the variant that it computes, target, processors and work.
 
-    `limits` are what the processors can do at most.
+    `limits` are what the processors can do at most, `clock` is the one that was read.
     """
 
     function: str
@@ -91,6 +92,7 @@ class Setting:
     cpus: tuple[int, ...]
     work: tuple[Work, ...]
     limits: MachineLimits
+    clock: Literal["wall", "processor"] = "wall"
 
 
 class Unsteady(Told):
@@ -145,6 +147,7 @@ def read_measurement(
         peak_gflops=round(setting.limits.flops * setting.work[0].lanes * GIGA, 1),
         bandwidth_gbs=round(setting.limits.bytes * GIGA, 1),
         notes=() if times.is_free else (UNSETTLED,),
+        clock=setting.clock,
     )
 
 

@@ -163,7 +163,8 @@ class TimingResult(Message, frozen=True):
 
     `variant` names the variant of the workload that the function computes ("conv2d", "conv2d_bias",
     ...). `target` is the TVM target that all functions were compiled for. `hot_loops` are those of
-    the first shape, where the submission was slower than the reference.
+    the first shape, where the submission was slower than the reference. `clock` is "processor"
+    where a shape was timed by the thread's own time.
     """
 
     variant: str
@@ -171,6 +172,7 @@ class TimingResult(Message, frozen=True):
     shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
     slices: Annotated[tuple[Slice, ...], msgspec.Meta(min_length=1, max_length=SLICE_LIMIT)]
     hot_loops: HotLoops = HotLoops()
+    clock: Literal["wall", "processor"] = "wall"
 
 
 PREFIX_LIMIT = 15

@@ -498,9 +498,9 @@ class Timing(Frozen, frozen=True):
     decides about points. `part` is the id of the part that it is of: of several that are timed the
     first. `pairs` are the blocks that count. `peak_gflops` and
     `bandwidth_gbs` are what `threads` threads on `cpus` can reach (10**9 operations, bytes a
-    second). `clock` and `rejected` are of reports from before short blocks: a single thread's
-    processor time was taken where it is "processor", and disturbed rounds were dropped. `steps` is
-    what each step brought, None where that was not asked or there are none.
+    second). `clock` is "processor" where a single thread's processor time was taken, as of
+    functions that are always interrupted. `rejected` are rounds that earlier graders dropped.
+    `steps` is what each step brought, None where that was not asked or there are none.
     """
 
     function: str

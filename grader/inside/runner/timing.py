@@ -25,6 +25,7 @@ from grader.messages.timing import HotLoop, HotLoops, Slice, TimeSchedule, Timin
 from grader.timing.estimate import Stopping, TimedSlice, Times
 from grader.timing.slices import (
     BASELINE,
+    PROCESSOR,
     REFERENCE,
     SUBMISSION,
     Plan,
@@ -58,6 +59,7 @@ def time_schedule(task: TimeSchedule) -> TimingResult:
             shapes=tuple(shape.outputs.result() for shape in shapes),
             slices=pack_slices(slices),
             hot_loops=read_hot_loops(shapes[0], Times(slices).lows()[0]),
+            clock="processor" if any(each.clock == PROCESSOR for each in plans) else "wall",
         )
 
 
