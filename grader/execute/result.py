@@ -80,6 +80,16 @@ class Execution(msgspec.Struct, frozen=True):
     firsts: tuple[int, ...] = ()
 
     @property
+    def texts(self) -> dict[int, str]:
+        """The cells that are no code and quote none, by their number among all cells, from 1."""
+        cells = enumerate(self.notebook.cells, start=1)
+        return {
+            number: cell.source
+            for number, cell in cells
+            if cell.cell_type != "code" and "```" not in cell.source
+        }
+
+    @property
     def lost(self) -> tuple[LostCell, ...]:
         """The code cells that did not run to their end, or hold a placeholder alone, in order."""
         texts = [

@@ -2,8 +2,9 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
@@ -154,6 +155,7 @@ def explain_absence(
     preamble: str = "",
     layers: Layers = tuple,
     arguments: tuple[str, ...] = (),
+    texts: Mapping[int, str] = MappingProxyType({}),
 ) -> Problem:
     """Say why a part has no candidate: the entry point's last failure, or that there was none.
 
@@ -161,7 +163,8 @@ def explain_absence(
     cell that is `lost` was made by the student, and is not said to be missing.
     `preamble` are the imports of the assignment's own notebook, `layers` returns PyTorch's layers
     for this part, which some causes of an error are tried on. `arguments` are names of parameters
-    that an entry point is given values for.
+    that an entry point is given values for. `texts` are cells without code by their numbers: one
+    key in Jupyter makes Markdown of a cell.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
     tried = named or failures
@@ -187,6 +190,10 @@ def explain_absence(
         return _explain_failure(part.entry_kind, tried[-1], preamble, layers, lost)
     if left is not None:
         return _explain_loss(left, entry, preamble, layers, lost)
+    for number, text in texts.items():
+        if any(match[1] == entry or match[2] == entry for match in _MADE.finditer(text)):
+            told = say("text-cell-defines", number=number, name=entry)
+            return Problem(told, say("make-text-cell-code-cell"), code="absent")
     reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")

@@ -5,11 +5,12 @@ each other; then `time`, with nothing else running, measures the best candidates
 score speed, for which `compile_timed` makes ready; then `judge` judges these by what was measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -126,6 +127,7 @@ class Referee:
         self._progress = progress
         self._given = course_assignment.given()
         self._lost: tuple[LostCell, ...] = ()
+        self._texts: Mapping[int, str] = {}
         self._mends = True
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
@@ -134,15 +136,17 @@ class Referee:
         self,
         captures: tuple[Capture | CaptureFailure, ...],
         lost: tuple[LostCell, ...] = (),
+        texts: Mapping[int, str] = MappingProxyType({}),
         *,
         mends: bool = True,
     ) -> Compared:
         """Judge all parts on everything but time.
 
-        `lost` are the cells in which a part may stand that is not among the captures. With `mends`
+        `lost` are the cells in which a part may stand that is not among the captures, as it may in
+        `texts`, cells without code by their numbers. With `mends`
         kinds of evidence look for what would mend the best candidate.
         """
-        self._lost, self._mends = lost, mends
+        self._lost, self._texts, self._mends = lost, texts, mends
         parts = self._course_assignment.assignment.part
         self._progress.stage(say("comparing-with-pytorch"))
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -219,7 +223,8 @@ class Referee:
         layers = partial(self._answers.of(part).layers, [0])
         if not best:
             names = assignment.arguments.names()
-            absent = explain_absence(part, failures, self._lost, assignment.preamble, layers, names)
+            told = self._lost, assignment.preamble, layers, names, self._texts
+            absent = explain_absence(part, failures, *told)
             return [Graded(judge_problem(part, nothing_counts(refused, part, absent)))]
         origin = best[0].part.origin
         if part.entry_kind == "schedule" and origin is not None and not best[0].part.score:

@@ -27,6 +27,14 @@ def test_without_an_entry_point_its_name_is_given():
     assert "create" in explain_absence(part(), ()).reason.english
 
 
+@pytest.mark.parametrize("text", ["def create():\n    return 1", "create = make()"])
+def test_a_definition_in_a_text_cell_is_told_with_its_number(text):
+    """One key in Jupyter makes Markdown of a cell."""
+    problem = explain_absence(part(), (), texts={3: "create a model", 19: text})
+    assert "Cell 19 of the notebook" in problem.reason.english
+    assert "create" in problem.reason.english
+
+
 def test_the_last_failure_counts():
     failures = (
         failure("not_a_module", message="None"),
