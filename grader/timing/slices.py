@@ -67,6 +67,13 @@ each call of 30 ms is interrupted: unscheduled functions differed from their cop
 gradings of three were "too busy"."""
 
 
+FINE_SECONDS = INTERRUPTED_SECONDS / 100
+"""Steps of a clock that are small beside what it times."""
+
+_READS = 10_000
+"""Of a clock that stands still: some milliseconds."""
+
+
 class Plan(NamedTuple):
     """How a block is measured at one shape: `warm` calls that are not timed, `calls` that are."""
 
@@ -121,21 +128,32 @@ class Bench(Protocol):
         ...
 
 
-def choose_plan(bench: Bench, block_seconds: float, threads: int) -> Plan:
+def choose_plan(
+    bench: Bench,
+    block_seconds: float,
+    threads: int,
+    processor: Callable[[], float] = time.thread_time,
+) -> Plan:
     """Return how many calls of the baseline last `block_seconds`, and by which clock they are
     timed: the submission has no say.
 
     With several threads the clock of one says nothing of the others.
     """
     bench.begin(0, 0)
+    long = PROCESSOR if threads == 1 and _is_fine(processor) else WALL
     if all(_first_seconds(bench) > WARM_SECONDS for _ in range(TRIALS)):
-        return Plan(0, 1, PROCESSOR if threads == 1 else WALL)
+        return Plan(0, 1, long)
     calls = 1
     while (seconds := _least_seconds(bench, calls)) < block_seconds and calls < MOST_CALLS:
         wanted = math.ceil(1.1 * calls * block_seconds / max(seconds, 1e-9))
         calls = min(max(calls + 1, wanted), MOST_CALLS)
-    is_interrupted = threads == 1 and seconds > INTERRUPTED_SECONDS
-    return Plan(1, calls, PROCESSOR if is_interrupted else WALL)
+    return Plan(1, calls, long if seconds > INTERRUPTED_SECONDS else WALL)
+
+
+def _is_fine(clock: Callable[[], float]) -> bool:
+    """Say whether a clock of processor time has small steps: gVisor's may have 10 ms."""
+    reads = (clock() for _ in range(_READS))
+    return any(0 < later - one < FINE_SECONDS for one, later in itertools.pairwise(reads))
 
 
 def _first_seconds(bench: Bench) -> float:

@@ -53,6 +53,12 @@ class TestPlan:
         assert Plan(1, 1, clock) == choose_plan(Bench(1.5e-3), BLOCK, threads)
         assert clock == choose_plan(Bench(1.5e-3, 1.5e-3, 1e-9, 1e-9), BLOCK, threads).clock
 
+    def test_a_coarse_clock_of_the_processor_times_nothing(self) -> None:
+        """gVisor counts processor time in steps of 10 ms: calls would take 0 or 10 ms."""
+        steps = iter(np.repeat(np.arange(100) * 0.01, 500).tolist())
+        assert WALL == choose_plan(Bench(1.5e-3), BLOCK, 1, lambda: next(steps)).clock
+        assert WALL == choose_plan(Bench(1.5e-3), BLOCK, 1, lambda: 0.0).clock
+
     def test_one_call_that_was_disturbed_makes_no_blocks_cold(self) -> None:
         """A delay of 20 ms in that one call gave blocks of one cold call each."""
         bench = Bench(3e-5)
