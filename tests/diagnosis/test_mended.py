@@ -584,6 +584,28 @@ def test_an_iterator_that_is_always_0_is_no_summand() -> None:
     assert "A[vi + vk, vj]" == mistake.facts["wanted"]
 
 
+def test_an_iterator_that_the_index_lacks_is_named_before_those_that_it_has() -> None:
+    """Both are always 0, and `A[vn, vn, vj]` says nothing to whoever has written `A[vn, vi, vj]`."""
+    source = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((1, 1, 6), "float32"), B: T.Buffer((2, 1), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((1, 2, 6), "float32")):
+        for n, i, c, j in T.grid(1, 2, 1, 6):
+            with T.sblock("C"):
+                vn, vi, vc, vj = T.axis.remap("SSRS", [n, i, c, j])
+                with T.init():
+                    C[vn, vi, vj] = T.float32(0)
+                C[vn, vi, vj] = C[vn, vi, vj] + A[vn, vi, vj] * B[vi, vc]
+"""
+    given = A[:1, None], B[:2, :1], V
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, lambda a, b, _: a * b, None, is_stopped=True)
+    assert mistake is not None
+    assert "A[vn, vc, vj]" == mistake.facts["wanted"]
+
+
 SHUFFLE = """
 @I.ir_module
 class Module:
