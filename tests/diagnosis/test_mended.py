@@ -585,7 +585,7 @@ def test_an_iterator_that_is_always_0_is_no_summand() -> None:
 
 
 def test_an_iterator_that_the_index_lacks_is_named_before_those_that_it_has() -> None:
-    """Both are always 0, and `A[vn, vn, vj]` says nothing to whoever has written `A[vn, vi, vj]`."""
+    """Both are always 0, and `A[vn, vn, vj]` says nothing to whoever wrote `A[vn, vi, vj]`."""
     source = """
 @I.ir_module
 class Module:

@@ -14,7 +14,7 @@ from tests.ir.modules import save
 
 
 def beyond(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ...]:
-    """Return what leaves its buffer of B[i, j] = A[index(i, j)], where B is `extent` by `extent`."""
+    """Return what leaves it of B[i, j] = A[index(i, j)], where B is `extent` by `extent`."""
     A = te.placeholder((size,), "float32", "A")  # noqa: N806
     B = te.compute((extent, extent), lambda i, j: A[index(i, j)], "B")  # noqa: N806
     return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).beyond
