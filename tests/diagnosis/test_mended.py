@@ -22,6 +22,7 @@ from grader.diagnosis.layers import known
 from grader.diagnosis.mended import Other, with_mended_statement
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import edits
+from grader.diagnosis.statements import Statements
 from grader.diagnosis.tracing import Traced
 from grader.evidence.recorder import record
 from grader.ir.read import read_module
@@ -582,6 +583,33 @@ def test_an_iterator_that_is_always_0_is_no_summand() -> None:
     mistake = told_of(module, (A, B, V), windows, None, is_stopped=True)
     assert mistake is not None
     assert "A[vi + vk, vj]" == mistake.facts["wanted"]
+
+
+def test_all_terms_of_a_sum_of_sums_are_counted() -> None:
+    """Four products one after the other took as many gigabytes, and the report minutes."""
+    source = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        Y = T.sblock_alloc_buffer((8, 8), "float32")
+        for i, j, k in T.grid(8, 8, 8):
+            with T.sblock("Y"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    Y[vi, vj] = T.float32(0)
+                Y[vi, vj] = Y[vi, vj] + A[vi, vk] * A[vk, vj]
+        for i, j, k in T.grid(8, 8, 8):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + Y[vi, vk] * A[vk, vj]
+"""
+    module = save(from_source(source, extra_vars={"I": I, "T": T}))
+    statements = Statements(read_module(module).functions["f"], {"A": np.ones((8, 8))})
+    statements.at("C", (np.arange(8), np.arange(8)))
+    assert 8 * 8 + 8 * 8 * 8 == statements.computed
 
 
 def test_an_iterator_that_the_index_lacks_is_named_before_those_that_it_has() -> None:
