@@ -25,7 +25,6 @@ from grader.diagnosis.layers import TOLERANCE, KnownValue, is_equal, known, near
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import Edit, edits, own_edits, solved_edits
 from grader.diagnosis.statements import (
-    MOST_NUMBERS,
     BeyondError,
     Statements,
     UnknownValueError,
@@ -488,13 +487,12 @@ def _factors(found: npt.NDArray[np.float64], wanted: KnownValue) -> list[float]:
     return [factor, factor**2, factor**0.5]
 
 
-def _all_places(size: int, terms: int) -> Iterator[npt.NDArray[np.intp]]:
-    """Yield all places of a value, as many at a time as may be; none where that takes too long.
+def _all_places(size: int, terms: int) -> tuple[npt.NDArray[np.intp], ...]:
+    """Return all places of a value; none where that takes too long.
 
     `terms` are those of the sum at one place.
     """
-    if size * terms <= _WORK_OF_ALL:
-        yield from np.array_split(np.arange(size), 1 + size * terms // MOST_NUMBERS)
+    return (np.arange(size),) if size * terms <= _WORK_OF_ALL else ()
 
 
 def _binding(function: FunctionFacts, buffer: str, *, has_main: bool, is_told: bool) -> Edit | None:

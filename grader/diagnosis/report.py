@@ -75,7 +75,8 @@ def diagnose(
     traced, layers, alignment = found
     if alignment.wrong is None:
         return None
-    if alignment.mistake is None and _says_nothing(traced.steps, alignment.wrong):
+    is_unwritten = traced.steps[alignment.wrong].is_unwritten
+    if alignment.mistake is None and _is_unseen(traced.steps) and not is_unwritten:
         return None
     return _diagnosis(diagnosed, traced, layers, alignment)
 
@@ -227,10 +228,13 @@ def _samples(outputs: Outputs | Problem, diagnosed: Diagnosed) -> int:
     return diagnosed.part.samples or len(diagnosed.oracle.from_test_set)
 
 
-def _says_nothing(steps: Sequence[Observed], wrong: int) -> bool:
-    """Say whether all that is known is that the one step there is gave nothing."""
-    # A single function that crashed: that it is wrong is known already.
-    return len(steps) == 1 and steps[wrong].value is None and not steps[wrong].is_unwritten
+def _is_unseen(steps: Sequence[Observed]) -> bool:
+    """Say whether all that is known is that the one function there is gave nothing.
+
+    Of its buffers the first was called wrong for any of them, and those before the one that an edit
+    mends were said to be no layers of PyTorch's.
+    """
+    return all(each.value is None for each in steps) and len({each.callee for each in steps}) == 1
 
 
 def choose_rows(outputs: Outputs | Problem, diagnosed: Diagnosed) -> tuple[int, ...]:
@@ -298,9 +302,10 @@ def _diagnosis(
     guide = diagnosed.assignment.guide_to(
         diagnosed.part.id, (kind, known["layer"], departure.layer)
     )
+    first = alignment.wrong if _is_unseen(traced.steps) else 0
     return Diagnosis(
-        steps=_steps(diagnosed, traced, layers, alignment),
-        wrong=alignment.wrong,
+        steps=_steps(diagnosed, traced, layers, alignment)[first:],
+        wrong=alignment.wrong - first,
         layer=name_layer(departure.layer),
         wanted=departure.within or departure.wanted,
         mistake=kind,

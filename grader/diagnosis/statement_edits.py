@@ -507,14 +507,17 @@ def _indices(_function: FunctionFacts, block: Block, store: Store) -> Iterator[M
 def _renamed(index: tuple[Expression, ...], block: Block) -> Iterator[tuple[Expression, ...]]:
     """Yield an index with another iterator, or with other summands.
 
-    An iterator that is always 0 is no summand: `vy + vi + vn` was advised for `vy + vi + 1`.
+    An iterator that is always 0 is no summand: `vy + vi + vn` was advised for `vy + vi + 1`. Those
+    that the index has come last: `data[vn, vn, vy, vx]` was advised with `vc` over one channel.
     """
+    used = {one.name for each in index for one in each.walk()}
+    extents = sorted(block.extents, key=lambda each: each[0] in used)
     for at, each in enumerate(index):
         for spot in _spots(Spot(each)):
             if spot.one.kind not in ("variable", "constant"):
                 continue
             is_summand = spot.one.kind == "constant" and spot.outer is not None
-            for name, extent in block.extents:
+            for name, extent in extents:
                 if name != spot.one.name and not (is_summand and extent == 1):
                     new = Expression("variable", name, dtype=spot.one.dtype)
                     yield (*index[:at], spot.holding(new), *index[at + 1 :])

@@ -19,7 +19,7 @@ from grader.ir.facts import Block, Expression, FunctionFacts, Store
 
 Values = npt.NDArray[Any]
 
-MOST_NUMBERS = 1 << 19
+MOST_NUMBERS = 1 << 22
 """Numbers of one operand that are computed at a time."""
 
 _MOST_ROUNDS = 128
@@ -227,7 +227,8 @@ class Statements:
         names = _bound(store, index)
         rounds = _rounds(block, names)
         total = math.prod(rounds.values())
-        count = max((each.size for each in index), default=1)
+        # Not the size of the largest: a product of products was taken for as many terms as one.
+        count = math.prod(np.broadcast_shapes(*(each.shape for each in index)))
         value = store.value
         if value is None or total * count > MOST_NUMBERS:
             raise UnknownValueError("a store that is too large")

@@ -282,15 +282,17 @@ class _Run:
 
     async def _outcome(self, number: int, index: int, cell: NotebookNode) -> Stop | None:
         """Run one cell, or leave it out; return how it was ended if it was."""
-        earlier = self._left_out.get(number)
+        earlier, source = self._left_out.get(number), cell.source
         if earlier is not None:
-            cell.outputs = earlier.outputs
-            return earlier.stop
+            cell.source = "pass"  # the kernel counts cells, too: `sch` was called one of cell 3
         stop = await self._cell(number, index, cell)
         if stop is not None and stop.kind in _MACHINE_MATTERS:
             refuse_displaced(self._session.process)
-        cell.outputs = _merge_streams(cell.outputs)
-        return stop
+        if earlier is None:
+            cell.outputs = _merge_streams(cell.outputs)
+            return stop
+        cell.source, cell.outputs = source, earlier.outputs
+        return stop or earlier.stop
 
     async def _cell(self, number: int, index: int, cell: NotebookNode) -> Stop | None:
         """Run one cell to its end; if it has to be ended and does not end itself, so is the kernel.
@@ -313,7 +315,8 @@ class _Run:
         elif self._client.reply["status"] == "error":
             self._note_error(number)
         else:
-            self.executed += self._client.reply["status"] == "ok"
+            is_run = number not in self._left_out
+            self.executed += is_run and self._client.reply["status"] == "ok"
         return stop
 
     def _note_error(self, number: int) -> None:

@@ -19,7 +19,6 @@ from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
 from grader.language import join, say
 
-FINDING_LIMIT = 5
 NESTING_LIMIT = 64
 """Deepest index expression that is looked at."""
 
@@ -67,7 +66,7 @@ def find_out_of_bounds(
     findings: list[Finding] = []
     for name, function in functions.items():
         findings.extend(_Function(graph, name, budget).read(function))
-    return tuple(findings[:FINDING_LIMIT])
+    return tuple(findings)
 
 
 class _Function:

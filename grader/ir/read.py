@@ -320,7 +320,10 @@ def read_module(
     beyond: tuple[Finding, ...] = ()
     if will_run and not findings:  # what is refused anyway need not be looked through
         beyond = find_out_of_bounds(graph, prim, budget)
-        findings = () if beyond else find_races(graph, prim)
+        findings = find_races(graph, prim)
+        for each in beyond:  # rows lie one behind the other: a guard lets `A[0, 17]` pass
+            if read[each.where].unguarded is None:
+                read[each.where] = msgspec.structs.replace(read[each.where], unguarded=each)
     return ModuleFacts(
         has_main=has_main,
         inputs=main_facts.inputs,

@@ -22,6 +22,7 @@ from grader.diagnosis.layers import known
 from grader.diagnosis.mended import Other, with_mended_statement
 from grader.diagnosis.mistakes import LikelyMistake
 from grader.diagnosis.statement_edits import edits
+from grader.diagnosis.statements import Statements
 from grader.diagnosis.tracing import Traced
 from grader.evidence.recorder import record
 from grader.ir.read import read_module
@@ -582,6 +583,55 @@ def test_an_iterator_that_is_always_0_is_no_summand() -> None:
     mistake = told_of(module, (A, B, V), windows, None, is_stopped=True)
     assert mistake is not None
     assert "A[vi + vk, vj]" == mistake.facts["wanted"]
+
+
+def test_all_terms_of_a_sum_of_sums_are_counted() -> None:
+    """Four products one after the other took as many gigabytes, and the report minutes."""
+    source = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        Y = T.sblock_alloc_buffer((8, 8), "float32")
+        for i, j, k in T.grid(8, 8, 8):
+            with T.sblock("Y"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    Y[vi, vj] = T.float32(0)
+                Y[vi, vj] = Y[vi, vj] + A[vi, vk] * A[vk, vj]
+        for i, j, k in T.grid(8, 8, 8):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + Y[vi, vk] * A[vk, vj]
+"""
+    module = save(from_source(source, extra_vars={"I": I, "T": T}))
+    statements = Statements(read_module(module).functions["f"], {"A": np.ones((8, 8))})
+    statements.at("C", (np.arange(8), np.arange(8)))
+    assert 8 * 8 + 8 * 8 * 8 == statements.computed
+
+
+def test_an_iterator_that_the_index_lacks_is_named_before_those_that_it_has() -> None:
+    """Both are always 0, and `A[vn, vn, vj]` says nothing to whoever wrote `A[vn, vi, vj]`."""
+    source = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def f(A: T.Buffer((1, 1, 6), "float32"), B: T.Buffer((2, 1), "float32"),
+          V: T.Buffer((5,), "float32"), C: T.Buffer((1, 2, 6), "float32")):
+        for n, i, c, j in T.grid(1, 2, 1, 6):
+            with T.sblock("C"):
+                vn, vi, vc, vj = T.axis.remap("SSRS", [n, i, c, j])
+                with T.init():
+                    C[vn, vi, vj] = T.float32(0)
+                C[vn, vi, vj] = C[vn, vi, vj] + A[vn, vi, vj] * B[vi, vc]
+"""
+    given = A[:1, None], B[:2, :1], V
+    module = from_source(source, extra_vars={"I": I, "T": T})
+    mistake = told_of(module, given, lambda a, b, _: a * b, None, is_stopped=True)
+    assert mistake is not None
+    assert "A[vn, vc, vj]" == mistake.facts["wanted"]
 
 
 SHUFFLE = """

@@ -20,9 +20,12 @@ from tvm.tirx import PrimFunc
 from grader.assignment import Assignment, CheckTable, GuideTable, OracleOptions, PartTable
 from grader.checks import kinds as checks
 from grader.data.dataset import DataSet
-from grader.diagnosis import explain
+from grader.diagnosis import explain, report
+from grader.diagnosis.align import Alignment, Observed
 from grader.diagnosis.explain import explain_case
-from grader.diagnosis.report import Diagnosed, choose_rows, diagnose
+from grader.diagnosis.mistakes import LikelyMistake
+from grader.diagnosis.report import Diagnosed, Look, choose_rows, diagnose
+from grader.diagnosis.tracing import Traced
 from grader.evidence.candidates import gather_outputs
 from grader.evidence.case import Candidate, Case, Evidence, Outputs, Problem
 from grader.evidence.named_cases import NamedCase
@@ -269,6 +272,23 @@ class TestDiagnose:
             word for word in told.replace(",", " ").split() if sum(map(str.isdigit, word)) > 4
         ]
         assert [] == digits
+
+    @pytest.mark.parametrize("is_known", [False, True])
+    def test_of_a_function_that_a_guard_stopped_no_buffer_is_said_to_be_seen(
+        self, is_known: bool, oracle: ModelOracle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its first buffer was called wrong, or no layer of PyTorch's."""
+        steps = tuple(Observed(each, "f", None, (), takes_input=True) for each in "YC")
+        mistake = LikelyMistake("wrong_index", "relu", {"block": "C", "found": "", "wanted": ""}, 0)
+        alignment = Alignment(("unknown", "wrong"), (None, None), 1, expected=0, mistake=mistake)
+        if not is_known:
+            alignment = Alignment(("wrong", "follows"), (None, None), 0, expected=0)
+        seen = Look(Traced(steps, ()), oracle.layers([0]), alignment)
+        monkeypatch.setattr(report, "look", lambda *_: seen)
+        found = diagnose(*given(oracle), Runners())
+        assert (found is not None) == is_known
+        if found is not None:
+            assert (0, ["C"]) == (found.wrong, [each.variable for each in found.steps])
 
     def test_a_runner_that_dies_gives_none(self, oracle: ModelOracle) -> None:
         died = TaskFailure("run", "Died", "It died.")

@@ -23,6 +23,14 @@ def test_the_cells_behind_it_are_run(sandbox: Sandbox) -> None:
     assert ["stopped"] == [each.fate for each in execution.lost]
 
 
+def test_what_comes_behind_it_is_told_of_by_its_own_number(sandbox: Sandbox) -> None:
+    """The kernel counted only what it had run: a module of cell 3 was said to be one of cell 2."""
+    execution = run_cells(sandbox, CRASH, "1 +", MODEL, "x = 1\ny = 1 / 0")
+    assert [3] == [each.cell for each in execution.captures if isinstance(each, Capture)]
+    assert [(2, 1), (4, 2)] == [(each.cell, each.line) for each in execution.problems]
+    assert CRASH == execution.notebook.cells[0].source
+
+
 def test_what_it_had_put_out_stays_in_the_notebook(sandbox: Sandbox) -> None:
     execution = run_cells(sandbox, CRASH, "2")
     assert "before\n" == execution.notebook.cells[0].outputs[0].text

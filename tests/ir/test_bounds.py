@@ -64,6 +64,14 @@ class TestCertainly:
         (finding,) = beyond(lambda i, _: i, extent=32)
         assert "from 0 to 31" in finding.message.english
 
+    def test_every_function_that_does_is_one_of_which_no_guard_sees_all(self) -> None:
+        """A guard lets `A[0, 4]` pass where there are more rows: such a function was timed."""
+        A = te.placeholder((4, 4), "float32", "A")  # noqa: N806
+        function = te.create_prim_func([A, te.compute((4,), lambda i: A[0, i + 1], "B")])
+        functions = {f"f{each}": function for each in range(8)}
+        read = read_module(save(tvm.IRModule(functions))).functions.values()
+        assert {"out_of_bounds"} == {each.unguarded and each.unguarded.code for each in read}
+
 
 class TestPerhaps:
     """Anything that is not certain is no finding."""

@@ -355,6 +355,20 @@ def test_no_function_decides_how_much_memory_it_takes(function: Any) -> None:
         tracemalloc.stop()
 
 
+@T.prim_func(s_tir=True)
+def beyond_its_buffer(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8,), "float32")):
+    for k in T.parallel(64):
+        for i in range(8):
+            with T.sblock("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                B[vi] = B[vi] + A[vi, vk + 1]
+
+
+def test_an_index_that_leaves_its_buffer_hides_none() -> None:
+    """Whoever raced earned nothing, and with such an index more all but the outputs."""
+    assert races(beyond_its_buffer)
+
+
 def test_it_names_the_loop_and_the_buffer() -> None:
     (found,) = races(scratch_used_behind_the_loop)
     assert (

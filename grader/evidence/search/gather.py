@@ -83,7 +83,7 @@ def _read(trials: Sequence[DrawnTrial]) -> list[tuple[DrawnTrial, ModuleFacts]] 
             continue
         # All trials are timed to find the fastest: behind a guarded call, which must see all.
         unguarded = (each.unguarded for each in facts.functions.values() if each.unguarded)
-        finding = next(iter((*facts.findings, *facts.beyond, *unguarded)), None)
+        finding = next(iter((*facts.findings, *unguarded)), None)
         if finding is not None:
             refused.append(Problem(finding.message, code="refused"))
         else:

@@ -1,18 +1,18 @@
 # /// cheat
 # about = """Blocks leave the work to a packed function, to a symbol, and to what lies beyond a \
-#     buffer."""
+#     buffer: the last is worth as much as any wrong function in such blocks."""
 # assignment = "kinds"
 # cells = ["prelude", "@"]
 #
 # [expect]
-# score = 0
+# score = 4
 # problems = []
 #
 # [expect.part.add]
 # score = 0
 #
 # [expect.part.bmm]
-# score = 0
+# score = 4
 # ///
 # %%
 @T.prim_func(s_tir=True)
