@@ -216,3 +216,25 @@ def test_only_a_schedule_binds_two_loops_to_one_axis(trace: bytes | None) -> Non
     said = gpu_equivalence(judged, OPTIONS).hint.english
     assert (trace is not None) == ("an axis of its own" in said)
     assert (trace is None) == ("Compare the extents of the loops" in said)
+
+
+ROUNDS = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4104,), "float32"), C: T.Buffer((4096,), "float32")):
+        for bx in T.thread_binding(32, thread="blockIdx.x"):
+            for tx in T.thread_binding(128, thread="threadIdx.x"):
+                C[bx * 128 + tx] = T.float32(0)
+        for k in range(9):
+            for bx in T.thread_binding(32, thread="blockIdx.x"):
+                for tx in T.thread_binding(128, thread="threadIdx.x"):
+                    C[bx * 128 + tx] = C[bx * 128 + tx] + A[bx * 128 + tx + k]
+"""
+
+
+def test_a_loop_whose_rounds_need_one_another_stays_outside_of_blocks() -> None:
+    """Bound to blocks as was advised, the loop of a sum made them race."""
+    written = from_source(ROUNDS, extra_vars={"I": I, "T": T})
+    sums = lambda a: np.lib.stride_tricks.sliding_window_view(a, 9).sum(1)  # noqa: E731
+    assert "starts the same kernel" not in hint(counted(Example(written, ((4104,),), sums)))
