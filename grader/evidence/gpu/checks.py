@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -141,7 +141,7 @@ def _advice(found: FoundKernels) -> Text:
     slowest = max(range(len(costs)), key=lambda each: costs[each].cycles)
     kernel, bottleneck = found.kernels[slowest], costs[slowest].bottleneck
     count = found.kernels.count(kernel)
-    if count > 1 and not _depend(found.kernels, kernel):
+    if count > 1:
         return say("gpu-same-kernel", count=count)
     copied = _copied_by_several(kernel, bottleneck)
     if copied:
@@ -155,17 +155,6 @@ def _advice(found: FoundKernels) -> Text:
     if bottleneck == "global" and not any(_is_shared(each, kernel.block) for each in accesses):
         return say("gpu-move-each-once")
     return _OTHERWISE[bottleneck]
-
-
-def _depend(kernels: Sequence[KernelCounts], kernel: KernelCounts) -> bool:
-    """Say whether the rounds of a kernel that is started often may need one another.
-
-    Blocks of one kernel would race in the steps of a sum, or of two buffers that are exchanged.
-    """
-    among = kernels[kernels.index(kernel) : len(kernels) - kernels[::-1].index(kernel)]
-    moved = [each for one in among for each in one.traffic if each.scope == "global"]
-    stored = {each.buffer for each in moved if each.kind == "store"}
-    return any(each.kind == "load" and each.buffer in stored for each in moved)
 
 
 def _is_shared(access: Traffic, block: tuple[int, ...]) -> bool:
