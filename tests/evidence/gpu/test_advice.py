@@ -22,6 +22,7 @@ from grader.evidence.gpu.messages import Finding, KernelCounts, NotExecuted
 from grader.evidence.gpu.view import show_kernels
 from grader.report import Grid, Paragraph
 from tests.evidence.factory import case, module
+from tests.evidence.gpu.running import execute
 from tests.evidence.gpu.schedules import Example, product
 
 OUTPUTS = Outputs(*np.zeros((2, 1, 1), np.float32), np.ones(1, np.bool_))
@@ -122,6 +123,15 @@ def test_a_copy_on_an_axis_of_its_own_is_to_be_bound_to_all_axes() -> None:
     said = hint(counted(Example(written, ((1024,),), lambda x: x)))
     assert "64 threads of a block store each element of `S`" in said
     assert "all axes of `threadIdx`" in said
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_threads_that_copy_are_counted_for_elements_of_any_size(dtype: str) -> None:
+    """Halves were stored by more threads than a block has, and doubles by one."""
+    source = ACROSS.replace("float32", dtype)
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    said = hint(execute(written["main"]).counts())
+    assert "64 threads of a block store each element of `S`" in said
 
 
 ADDED = """
