@@ -250,3 +250,11 @@ def test_the_loop_of_a_sum_is_to_be_moved_into_the_threads() -> None:
     first, *rounds = counted(Example(written, ((4104,),), sums))
     assert [128] * 10 == [each.traffic[-1].requests for each in (first, *rounds)]
     assert "if it is the loop of a sum, move it inside" in hint((first, *rounds))
+
+
+def test_a_kernel_some_of_whose_threads_are_idle_at_last_is_the_same() -> None:
+    source = ADDED.replace('T.thread_binding(32, thread="blockIdx.x")', "range(32)")
+    source = source.replace("for k in range(ROUNDS)", "if bx * 128 + tx < 4000")
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((4096,),), lambda a: a)))
+    assert "starts the same kernel 32 times" in said
