@@ -162,7 +162,9 @@ def _owner_name(collected: CollectedFolders, entry: Entry) -> tuple[str, ...]:
         return named_by_folder(entry)
     student = found.student
     name = student.id or ("" if student.doubt else student.keys.get("folder", ""))
-    return name, found.root.name  # `grader batch class/ada`: Ada may have written a manifest there
+    # `grader batch class/ada`: Ada may have written a manifest there. A class called as Ada is owns
+    # nothing of those who are in no roster.
+    return (name, found.root.name) if name else ()
 
 
 def _retold(summary: Summary, reports: Path, language: str) -> Summary:

@@ -293,7 +293,7 @@ class CollectedFolders:
     def class_folder(self, path: Path) -> Path:
         """Return the folder of all students around what was collected; any other path itself."""
         found = self.find(path, path.parent)
-        return path if found is None else found.attempt.parent
+        return path if found is None else found.root / path.relative_to(found.root).parts[0]
 
     def _students(self, folder: Path) -> dict[str, CollectedStudent]:
         if folder not in self._known:

@@ -19,7 +19,7 @@ import pytest
 from grader.batch.collect import collect
 from grader.batch.grading import Store
 from grader.batch.summary import Row, decode_summary
-from grader.cli.batch import _write_pages
+from grader.cli.batch import _owner_name, _write_pages
 from grader.lms.collect import (
     MANIFEST,
     Collected,
@@ -386,3 +386,15 @@ def test_pages_of_what_was_collected_say_whose_and_which_attempt(
     page = (tmp_path / "reports/ada/hw.html").read_text()
     assert "Ada Lovelace" in page
     assert "attempt 2" in page
+
+
+def test_who_is_in_no_roster_is_not_the_student_whom_a_class_is_called_as(tmp_path: Path) -> None:
+    """The roster's `test` had the grades of all strangers that were collected into `test`."""
+    folder = tmp_path / "test/submissions/kim-5"
+    folder.mkdir(parents=True)
+    (folder / "hw.ipynb").write_text("{}")
+    attempt = CollectedAttempt("submissions/kim-5", "", "a.zip")
+    kim = CollectedStudent("kim-5", "", "Kim", {}, (attempt,), doubt="unknown")
+    (tmp_path / "test" / MANIFEST).write_bytes(msgspec.json.encode(Collected((kim,))))
+    (entry,) = collect([tmp_path / "test/submissions"])
+    assert not [*filter(None, _owner_name(CollectedFolders(), entry))]

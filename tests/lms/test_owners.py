@@ -202,6 +202,15 @@ def test_a_manifest_that_was_handed_in_says_nothing_where_nothing_was_collected(
     assert None is CollectedFolders().find(path, tmp_path / "class")
 
 
+def test_an_earlier_attempt_is_below_the_folder_of_all_earlier_ones(tmp_path: Path) -> None:
+    """Named alone, the first attempts of two students had one report, `1/hw`."""
+    for text in "12":
+        names = {"byronbob_77_1_hw.ipynb": text, "kim_5_2_x.ipynb": ""}
+        collect(make_zip(tmp_path / f"{text}.zip", names), tmp_path / "class", BOB)
+    (attempt,) = (tmp_path / "class/earlier/bob").iterdir()
+    assert tmp_path / "class/earlier" == CollectedFolders().class_folder(attempt)
+
+
 def test_who_was_collected_without_a_roster_has_one_row_with_one(tmp_path: Path) -> None:
     first = make_zip(tmp_path / "a.zip", {"byronbob_77_1_hw.ipynb": "1", "kim_5_2_x.ipynb": ""})
     later = make_zip(tmp_path / "b.zip", {"byronbob_77_3_hw.ipynb": "2", "kim_5_2_x.ipynb": ""})

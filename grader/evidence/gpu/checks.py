@@ -140,7 +140,8 @@ def _advice(found: FoundKernels) -> Text:
     costs = [cost_of(found.device, each) for each in found.kernels]
     slowest = max(range(len(costs)), key=lambda each: costs[each].cycles)
     kernel, bottleneck = found.kernels[slowest], costs[slowest].bottleneck
-    count = found.kernels.count(kernel)
+    texts = [[each.text for each in one.traffic] for one in found.kernels]
+    count = texts.count(texts[slowest])  # in the last round of a loop some threads are idle
     if count > 1:
         return say("gpu-same-kernel", count=count)
     copied = _copied_by_several(kernel, bottleneck)
@@ -177,8 +178,6 @@ def _copied_by_several(kernel: KernelCounts, bottleneck: Bottleneck) -> Text:
 
 
 _MANY = 2
-_WORD = 4
-"""Bytes of an element of most buffers."""
 
 _LOOP = re.compile(r"\[.*(?<![\w.])(?!(?:block|thread)Idx\b)[A-Za-z_]")
 """An element that a loop chooses: of `S[0]` there is none to share out."""
@@ -188,8 +187,7 @@ def _threads_of_each(store: Traffic) -> int:
     """Return how many threads store the same element of shared memory; 0 where no loop does."""
     if (store.kind, store.scope) != ("store", "shared") or not _LOOP.search(store.access):
         return 0
-    stores = store.bytes // _WORD
-    return stores // max(1, stores - store.repeated)
+    return store.bytes // max(1, store.bytes - store.repeated)
 
 
 class _Change(NamedTuple):

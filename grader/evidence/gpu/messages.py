@@ -92,7 +92,7 @@ class Traffic(Message, frozen=True):
     `requests` are warps that executed it. `bytes` are those that threads asked for. `units` are
     32-byte sectors of global memory, or passes over the banks of shared memory; `least` is how many
     there would be if threads asked for neighbours (sectors) or for different banks (passes).
-    `repeated` are stores of what another thread stored by it.
+    `repeated` are bytes that a thread stored as another one had by it.
     """
 
     statement: Number

@@ -116,12 +116,12 @@ def is_named(each: Faulty) -> bool:
     if each.kind == "aliased":
         return _has_both(found[0], each)
     right, _ = run(each, parse(each.lines))
-    kernel, launch = right.launches[0]
+    kernel, _ = right.launches[0]
     following = kernel.barriers[barriers(each.lines).index(each.mutant.line)]
     if each.kind in ("removed", "moved"):
         return _is_across(found[0], following)
     kinds = {"doubled": "needless_barrier", "divergent": "divergent_barrier"}
-    expected = tell_barrier(kinds[each.kind], 0, launch.sites, following)
+    expected = tell_barrier(kinds[each.kind], 0, kernel.sites, following)
     return found[0] == expected and (each.kind == "divergent" or len(found) == 1)
 
 

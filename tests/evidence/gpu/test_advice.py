@@ -22,6 +22,7 @@ from grader.evidence.gpu.messages import Finding, KernelCounts, NotExecuted
 from grader.evidence.gpu.view import show_kernels
 from grader.report import Grid, Paragraph
 from tests.evidence.factory import case, module
+from tests.evidence.gpu.running import execute
 from tests.evidence.gpu.schedules import Example, product
 
 OUTPUTS = Outputs(*np.zeros((2, 1, 1), np.float32), np.ones(1, np.bool_))
@@ -124,6 +125,15 @@ def test_a_copy_on_an_axis_of_its_own_is_to_be_bound_to_all_axes() -> None:
     assert "all axes of `threadIdx`" in said
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_threads_that_copy_are_counted_for_elements_of_any_size(dtype: str) -> None:
+    """Halves were stored by more threads than a block has, and doubles by one."""
+    source = ACROSS.replace("float32", dtype)
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    said = hint(execute(written["main"]).counts())
+    assert "64 threads of a block store each element of `S`" in said
+
+
 ADDED = """
 @I.ir_module
 class Module:
@@ -216,3 +226,35 @@ def test_only_a_schedule_binds_two_loops_to_one_axis(trace: bytes | None) -> Non
     said = gpu_equivalence(judged, OPTIONS).hint.english
     assert (trace is not None) == ("an axis of its own" in said)
     assert (trace is None) == ("Compare the extents of the loops" in said)
+
+
+ROUNDS = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4104,), "float32"), C: T.Buffer((4096,), "float32")):
+        for bx in T.thread_binding(32, thread="blockIdx.x"):
+            for tx in T.thread_binding(128, thread="threadIdx.x"):
+                C[bx * 128 + tx] = T.float32(0)
+        for k in range(9):
+            for bx in T.thread_binding(32, thread="blockIdx.x"):
+                for tx in T.thread_binding(128, thread="threadIdx.x"):
+                    C[bx * 128 + tx] = C[bx * 128 + tx] + A[bx * 128 + tx + k]
+"""
+
+
+def test_the_loop_of_a_sum_is_to_be_moved_into_the_threads() -> None:
+    """Bound to blocks as was advised, it made them race; each round counted what all moved."""
+    written = from_source(ROUNDS, extra_vars={"I": I, "T": T})
+    sums = lambda a: np.lib.stride_tricks.sliding_window_view(a, 9).sum(1)  # noqa: E731
+    first, *rounds = counted(Example(written, ((4104,),), sums))
+    assert [128] * 10 == [each.traffic[-1].requests for each in (first, *rounds)]
+    assert "if it is the loop of a sum, move it inside" in hint((first, *rounds))
+
+
+def test_a_kernel_some_of_whose_threads_are_idle_at_last_is_the_same() -> None:
+    source = ADDED.replace('T.thread_binding(32, thread="blockIdx.x")', "range(32)")
+    source = source.replace("for k in range(ROUNDS)", "if bx * 128 + tx < 4000")
+    written = from_source(source, extra_vars={"I": I, "T": T})
+    said = hint(counted(Example(written, ((4096,),), lambda a: a)))
+    assert "starts the same kernel 32 times" in said

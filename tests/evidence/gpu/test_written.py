@@ -84,7 +84,7 @@ class TestRight:
     def test_the_same_value_stored_by_all_threads_is_waste(self) -> None:
         execution = execute(written.all_store_the_same)
         assert () == execution.findings
-        assert 63 * 64 == sum(each.repeated for each in execution.counts()[0].traffic)
+        assert 63 * 64 * 4 == sum(each.repeated for each in execution.counts()[0].traffic)
 
 
 class TestFaults:

@@ -26,6 +26,7 @@ from grader.evidence.gpu.inside.poison import poisoned
 from grader.evidence.gpu.inside.quoting import cut, quote_store
 from grader.evidence.gpu.inside.state import MEMORIES, Launch, Notes, State
 from grader.evidence.gpu.inside.statements import statements_in
+from grader.evidence.gpu.inside.traffic import Moved
 from grader.evidence.gpu.messages import KERNEL_LIMIT, Finding, KernelCounts, Traffic, Waits
 
 MOST_ELEMENTS = 2**28
@@ -40,7 +41,7 @@ class Execution:
 
     outputs: list[Array]
     notes: Notes
-    launches: list[tuple[Translated, Launch]]
+    launches: list[tuple[Translated, KernelCounts]]
     unstored: tuple[Finding, ...] = ()
 
     @property
@@ -50,7 +51,7 @@ class Execution:
 
     def counts(self) -> tuple[KernelCounts, ...]:
         """The counters of each kernel."""
-        return tuple(_counts(*each) for each in self.launches)
+        return tuple(counts for _, counts in self.launches)
 
 
 @dataclass
@@ -95,7 +96,7 @@ class _Run:
         self.memories: dict[int, Memory] = {}
         self.aliases: dict[int, int] = {}
         self.values: dict[int, Any] = {}
-        self.launches: list[tuple[Translated, Launch]] = []
+        self.launches: list[tuple[Translated, KernelCounts]] = []
         self.loops: list[str] = []
         self.translated: dict[int, Translated] = {}
         self.outputs = [self._bind(*pair, outputs) for pair in enumerate(arguments)]
@@ -229,12 +230,14 @@ class _Run:
                 self.expressions, self.aliases, set(self.memories), names, {}, self.program.shapes
             )
             kernel = self.translated[hash(node)] = translator.kernel(node)
+        for site in kernel.sites:  # that a loop starts again: each launch counted what all moved
+            site.moved, site.repeated = Moved(0, 0, 0, 0), 0
         number = len(self.launches)
         skipped = self.skipped.get(number, frozenset())
         launch = launch_kernel(
             kernel, self.expressions, self.memories, self._slots(), number, self.notes, skipped
         )
-        self.launches.append((kernel, launch))
+        self.launches.append((kernel, _counts(kernel, launch)))
 
 
 def _unstored(output: Memory) -> Iterator[Finding]:

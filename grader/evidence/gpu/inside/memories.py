@@ -91,7 +91,7 @@ class Memory:
             assert found is not None
             state.tell_race(found, self, site)
         else:
-            site.repeated += shadow.share(keys, who, epoch)
+            site.repeated += shadow.share(keys, who, epoch) * self.data.dtype.itemsize
 
     def _places(self, state: State, site: Site, index: Values) -> tuple[Array, Any]:
         """Return which element each thread touches, 0 for those that touch none, and who does."""

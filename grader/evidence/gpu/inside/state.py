@@ -61,7 +61,7 @@ class Site:
     `text` is the element as it is written. `foreign` are the sites that store there by another name
     of the buffer. `kept` are loops, by slot and first value, in whose later
     rounds a compiler has it in registers; `registers` are how many that takes. `repeated` are
-    stores of what another thread stored by it.
+    bytes that a thread stored as another one had by it.
     """
 
     number: int
