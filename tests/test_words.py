@@ -226,6 +226,7 @@ class TestNumbers:
                 "cell-does-not-parse-without-solution",
             ),
             *("cell-notebook-damaged-source-not-text", "cell-notebook-has-tag-skip-execution"),
+            "text-cell-defines",
         }
     )
     """Numbers of a master's cells and of damaged files; others count the code cells that run."""

@@ -44,6 +44,11 @@ def course_here(course: Path | None) -> tuple[Path, bool]:
     return root, course is not None or root in (working, *working.parents)
 
 
+def has_book(course: Path | None) -> bool:
+    """Say whether there is a gradebook of a course, or one is named."""
+    return VARIABLE in os.environ or exists(locate(course_here(course)[0], os.environ))
+
+
 @contextmanager
 def open_book(
     course: Path | None, *, make: bool = False, take_rules: bool = True
@@ -188,8 +193,7 @@ def recording(
     `together` has a word for files of one student that were handed in at once. Raises
     GradebookError where one is named that cannot be opened.
     """
-    url = locate(course_here(course)[0], os.environ)
-    if VARIABLE not in os.environ and not exists(url):
+    if not has_book(course):
         if handed_in is not None:
             raise UsageError(
                 say("there-no-gradebook-record-handed"), say("make-one-grader-course-init")
@@ -199,6 +203,7 @@ def recording(
     when: HandedInWhen = None
     if handed_in is not None:
         when = _when(handed_in)
+    url = locate(course_here(course)[0], os.environ)
     with open_recording(folder, url, when, owner_name, together) as recorder:
         yield recorder
 

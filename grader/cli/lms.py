@@ -137,11 +137,17 @@ def _encoding(name: str | None) -> str:
 
 
 def print_collected(
-    outcome: CollectOutcome, folder: Path, output: Console, system: str = "", slug: str = ""
+    outcome: CollectOutcome,
+    folder: Path,
+    output: Console,
+    system: str = "",
+    slug: str = "",
+    course: Path | None = None,
 ) -> bool:
     """Say what was collected, or came from a system. Returns whether all of it was taken.
 
-    `slug` is the assignment of all that was collected, empty where nobody has said.
+    `slug` is the assignment of all that was collected, empty where nobody has said. `course` is the
+    folder that was named, if one was.
     """
     found = outcome.collected.students
     late = [each.folder for each in found if each.attempts[-1].late]
@@ -185,10 +191,18 @@ def print_collected(
     command += f" --assignment {slug}" if slug else ""
     newest = [each.attempts[-1] for each in found]
     # Canvas marks the late ones alone: without the option they would count as on time
-    if any(each.at or each.late for each in newest) and not outcome.zoneless:
+    is_timed = any(each.at or each.late for each in newest) and not outcome.zoneless
+    if is_timed and _has_book(course):
         command += f" --handed-in {folder / MANIFEST}"
     tell(output, say("next-title", command=command))
     return _is_complete(outcome)
+
+
+def _has_book(course: Path | None) -> bool:
+    """Say whether there is a gradebook that would count lateness: without one nothing does."""
+    from grader.cli.gradebook import has_book  # with a database
+
+    return has_book(course)
 
 
 def _left_out(collected: Collected) -> list[str]:

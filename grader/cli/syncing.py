@@ -131,7 +131,7 @@ def run_fetch(
         _extend(fetched, options.extend, options.course, output)
     _tell_source(fetched, options, output)
     told = (PLATFORM_NAMES[options.platform], options.extend or "")
-    return print_collected(fetched.outcome, options.output, output, *told)
+    return print_collected(fetched.outcome, options.output, output, *told, options.course)
 
 
 def _tell_source(fetched: Fetched, options: FetchOptions, output: Console) -> None:

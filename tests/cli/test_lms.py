@@ -48,8 +48,12 @@ def test_it_says_what_came_and_what_comes_next(class_folder: Path) -> None:
 
 
 def test_what_comes_next_names_the_late_ones_of_canvas(tmp_path: Path) -> None:
+    """Only a gradebook counts who is late: without one the next step would be refused."""
     names = ["kim_LATE_77_102_hw.ipynb", "ada_78_103_hw.ipynb"]
     make_zip(tmp_path / "canvas.zip", dict.fromkeys(names, "{}"))
+    assert "--handed-in" not in collect(tmp_path, "canvas.zip", "--output", "class").stdout
+    shutil.copytree(ROOT / "tests" / "courses" / "small", tmp_path, dirs_exist_ok=True)
+    assert 0 == run_warm(["course", "init"], tmp_path).returncode
     ran = collect(tmp_path, "canvas.zip", "--output", "class")
     assert "--output reports --handed-in class/collected.json" in ran.stdout
 
