@@ -1,14 +1,14 @@
 # /// cheat
-# about = "A loop reads behind the end of its input, where other memory begins."
+# about = "A loop reads behind the end of its input, into other memory: its graph alone counts."
 # assignment = "small"
 # cells = ["prelude", "b_build", "@"]
 #
 # [expect]
-# score = 0
+# score = 4
 # problems = []
 #
 # [expect.part.model]
-# score = 0
+# score = 4
 # ///
 # %%
 @T.prim_func(s_tir=True)
