@@ -198,8 +198,9 @@ def examine(name: str, count: int, seed: int) -> dict[str, Any]:
     for module, _ in schedules(name, count, seed):
         facts = read_module(tvm.ir.save_json(module).encode())
         function = facts.functions["main"]
-        broken += bool(facts.findings)
-        refused += function.unguarded is not None
+        is_broken = bool(facts.findings or facts.beyond)
+        broken += is_broken
+        refused += function.unguarded is not None and not is_broken
         decided += bool(function.decisions)
     return {
         "schedules": count,
