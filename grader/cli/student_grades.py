@@ -133,7 +133,8 @@ def counting_reports(
 ) -> Iterator[list[tuple[Student, Grade, Callable[[], Report] | None]]]:
     """Open who has handed in an assignment: the grade, and what reads the report that counts.
 
-    That is None where nothing is graded. Who has withdrawn is left out. Tells of outdated grades.
+    Where nothing is graded, None stands in place of the reader. Students who have withdrawn are
+    left out. A note says which grades are outdated.
     Raises UsageError where the gradebook has no such assignment.
     """
     with open_book(course) as book:

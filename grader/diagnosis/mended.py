@@ -28,6 +28,7 @@ from grader.diagnosis.statements import (
     BeyondError,
     Statements,
     UnknownValueError,
+    shapes_of,
     sized,
     solve,
 )
@@ -261,11 +262,8 @@ def _shape(function: FunctionFacts, buffer: str, step: Observed) -> tuple[int, .
     """Return the shape of a step's value, also where a guard stopped it; None without numbers."""
     if step.value is not None:
         return step.value.shape if step.value.size else None
-    buffers = (*function.parameters, *function.allocations)
-    shape = next((each.tensor.shape for each in buffers if each.name == buffer), None) or ()
-    extents = tuple(each for each in shape if isinstance(each, int))
-    is_known = bool(extents) and len(extents) == len(shape) and 0 not in extents
-    return extents if is_known and not step.is_unwritten else None
+    shape = shapes_of(function, {}).get(buffer)
+    return shape if shape and 0 not in shape and not step.is_unwritten else None
 
 
 def _places(alignment: Alignment, layers: Sequence[Layer], size: int) -> list[int]:

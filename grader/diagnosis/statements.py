@@ -117,7 +117,7 @@ class Statements:
         self._function = function
         self._given = given
         self._symbols = symbols
-        self._shapes = _shapes(function, symbols) | {name: x.shape for name, x in given.items()}
+        self._shapes = shapes_of(function, symbols) | {name: x.shape for name, x in given.items()}
         self._open = 0
         self.computed = 0
 
@@ -305,7 +305,7 @@ class Statements:
         return tuple(np.clip(x, 0, n - 1) for x, n in zip(index, shape, strict=True))
 
 
-def _shapes(function: FunctionFacts, symbols: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+def shapes_of(function: FunctionFacts, symbols: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of a function's buffers, but for those of any size."""
     buffers = (*function.parameters, *function.allocations)
     return {

@@ -272,8 +272,8 @@ def gather_outputs(
     where no runner can be started.
     """
     # In memory rows lie one behind the other: a guard lets `A[i, 17]` pass where there is one more.
-    for beyond in candidate.facts.beyond:
-        return Problem(beyond.message, _STAY_INSIDE, code="out_of_bounds")
+    if candidate.facts.beyond:
+        return Problem(candidate.facts.beyond[0].message, _STAY_INSIDE, code="out_of_bounds")
     if len(oracle.groups) == 1:
         return _gather_group(candidate, part, oracle, runners, comparison)
     found: list[Outputs] = []

@@ -150,7 +150,7 @@ def execute_notebook(
             fresh = _without_results(notebook)
             found, crash = await _execute(fresh, session, order, told, _Clock(clock, end), left_out)
             has_time = clock() - start < end - clock()
-            if crash is None or not has_time or runs == _MOST_RUNS:
+            if not crash or not has_time or runs == _MOST_RUNS:
                 break
             left_out |= crash
         return found
@@ -189,11 +189,11 @@ async def _execute(
     progress: Progress,
     clock: _Clock,
     left_out: Mapping[int, _LeftOut],
-) -> tuple[Execution, dict[int, _LeftOut] | None]:
+) -> tuple[Execution, dict[int, _LeftOut]]:
     """Run a notebook but for cells that are left out.
 
-    Returns what came out, and the cell to leave out of another run, by its number, if one may have
-    kept others from being run.
+    Returns what came out, and the cell to leave out of another run, by its number: none where all
+    others were run.
     """
     asyncio.get_running_loop().set_exception_handler(_tell)
     async with session:
@@ -260,7 +260,7 @@ class _Run:
         self.exited: int | None = None
         self.notes: list[Text] = []
         self.told: list[tuple[NoteKind, int]] = []
-        self.crash: dict[int, _LeftOut] | None = None
+        self.crash: dict[int, _LeftOut] = {}
 
     async def all_cells(self, progress: Progress) -> None:
         count = len(self.cells)

@@ -55,7 +55,7 @@ class Recounted(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded of a file: its report too, if it is graded, and what is told of that.
+    """What the gradebook records of a file: how it was handed in, and its report if it is graded.
 
     `noticed` and `chosen_by` are what an overview says of the report.
     """

@@ -7,14 +7,13 @@ held against what the machine can do.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from grader.errors import Told
 from grader.evidence.case import Problem
 from grader.language import Text, say
-from grader.messages.timing import MachineLimits
+from grader.messages.timing import Clock, MachineLimits
 from grader.report import SelfTest, ShapeTiming, Timing
 from grader.report.parts import UNSETTLED
 from grader.timing.estimate import (
@@ -92,7 +91,7 @@ class Setting:
     cpus: tuple[int, ...]
     work: tuple[Work, ...]
     limits: MachineLimits
-    clock: Literal["wall", "processor"] = "wall"
+    clock: Clock = "wall"
 
 
 class Unsteady(Told):

@@ -158,6 +158,10 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     units: Annotated[tuple[Array, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
 
 
+Clock = Literal["wall", "processor"]
+"""The clock that was read: the processor's shows the time of the thread alone."""
+
+
 class TimingResult(Message, frozen=True):
     """What a runner measured.
 
@@ -172,7 +176,7 @@ class TimingResult(Message, frozen=True):
     shapes: Annotated[tuple[ShapeResult, ...], msgspec.Meta(min_length=1, max_length=SHAPE_LIMIT)]
     slices: Annotated[tuple[Slice, ...], msgspec.Meta(min_length=1, max_length=SLICE_LIMIT)]
     hot_loops: HotLoops = HotLoops()
-    clock: Literal["wall", "processor"] = "wall"
+    clock: Clock = "wall"
 
 
 PREFIX_LIMIT = 15
