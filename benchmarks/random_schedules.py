@@ -198,7 +198,7 @@ def examine(name: str, count: int, seed: int) -> dict[str, Any]:
     for module, _ in schedules(name, count, seed):
         facts = read_module(tvm.ir.save_json(module).encode())
         function = facts.functions["main"]
-        is_broken = bool(facts.findings or facts.beyond)
+        is_broken = bool(facts.findings or facts.faults)
         broken += is_broken
         refused += function.unguarded is not None and not is_broken
         decided += bool(function.decisions)

@@ -67,7 +67,7 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     own = gather_outputs(base, diagnosed.part, diagnosed.oracle, runners, case.comparison)
     schedule = Problem(_BEGINS_WRONG, say("fix-module-that-schedule-starts"), code="values")
     if isinstance(own, Problem):
-        if own.code != "out_of_bounds":
+        if own.code not in ("out_of_bounds", "not_deterministic"):
             return case
         schedule = Problem(join(_BEGINS_WRONG, own.reason), own.hint, code=own.code)
     elif not wrong_samples(own, case.comparison).any():
@@ -80,8 +80,10 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
 
 
 def _is_explained(outputs: Problem) -> bool:
-    """Say whether no step has to be looked for: of a module that cannot be built, none runs."""
-    return outputs.code in ("not_built", "time_limit")
+    """Say whether no step has to be looked for: of a module that cannot be built, none runs, and
+    what is right by luck may be wrong in another step the next time.
+    """
+    return outputs.code in ("not_built", "time_limit", "not_deterministic")
 
 
 def _explained(

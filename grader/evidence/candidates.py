@@ -18,7 +18,12 @@ from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
 from grader.evidence.oracle import Arrangement, Oracle
 from grader.evidence.plug import UNREADABLE, Admission
-from grader.evidence.problems import explain_failure, explain_python_failure, wrong_samples
+from grader.evidence.problems import (
+    explain_failure,
+    explain_fault,
+    explain_python_failure,
+    wrong_samples,
+)
 from grader.evidence.runners import Kind, RunnerPool
 from grader.evidence.subject import find_function
 from grader.execute.advice import REPLACE_STUB
@@ -69,17 +74,12 @@ def candidate_limit(part: PartTable) -> int:
     return PYTHON_LIMIT if part.entry_kind == "python" else CANDIDATE_LIMIT
 
 
-RACE_HINT = say("make-loop-spatial-axis-parallel-instead-split")
-
-
 _NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
 _WHOLE_PIPELINE = say("annotate-loop-with-stage-and-order")
-_STAY_INSIDE = say("end-each-loop-this-index-where-buffer")
 _NO_EXTERNS = say("use-module-without-external-functions")
 
 
 _REMEDIES = {
-    "race": RACE_HINT,
     "python_module": _NO_PYTHON,
 }
 """What to do about findings, by their code."""
@@ -272,8 +272,8 @@ def gather_outputs(
     where no runner can be started.
     """
     # In memory rows lie one behind the other: a guard lets `A[i, 17]` pass where there is one more.
-    if candidate.facts.beyond:
-        return Problem(candidate.facts.beyond[0].message, _STAY_INSIDE, code="out_of_bounds")
+    if candidate.facts.faults:
+        return explain_fault(candidate.facts.faults[0])
     if len(oracle.groups) == 1:
         return _gather_group(candidate, part, oracle, runners, comparison)
     found: list[Outputs] = []

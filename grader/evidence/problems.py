@@ -11,6 +11,7 @@ from grader.errors import ProtocolError
 from grader.evidence.case import FloatArray, Outputs, Problem
 from grader.execute.advice import REPLACE_STUB, advice_on_python
 from grader.execute.known_errors import recognise
+from grader.ir.facts import Finding
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, ended, foreign, join, say
 from grader.messages.kernel import Capture
@@ -115,6 +116,19 @@ def told_by(failure: TaskFailure) -> Text:
     if isinstance(failure, Ended):
         return join(foreign(f"{failure.error_name}:"), failure.why)
     return foreign(ended(f"{failure.error_name}: {failure.message}".strip(": ")))
+
+
+FAULTS: Mapping[str, tuple[CheckCode, Text]] = {
+    "out_of_bounds": ("out_of_bounds", say("end-each-loop-this-index-where-buffer")),
+    "race": ("not_deterministic", say("make-loop-spatial-axis-parallel-instead-split")),
+}
+"""Of each fault of a module, the code of the checks that it fails, and what to do."""
+
+
+def explain_fault(fault: Finding) -> Problem:
+    """Return why the numbers of a function with a fault are worth nothing, whatever they are."""
+    code, hint = FAULTS[fault.code]
+    return Problem(fault.message, hint, code=code)
 
 
 def explain_violation(violation: Violation) -> Problem:

@@ -243,10 +243,11 @@ class ModuleFacts(Facts, frozen=True):
     """A whole module. `inputs` and `output` are those of `main`, `calls` its bindings in order.
 
     `has_main` is true for a `main` of Relax only, and `result` says where its output comes from.
-    `functions` are the PrimFuncs by name; `beyond` are accesses of theirs that certainly leave a
-    buffer: such a module may be run, under guard. `externs` names every external function that is
-    called anywhere. `form` is that of a `main` of Relax, with what it calls. `graphs` are the other
-    functions of Relax by name.
+    `functions` are the PrimFuncs by name; `faults` are what makes the numbers of one worth nothing,
+    whatever they are: an access that certainly leaves its buffer ("out_of_bounds"), iterations that
+    overlap ("race"). Such a module may be run, under guard, and is not timed. `externs` names every
+    external function that is called anywhere. `form` is that of a `main` of Relax, with what it
+    calls. `graphs` are the other functions of Relax by name.
     `declared` are the inputs as `main` has them, where symbols of theirs were bound to extents
     (`bind_symbols`); None where there was nothing to bind.
     """
@@ -258,7 +259,7 @@ class ModuleFacts(Facts, frozen=True):
     functions: Mapping[str, FunctionFacts]
     externs: tuple[str, ...]
     findings: tuple[Finding, ...]
-    beyond: tuple[Finding, ...] = ()
+    faults: tuple[Finding, ...] = ()
     result: Argument | None = None
     form: str = ""
     graphs: Mapping[str, GraphFacts] = {}

@@ -317,11 +317,10 @@ def read_module(
     findings = find_forbidden(graph, externs, budget)
     forms = find_forms(graph, functions, Budget())
     read = _functions(graph, prim, forms, budget)
-    beyond: tuple[Finding, ...] = ()
+    faults: tuple[Finding, ...] = ()
     if will_run and not findings:  # what is refused anyway need not be looked through
-        beyond = find_out_of_bounds(graph, prim, budget)
-        findings = find_races(graph, prim)
-        for each in beyond:  # rows lie one behind the other: a guard lets `A[0, 17]` pass
+        faults = (*find_out_of_bounds(graph, prim, budget), *find_races(graph, prim))
+        for each in faults:  # rows lie one behind the other: a guard lets `A[0, 17]` pass
             if read[each.where].unguarded is None:
                 read[each.where] = msgspec.structs.replace(read[each.where], unguarded=each)
     return ModuleFacts(
@@ -332,7 +331,7 @@ def read_module(
         functions=read,
         externs=_externs(graph),
         findings=findings,
-        beyond=beyond,
+        faults=faults,
         result=main_facts.result,
         form=forms.get("main", "") if has_main else "",
         graphs={

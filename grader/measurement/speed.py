@@ -12,7 +12,7 @@ import numpy.typing as npt
 from grader.computation import TOLERANCES
 from grader.evidence.case import Candidate, FloatArray, Problem, Replay, TimedSchedule
 from grader.evidence.oracle import Workload
-from grader.evidence.problems import is_close
+from grader.evidence.problems import FAULTS, explain_fault, is_close
 from grader.evidence.subject import Subject
 from grader.ir.facts import FunctionFacts
 from grader.language import NOTHING, Text, join, say
@@ -153,6 +153,8 @@ def make_version(module: bytes, facts: FunctionFacts, subject: Subject) -> Versi
         useless = say("time-would-not-measure-schedule")
         return Problem(join(reason, useless), DECIDES_HINT, code="refused")
     if facts.unguarded is not None:
+        if facts.unguarded.code in FAULTS:
+            return explain_fault(facts.unguarded)
         unsure = say("cannot-shown-stay-inside-buffers")
         return Problem(join(facts.unguarded.message, unsure), UNGUARDED_HINT, code="refused")
     arrays = subject.arrays(facts)

@@ -394,9 +394,7 @@ class TestOnlyTheSelfCheck:
     def test_nothing_is_graded_where_notebooks_could_not_import_what_they_do(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(
-            "grader.grading.preparation.missing_for_grading", lambda: ("torchsummary",)
-        )
+        monkeypatch.setattr("grader.environment.missing_for_grading", lambda: ("torchsummary",))
         notebook = ROOT / "examples/tensorir/reference.ipynb"
         monkeypatch.setattr(sys, "argv", ["grader", "run", str(notebook), "--data", "builtin"])
         assert 2 == app._run(SimpleNamespace(end=lambda: None))

@@ -112,6 +112,26 @@ def test_a_function_in_which_nothing_is_done_is_not_solved_yet() -> None:
     assert isinstance(inspected(begun, written), Candidate)
 
 
+@T.prim_func(s_tir=True)  # type: ignore[untyped-decorator]
+def summed_at_once(a: T.Buffer((4,)), b: T.Buffer((1,))):  # type: ignore[no-untyped-def,valid-type]
+    b[0] = T.float32(0)
+    for i in T.parallel(4):
+        b[0] = b[0] + a[i]
+
+
+def test_iterations_that_overlap_cost_the_outputs_alone() -> None:
+    """Whoever made the wrong loop parallel earned nothing for the blocks, which were right."""
+    captured = Capture("p", "Mine", 2, True, save(tvm.IRModule({"f": summed_at_once})))
+    found = inspect(part("module"), captured)
+    assert isinstance(found, Candidate)
+    nobody: Any = None
+    outputs = gather_outputs(found, part(), nobody, nobody, nobody)
+    assert isinstance(outputs, Problem)
+    assert "not_deterministic" == outputs.code
+    assert "parallel loop `i` write the same elements" in outputs.reason.english
+    assert "Make a loop of a spatial axis parallel" in outputs.hint.english
+
+
 def test_a_registered_function_where_none_belongs_is_told_to_be_left_out() -> None:
     """Who scheduled the module of another part was told to use arithmetic only."""
     x, y = relax.Var("x", R.Tensor((4,), "float32")), R.Tensor((4,), "float32")

@@ -17,7 +17,7 @@ def beyond(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ..
     """Return what leaves A in B[i, j] = A[index(i, j)], where B is `extent` by `extent`."""
     A = te.placeholder((size,), "float32", "A")  # noqa: N806
     B = te.compute((extent, extent), lambda i, j: A[index(i, j)], "B")  # noqa: N806
-    return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).beyond
+    return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).faults
 
 
 class TestCertainly:
@@ -37,7 +37,7 @@ class TestCertainly:
         A = te.placeholder((4, 6, 8), "float32", "A")  # noqa: N806
         B = te.compute((9, 6, 9), lambda i, j, k: A[i, j, k], "B")  # noqa: N806
         function = te.create_prim_func([A, B])
-        (finding,) = read_module(save(tvm.IRModule({"f": function}))).beyond
+        (finding,) = read_module(save(tvm.IRModule({"f": function}))).faults
         assert finding.message.english == (
             "In the function `f`, index number 1 of the buffer `A` runs from 0 to 8, but must stay "
             "between 0 and 3. Index number 3 runs from 0 to 8, but must stay between 0 and 7."
@@ -101,11 +101,11 @@ class TestPerhaps:
             (18,), lambda i: te.if_then_else(te.all(i >= 1, i < 17), A[i - 1], 0.0), "B"
         )
         module = tvm.IRModule({"f": te.create_prim_func([A, B])})
-        assert () == read_module(save(module)).beyond
+        assert () == read_module(save(module)).faults
 
     def test_an_access_in_a_block_that_has_a_predicate(self, honest: dict[str, bytes]) -> None:
-        assert () == read_module(honest["product uneven"]).beyond
+        assert () == read_module(honest["product uneven"]).faults
 
     def test_nothing_in_any_honest_module(self, honest: dict[str, bytes]) -> None:
         for document in honest.values():
-            assert () == read_module(document, ("env.*",)).beyond
+            assert () == read_module(document, ("env.*",)).faults

@@ -24,7 +24,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def races(function: Any) -> list[Finding]:
     """Return the races that are found in a function."""
     module = tvm.IRModule({"f": function.with_attr("global_symbol", "f")})
-    return [each for each in read_module(save(module)).findings if each.code == "race"]
+    return [each for each in read_module(save(module)).faults if each.code == "race"]
 
 
 @T.prim_func(s_tir=True)

@@ -177,9 +177,9 @@ def deciding(name: str, text: str) -> FunctionFacts:
     return msgspec.structs.replace(convolution(update()), name=name, decisions=(finding,))
 
 
-def unguarded(reason: str) -> FunctionFacts:
+def unguarded(reason: str, code: str = "x") -> FunctionFacts:
     """Return the convolution as one that can not be guarded."""
-    finding = Finding("x", "pad", "conv2d", foreign(reason))
+    finding = Finding(code, "pad", "conv2d", foreign(reason))
     return msgspec.structs.replace(convolution(update()), unguarded=finding)
 
 
@@ -277,6 +277,16 @@ class TestGuards:
         )
         assert refused.reason.english.startswith("It has strides. It is not proven")
         assert "leave strides, offsets and alignment to TVM" in refused.hint.english
+        assert [] == machine.asked
+
+    def test_nor_is_one_whose_iterations_overlap_and_it_is_not_told_of_buffers(self) -> None:
+        machine = Machine()
+        functions = {"conv2d": unguarded("Iterations overlap.", "race")}
+        refused = problem(machine, candidate=case(module(CALL, functions=functions)).candidate)
+        assert ("Iterations overlap.", "not_deterministic") == (
+            refused.reason.english,
+            refused.code,
+        )
         assert [] == machine.asked
 
 
