@@ -1,290 +1,116 @@
-"""Accesses that must leave their buffer: found by intervals whose two ends are both attained.
+"""Accesses that must leave their buffer: in some iteration, whatever the buffers hold.
 
-An interval that merely contains all values of an index proves nothing, so ranges are kept only
-while they are exact. That is so for sums, differences, minima and maxima of expressions that share
-no loop variable, and for products and floor divisions by constants: each end is then reached in
-some iteration. Anything else is unknown, as is everything under a condition, and what is unknown is
-not reported.
-
-Block iterators stand for their binding values, so that two iterators of one loop are known to be
-related.
+An access is looked at where its loops surely run, and where all that it depends on is known. What
+is not known is not reported: a guard sees it while the function runs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
+from grader.errors import IRError
+from grader.ir.accesses import Access, Accesses, Iterations, Loop, UnknownError
 from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
 from grader.language import join, say
 
-NESTING_LIMIT = 64
-"""Deepest index expression that is looked at."""
+POINTS = 2**18
+"""Most iterations that an access is looked at in."""
 
-# A window with padding loads `A[i - 1]` under `1 <= i < 17`: by itself the index leaves A, and
-# nothing is wrong.
-_CONDITIONAL = frozenset({"prim.And", "prim.Let", "prim.Or", "prim.Select"})
-_LAZY_CALLS = frozenset({"prim.if_then_else", "tirx.assume"})
-_STATEMENT_VALUES = {
-    "tirx.Bind": ("value",),
-    "tirx.BufferStore": ("value", "indices"),
-    "tirx.Evaluate": ("value",),
-}
+WORK = 2**24
+"""Most indices that are computed for one module; what comes later is not looked at."""
 
+_EACH = 2**12
+"""What an access costs in indices beside those that are computed."""
 
-class _Range(NamedTuple):
-    """Integers from `low` to `high`, both attained, as the loop variables run independently."""
-
-    low: int
-    high: int
-    variables: frozenset[int]
-
-
-class _Access(NamedTuple):
-    buffer: int
-    indices: list[int]
+_LINEAR = frozenset({"ir.IntImm", "ir.Var", "prim.Add", "prim.Mul", "prim.Sub"})
 
 
 class _Outside(NamedTuple):
-    """An index that leaves its buffer, counted from 1, and the last one that is inside."""
+    """An index that leaves its buffer, counted from 1: its range, and the last one inside."""
 
     axis: int
+    low: int
+    high: int
     most: int
-    values: _Range
-
-    def told(self) -> dict[str, int]:
-        """Return what is said of it."""
-        low, high = self.values.low, self.values.high
-        return {"axis": self.axis, "low": low, "high": high, "most": self.most}
 
 
-def find_out_of_bounds(
-    graph: Graph, functions: dict[str, int], budget: Budget
-) -> tuple[Finding, ...]:
+def find_out_of_bounds(graph: Graph, functions: dict[str, int]) -> tuple[Finding, ...]:
     """Return a finding for each buffer that is certainly left, function by function."""
+    budget = Budget(WORK)
     findings: list[Finding] = []
     for name, function in functions.items():
-        findings.extend(_Function(graph, name, budget).read(function))
+        try:
+            findings.extend(_leaving(name, Accesses(graph, function, budget)))
+        except IRError:  # noqa: PERF203 - the budget is one for all
+            break
     return tuple(findings)
 
 
-class _Function:
-    def __init__(self, graph: Graph, name: str, budget: Budget) -> None:
-        self.graph = graph
-        self.name = name
-        self.budget = budget
-        self.ranges: dict[int, _Range | None] = {}
-        self.buffers: set[int] = set()
-        self.found: dict[int, Finding] = {}
-
-    def read(self, function: int) -> list[Finding]:
-        graph = self.graph
-        self.buffers.update(graph.list(function, "params"))
-        pending = [graph.field(function, "body")]
-        while pending:
-            self.budget.spend()
-            index = pending.pop()
-            pending.extend(reversed(self.statement(index)))
-            for access in self.accesses(index):
-                self.check(access)
-        return list(self.found.values())
-
-    def statement(self, index: int) -> list[int]:
-        """Take down what a statement binds, and return the statements inside that surely run."""
-        graph = self.graph
-        kind = graph.type_of(index)
-        if kind == "tirx.For":
-            return self.loop(index)
-        if kind == "s_tir.SBlockRealize":
-            return self.block(index)
-        if kind == "tirx.SeqStmt":
-            return graph.list(index, "seq")
-        if kind == "tirx.AttrStmt":
-            return [graph.field(index, "body")]
-        if kind == "tirx.AllocBuffer":
-            self.buffers.add(graph.field(index, "buffer"))
-        if kind == "tirx.Bind":
-            value = self.range_of(graph.field(index, "value"))
-            self.bind(graph.field(index, "var"), value)
-        return []
-
-    def loop(self, index: int) -> list[int]:
-        """Take down a loop's range. A loop of unknown extent may not run at all."""
-        graph = self.graph
-        low = constant(graph, graph.field(index, "min"))
-        extent = constant(graph, graph.field(index, "extent"))
-        # What is in a loop that may have no round is not looked at: it may never happen.
-        if low is None or extent is None or graph.optional(index, "step") is not None:
-            return []
-        variable = graph.field(index, "loop_var")
-        self.bind(variable, _Range(low, low + extent - 1, frozenset({variable})))
-        return [graph.field(index, "body")]
-
-    def block(self, index: int) -> list[int]:
-        """Take down what a block's iterators stand for. Its init does not always run."""
-        graph = self.graph
-        block = graph.field(index, "block")
-        # After a split that does not divide, iterators go beyond their extent and a predicate keeps
-        # the block from running there.
-        if constant(graph, graph.field(index, "predicate")) != 1:
-            return []
-        values = graph.list(index, "iter_values")
-        self.budget.spend(len(values) + len(graph.list(block, "alloc_buffers")))
-        for iterator, value in zip(graph.list(block, "iter_vars"), values, strict=True):
-            self.bind(graph.field(iterator, "var"), self.range_of(value))
-        self.buffers.update(graph.list(block, "alloc_buffers"))
-        return [graph.field(block, "body")]
-
-    def bind(self, variable: int, value: _Range | None) -> None:
-        """Give a variable its range; one that is bound twice to different ranges has none."""
-        # Loops may share a variable: then its range depends on where it is used.
-        known = self.ranges.setdefault(variable, value)
-        if known != value:
-            self.ranges[variable] = None
-
-    # --- accesses ---------------------------------------------------------------------------------
-
-    def accesses(self, statement: int) -> Iterator[_Access]:
-        """Return what a statement loads and stores for sure."""
-        graph = self.graph
-        kind = graph.type_of(statement)
-        if kind == "tirx.BufferStore":
-            yield _Access(graph.field(statement, "buffer"), graph.list(statement, "indices"))
-        pending = [graph.field(statement, name) for name in _STATEMENT_VALUES.get(kind, ())]
-        seen = set(pending)
-        while pending:
-            self.budget.spend()
-            index = pending.pop()
-            if self.is_conditional(index):
-                continue
-            if graph.type_of(index) == "ir.TensorLoad":
-                yield _Access(graph.field(index, "source"), graph.list(index, "indices"))
-            self.budget.spend(len(graph.children[index]))
-            for child in graph.children[index]:
-                if child not in seen and graph.is_scalar_or_array(child):
-                    seen.add(child)
-                    pending.append(child)
-
-    def is_conditional(self, index: int) -> bool:
-        """Say whether parts of an expression may not be evaluated."""
-        graph = self.graph
-        kind = graph.type_of(index)
-        if kind == "ir.Call":
-            operator = graph.field(index, "op")
-            return graph.type_of(operator) != "ir.Op" or graph.text(operator) in _LAZY_CALLS
-        return kind in _CONDITIONAL
-
-    def check(self, access: _Access) -> None:
-        """Compare an access with the extents of its buffer, if the buffer is known."""
-        graph, buffer = self.graph, access.buffer
-        if buffer not in self.buffers or buffer in self.found:
-            return
-        shape = graph.list(graph.field(buffer, "ty"), "shape")
-        outside: list[_Outside] = []
-        for axis, (index, item) in enumerate(zip(access.indices, shape, strict=True), start=1):
-            extent, values = constant(graph, item), self.range_of(index)
-            if extent is None or values is None or 0 <= values.low <= values.high < extent:
-                continue
-            outside.append(_Outside(axis, extent - 1, values))
-        if outside:
-            self.found[buffer] = self.finding(buffer, outside)
-
-    def finding(self, buffer: int, outside: list[_Outside]) -> Finding:
-        """Return what is found: whoever is told of one index alone meets the next one then."""
-        subject = self.graph.name(buffer)
-        first, *others = outside
-        text = say(
-            "in-function-index-buffer-runs",
-            function=shown(self.name),
-            buffer=shown(subject),
-            **first.told(),
-        )
-        message = join(text, *(say("so-does-index-runs", **each.told()) for each in others))
-        return Finding(code="out_of_bounds", subject=subject, where=self.name, message=message)
-
-    # --- ranges -----------------------------------------------------------------------------------
-
-    def range_of(self, index: int) -> _Range | None:
-        """Return the range of an expression, None if it is not known exactly."""
-        return self.evaluate(index, {}, 0)
-
-    def evaluate(self, index: int, memo: dict[int, _Range | None], depth: int) -> _Range | None:
-        if index not in memo:
-            self.budget.spend()
-            memo[index] = None if depth > NESTING_LIMIT else self.compute(index, memo, depth)
-        return memo[index]
-
-    def compute(self, index: int, memo: dict[int, _Range | None], depth: int) -> _Range | None:
-        graph = self.graph
-        kind = graph.type_of(index)
-        if kind == "ir.Var":
-            return self.ranges.get(index)
-        value = constant(graph, index)
-        if value is not None:
-            return _Range(value, value, frozenset())
-        combine = _OPERATIONS.get(kind)
-        if combine is None:
-            return None
-        left = self.evaluate(graph.field(index, "a"), memo, depth + 1)
-        right = self.evaluate(graph.field(index, "b"), memo, depth + 1)
-        # `i - i` is 0, and `i + j - max(i, j)` at most 15: ends of two sides that share a loop are
-        # not attained at once.
-        if left is None or right is None or left.variables & right.variables:
-            return None
-        return combine(left, right)
+def _leaving(name: str, accesses: Accesses) -> Iterator[Finding]:
+    """Yield a finding for each buffer. Raises IRError where the budget is spent."""
+    graph, found = accesses.graph, set[int]()
+    known: dict[tuple[Loop, ...], Iterations] = {}
+    for access in accesses.all:
+        accesses.budget.spend(_EACH)
+        # The part of a buffer that a block matches has extents of its own.
+        if access.buffer in found or access.starts:
+            continue
+        used = accesses.uses(access.decided_by)
+        loops = tuple(each for each in access.loops if each.variable in used)
+        if not all(_runs(graph, each) for each in access.loops if each not in loops):
+            continue
+        with suppress(UnknownError):
+            if loops not in known:
+                known[loops] = Iterations(accesses, loops, POINTS)
+            outside = [*_outside(access, accesses, known[loops])]
+            if outside:
+                found.add(access.buffer)
+                yield _finding(name, graph.name(access.buffer), outside)
 
 
-def _add(left: _Range, right: _Range) -> _Range | None:
-    return _Range(left.low + right.low, left.high + right.high, left.variables | right.variables)
+def _outside(access: Access, accesses: Accesses, iterations: Iterations) -> Iterator[_Outside]:
+    """Yield the indices of an access that leave the buffer for certain."""
+    shape = accesses.graph.list(accesses.graph.field(access.buffer, "ty"), "shape")
+    for axis, (index, item) in enumerate(zip(access.indices, shape, strict=True), start=1):
+        extent = constant(accesses.graph, item)
+        # Of the first and the last iterations alone, the ends of `min(i, 1023 - i)` are not known.
+        if extent is None or not (iterations.is_complete or _is_linear(accesses, index)):
+            continue
+        with suppress(UnknownError, ValueError):  # vectors of different lengths
+            ends = iterations.ends(index, access.conditions)
+            if ends is not None and not 0 <= ends[0] <= ends[1] < extent:
+                yield _Outside(axis, *ends, extent - 1)
 
 
-def _subtract(left: _Range, right: _Range) -> _Range | None:
-    return _Range(left.low - right.high, left.high - right.low, left.variables | right.variables)
+def _runs(graph: Graph, loop: Loop) -> bool:
+    """Say whether a loop has a round, whatever the caller gives."""
+    extent = constant(graph, loop.extent)
+    return extent is not None and extent > 0
 
 
-def _minimum(left: _Range, right: _Range) -> _Range | None:
-    low, high = min(left.low, right.low), min(left.high, right.high)
-    return _Range(low, high, left.variables | right.variables)
+def _is_linear(accesses: Accesses, index: int) -> bool:
+    """Say whether an index is a sum of multiples of loops."""
+    graph, pending = accesses.graph, [index]
+    while pending:
+        accesses.budget.spend()
+        each = pending.pop()
+        if graph.type_of(each) not in _LINEAR:
+            return False
+        value = accesses.values.get(each)
+        pending.extend([value] if value is not None else [])
+        if graph.type_of(each).startswith("prim."):
+            pending.extend(graph.field(each, name) for name in "ab")
+    return True
 
 
-def _maximum(left: _Range, right: _Range) -> _Range | None:
-    low, high = max(left.low, right.low), max(left.high, right.high)
-    return _Range(low, high, left.variables | right.variables)
-
-
-def _multiply(left: _Range, right: _Range) -> _Range | None:
-    """Return the range of a product of which one factor is a constant."""
-    if left.low == left.high and not left.variables:
-        left, right = right, left
-    if right.low != right.high:
-        return None
-    ends = sorted((left.low * right.low, left.high * right.low))
-    return _Range(ends[0], ends[1], left.variables)
-
-
-def _floor_divide(left: _Range, right: _Range) -> _Range | None:
-    if right.low != right.high or right.low <= 0:
-        return None
-    return _Range(left.low // right.low, left.high // right.low, left.variables)
-
-
-def _floor_modulo(left: _Range, right: _Range) -> _Range | None:
-    """Return the range of a remainder, known where the dividend stays within one period."""
-    quotient = _floor_divide(left, right)
-    # `(i + 3) % 16` begins anew in the middle, and `i * 3 % 16` several times: within one period
-    # only are its ends the ends of the dividend.
-    if quotient is None or quotient.low != quotient.high:
-        return None
-    return _Range(left.low % right.low, left.high % right.low, left.variables)
-
-
-_OPERATIONS: dict[str, Callable[[_Range, _Range], _Range | None]] = {
-    "prim.Add": _add,
-    "prim.FloorDiv": _floor_divide,
-    "prim.FloorMod": _floor_modulo,
-    "prim.Max": _maximum,
-    "prim.Min": _minimum,
-    "prim.Mul": _multiply,
-    "prim.Sub": _subtract,
-}
+def _finding(function: str, buffer: str, outside: list[_Outside]) -> Finding:
+    """Return what is found: whoever is told of one index alone meets the next one then."""
+    first, *others = (each._asdict() for each in outside)
+    text = say(
+        "in-function-index-buffer-runs", function=shown(function), buffer=shown(buffer), **first
+    )
+    message = join(text, *(say("so-does-index-runs", **each) for each in others))
+    return Finding(code="out_of_bounds", subject=buffer, where=function, message=message)

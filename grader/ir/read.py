@@ -319,7 +319,7 @@ def read_module(
     read = _functions(graph, prim, forms, budget)
     faults: tuple[Finding, ...] = ()
     if will_run and not findings:  # what is refused anyway need not be looked through
-        faults = (*find_out_of_bounds(graph, prim, budget), *find_races(graph, prim))
+        faults = (*find_out_of_bounds(graph, prim), *find_races(graph, prim))
         for each in faults:  # rows lie one behind the other: a guard lets `A[0, 17]` pass
             if read[each.where].unguarded is None:
                 read[each.where] = msgspec.structs.replace(read[each.where], unguarded=each)

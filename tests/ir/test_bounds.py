@@ -53,11 +53,37 @@ class TestCertainly:
             lambda i, j: tvm.tirx.max(i, j + 3),
             lambda i, _: tvm.tirx.min(i, 3) - 1,
             lambda i, j: (i * 16 + j) // 15,
+            lambda i, j: i * j,
+            lambda i, _: i * 3 - i,
+            lambda i, _: (i + 3) % 20,
+            lambda i, j: tvm.tirx.if_then_else(i + j < 17, i + j, 0),
             lambda _i, _j: 16,
         ],
     )
     def test_indices_that_leave_the_buffer(self, index: Any) -> None:
         assert "out_of_bounds" == beyond(index)[0].code
+
+    def test_an_index_beside_one_that_is_not_known(self) -> None:
+        A = te.placeholder((4, 16), "float32", "A")  # noqa: N806
+        rows = te.placeholder((16,), "int32", "rows")
+        B = te.compute((16,), lambda i: A[rows[i], i + 1], "B")  # noqa: N806
+        function = te.create_prim_func([A, rows, B])
+        (finding,) = read_module(save(tvm.IRModule({"f": function}))).faults
+        assert "Index" not in finding.message.english
+        assert "index number 2 of the buffer `A` runs from 1 to 16" in finding.message.english
+
+    def test_one_that_a_predicate_lets_through(self) -> None:
+        """Split into blocks of five, 17 of the 20 iterations are done."""
+        A, B = (te.placeholder((16,), "float32", name) for name in "AB")  # noqa: N806
+        C = te.compute((17,), lambda i: A[i] + B[i - i], "C")  # noqa: N806
+        schedule = tvm.s_tir.Schedule(te.create_prim_func([A, B, C]))
+        schedule.split(schedule.get_loops(schedule.get_sblock("C"))[0], [None, 5])
+        (finding,) = read_module(save(schedule.mod)).faults
+        assert "runs from 0 to 16, but must stay between 0 and 15" in finding.message.english
+
+    def test_loops_that_are_too_long_to_be_gone_through(self) -> None:
+        (finding,) = beyond(lambda i, j: i * 2048 + j + 1, size=2**22, extent=2048)
+        assert f"runs from 1 to {2**22}, but" in finding.message.english
 
     def test_a_block_iterator_stands_for_its_value(self) -> None:
         """The same function with a loop twice as long."""
@@ -88,12 +114,22 @@ class TestPerhaps:
             lambda i, _: (i + 3) % 16,
             lambda i, j: i + j - tvm.tirx.max(i, j),
             lambda i, j: tvm.tirx.min(i + j, 15),
-            lambda i, j: i * j,
             lambda i, j: tvm.tirx.if_then_else(i + j < 16, i + j, 0),
         ],
     )
     def test_indices_that_stay_or_may_stay_within(self, index: Any) -> None:
         assert () == beyond(index)
+
+    def test_of_the_first_and_last_iterations_no_ends_are_known(self) -> None:
+        """It runs to 4093, which is in the middle of the loops."""
+        index = lambda i, j: tvm.tirx.min(i + j, 4093 - i - j) + 3000  # noqa: E731
+        assert () == beyond(index, size=2048, extent=2048)
+
+    def test_in_a_loop_that_may_have_no_round(self) -> None:
+        A, n = te.placeholder((16,), "float32", "A"), te.var("n")  # noqa: N806
+        B = te.compute((n,), lambda i: A[i - i + 16], "B")  # noqa: N806
+        module = tvm.IRModule({"f": te.create_prim_func([A, B])})
+        assert () == read_module(save(module)).faults
 
     def test_an_access_under_a_condition(self) -> None:
         A = te.placeholder((16,), "float32", "A")  # noqa: N806
