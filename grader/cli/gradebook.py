@@ -241,6 +241,10 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
         )
         when = say("they-count-as-on-time-until-time")
         tell(console, late, when)
+    if store.kept_times:
+        names = some_of(sorted(store.kept_times), _SHOWN)
+        kept = say("recorded-with-another-time", count=len(store.kept_times), names=names)
+        tell(console, kept, say("to-count-another-time-extend"))
     if store.strangers:
         tell(
             console,

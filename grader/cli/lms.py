@@ -311,16 +311,26 @@ def _find_grades(options: ExportOptions, messages: Console) -> _Graded:
         works = _in_folder(options.reports, options.collected)
         grades, unmarked = grades_of(works)
         return _Graded(grades, works.ungraded, works.several, unmarked=unmarked)
-    return _in_book(_named(options.assignment), options.course, messages)
+    return _in_book(_named(options.assignment, options.course), options.course, messages)
 
 
-def _named(assignment: str | None) -> str:
-    """Return an assignment's name. Raises UsageError where neither it nor a folder was given."""
-    if assignment is None:
-        raise UsageError(
-            say("no-grades-named"), say("name-assignment-gradebook-with-assignment-or-folder")
-        )
-    return assignment
+def _named(assignment: str | None, course: Path | None) -> str:
+    """Return an assignment's name: as given, else the only one that anybody handed in.
+
+    Raises UsageError where there is none, or there are several.
+    """
+    from grader.cli.gradebook import open_book  # with a database, which reports need not
+
+    if assignment is not None:
+        return assignment
+    if _has_book(course):
+        with open_book(course) as book:
+            slugs = {each.slug for each in book.stored_attempts()}
+        if len(slugs) == 1:
+            return slugs.pop()
+    raise UsageError(
+        say("no-grades-named"), say("name-assignment-gradebook-with-assignment-or-folder")
+    )
 
 
 def _in_book(slug: str, course: Path | None, messages: Console) -> _Graded:
@@ -440,7 +450,7 @@ def _found_works(options: FeedbackOptions, messages: Console) -> Iterator[Works]
     from grader.cli.student_grades import counting_reports  # with a database
 
     students = _students(options.collected)
-    slug = _named(options.assignment)
+    slug = _named(options.assignment, options.course)
     with counting_reports(slug, options.course, messages) as counting:
         found, ungraded = [], []
         for student, grade, read in counting:
