@@ -1,7 +1,7 @@
 """What `grader verify` found out: one document, and its sentences."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,7 +10,7 @@ from grader.evidence.registry import find_check
 from grader.files import indented_json
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.messages.runner import Mutation
-from grader.report import CellProblem, Check, Part
+from grader.report import CellProblem, Check, CheckCode, Part
 
 MutantVerdict = Literal["caught", "survived", "broken", "not_run"]
 
@@ -143,6 +143,31 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
     """Return the checks that were not passed; those that need a time are left out."""
     timed = timed_checks(part)
     return [each for each in result.checks if each.verdict != "passed" and each.id not in timed]
+
+
+UNCERTAIN = 0.05
+"""Share of a speed's points that the reference may lack: it is measured against itself, and two
+measurements of the same function differ by so much on a busy machine."""
+
+_UNMEASURABLE: Final[frozenset[CheckCode]] = frozenset({"busy", "no_answer", "no_target"})
+"""What says something of the machine. Of a baseline that computes something else, or a reference
+that is no faster, it was said that nothing was measured, and the assignment was sound."""
+
+
+def losses(part: PartTable, result: Part, *, timed: bool) -> tuple[list[Text], list[Text]]:
+    """Say which checks of the reference lose points, and which this machine could not measure."""
+    lost: list[Text] = []
+    unmeasured: list[Text] = []
+    for check in result.checks:
+        is_timed = check.id in timed_checks(part)
+        enough = check.max_score * (1 - UNCERTAIN if is_timed else 1)
+        if check.verdict == "passed" or (is_timed and not timed):
+            continue
+        if is_timed and check.code in _UNMEASURABLE:
+            unmeasured.append(reference_problem(part, check))
+        elif not is_timed or check.score < enough:
+            lost.append(reference_problem(part, check))
+    return lost, unmeasured
 
 
 def reference_problem(part: PartTable, check: Check) -> Text:
