@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from grader.assignment import CheckTable, PartTable
+from grader.assignment import CheckTable, PartTable, Table
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
 from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
@@ -102,7 +102,11 @@ def _at_odds(chosen: CourseAssignment, part: PartTable) -> Iterator[Mistake]:
             options = find_check(table).parse(table)
         except CourseError:  # it is told already
             continue
-        classes = [each for each in type(options).__mro__ if each.__module__.endswith(".found")]
+        classes = [
+            each
+            for each in type(options).__mro__
+            if issubclass(each, Table) and each.__module__.endswith(".found")
+        ]
         for name in classes[-1].__struct_fields__ if classes and not table.withheld else ():
             value = getattr(options, name)
             check, first = known.setdefault(f"{classes[-1].__module__}.{name}", (table.id, value))
