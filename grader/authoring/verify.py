@@ -180,6 +180,10 @@ class Verifier:
             lost, unknown = words.losses(part, by_part[part.id], timed=self.timed)
             problems += lost
             unmeasured += unknown
+            case = best[part.id].case if lost else None
+            if case is not None:
+                comparison = self.prepared.course_assignment.assignment.comparison(part)
+                problems += filter(None, [words.rounding(part, case.evidence.outputs, comparison)])
         scores = tuple(self._score(part, by_part[part.id]) for part in self.parts)
         origins = {name: graded.part.origin for name, graded in best.items()}
         cells = {name: origin.cell for name, origin in origins.items() if origin is not None}

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
+import numpy as np
 
 from grader.assignment import Comparison, PartTable
+from grader.evidence.case import Outputs
 from grader.evidence.registry import find_check
 from grader.files import indented_json
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
@@ -168,6 +170,30 @@ def losses(part: PartTable, result: Part, *, timed: bool) -> tuple[list[Text], l
         elif not is_timed or check.score < enough:
             lost.append(reference_problem(part, check))
     return lost, unmeasured
+
+
+_ROUNDED = 32
+"""So many units in the last place of the largest output are no mistake: sums cancel out."""
+
+
+def rounding(part: PartTable, outputs: object, comparison: Comparison) -> Text:
+    """Say that a reference is off by rounding alone: the tolerance is too small. Else nothing.
+
+    Of a product of integers that is scaled in float32, some items of 300,000 are near 0.
+    """
+    if not isinstance(outputs, Outputs) or outputs.actual.dtype.kind != "f":
+        return NOTHING
+    if outputs.actual.shape != outputs.desired.shape or not np.isfinite(outputs.actual).all():
+        return NOTHING
+    desired = np.asarray(outputs.desired, np.float64)
+    off, largest = np.abs(outputs.actual - desired), float(np.abs(desired).max())
+    atol = float((off - comparison.rtol * np.abs(desired)).max())
+    most = _ROUNDED * float(np.finfo(outputs.actual.dtype).eps) * largest
+    if atol <= comparison.atol or off.max() > most:
+        return NOTHING
+    share = float(off.max()) / largest
+    # other inputs are off by more
+    return say("reference-off-by-rounding", part=part.id, share=share, atol=4 * atol)
 
 
 def reference_problem(part: PartTable, check: Check) -> Text:
