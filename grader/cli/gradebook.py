@@ -128,6 +128,8 @@ def import_roster(
     ]
     if changes.returned:
         lines.append(say("returned-sentence", names=some_of(changes.returned, _SHOWN)))
+    if changes.missing and not (changes.unchanged or changes.changed):
+        lines.append(say("none-of-gradebook-in-roster", file=path.name))
     if changes.missing:
         missing = say("not-in", names=some_of(changes.missing, _SHOWN))
         done, withdraws = say("they-have-withdrawn"), withdraw and not only_plan
