@@ -308,7 +308,7 @@ def _tell_ungraded(messages: Console, found: _Graded) -> None:
 
 def _find_grades(options: ExportOptions, messages: Console) -> _Graded:
     if options.reports is not None:
-        works = _in_folder(options.reports, options.collected)
+        works = _in_folder(options.reports, options.collected, options.assignment)
         grades, unmarked = grades_of(works)
         return _Graded(grades, works.ungraded, works.several, unmarked=unmarked)
     return _in_book(_named(options.assignment, options.course), options.course, messages)
@@ -444,7 +444,7 @@ def _found_works(options: FeedbackOptions, messages: Console) -> Iterator[Works]
     """Open the work of a folder of reports, or of the attempts that count in the gradebook."""
     ask_at = load_settings(course_folder(options.course, (Path.cwd(),))).objections.address
     if options.reports is not None:
-        works = _in_folder(options.reports, options.collected)
+        works = _in_folder(options.reports, options.collected, options.assignment)
         yield replace(works, each=tuple(replace(e, ask_at=ask_at) for e in works.each))
         return
     from grader.cli.student_grades import counting_reports  # with a database
@@ -463,8 +463,8 @@ def _found_works(options: FeedbackOptions, messages: Console) -> Iterator[Works]
         yield Works(tuple(found), tuple(ungraded))
 
 
-def _in_folder(reports: Path, collected: Path | None) -> Works:
-    return read_works(reports, Collected(students=_students(collected)), collected)
+def _in_folder(reports: Path, collected: Path | None, slug: str | None) -> Works:
+    return read_works(reports, Collected(students=_students(collected)), collected, slug)
 
 
 def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:
