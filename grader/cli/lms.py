@@ -17,7 +17,7 @@ from grader.course_settings import load_settings
 from grader.errors import UsageError
 from grader.files import indented_json, write_or_rescue, write_whole, writing
 from grader.gradebook.entries import RosterEntry
-from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
+from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, join, say
 from grader.lms.archives import LeftOut, Reason
 from grader.lms.choices import FORMS, LAYOUTS, PACKED, Packed
 from grader.lms.collect import (
@@ -323,14 +323,15 @@ def _named(assignment: str | None, course: Path | None) -> str:
 
     if assignment is not None:
         return assignment
+    slugs: list[str] = []
     if _has_book(course):
         with open_book(course) as book:
-            slugs = {each.slug for each in book.stored_attempts()}
-        if len(slugs) == 1:
-            return slugs.pop()
-    raise UsageError(
-        say("no-grades-named"), say("name-assignment-gradebook-with-assignment-or-folder")
-    )
+            slugs = sorted({each.slug for each in book.stored_attempts()})
+    if len(slugs) == 1:
+        return slugs[0]
+    hint = say("name-assignment-gradebook-with-assignment-or-folder")
+    known = say("known", known=in_a_row(slugs)) if slugs else NOTHING
+    raise UsageError(say("no-grades-named"), join(hint, known))
 
 
 def _in_book(slug: str, course: Path | None, messages: Console) -> _Graded:
