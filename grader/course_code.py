@@ -21,7 +21,7 @@ from typing import Any
 
 from grader.assignment import Assignment, Computation, OracleOptions
 from grader.errors import GraderError, Mistake, MistakeCode, MistakeError
-from grader.language import Text, foreign, say
+from grader.language import Text, foreign, join, say
 
 LONGEST = 300
 """Most characters of an error's message that are shown."""
@@ -189,6 +189,7 @@ def _guarded(
             "called-with-call-with-arrays-these-shapes",
             arguments=", ".join(map(_shown, arguments)) or "nothing",
         )
+        hint = hint if table is None else join(hint, say("first-axis-counts-cases"))
         with blaming(path, hint, line):
             result = function(*arguments, **options)
         fields = result if isinstance(result, tuple) else (result,)

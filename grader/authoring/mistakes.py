@@ -9,14 +9,15 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from grader.assignment import CheckTable, PartTable
+from grader.assignment import CheckTable, PartTable, Table
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
 from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
 from grader.authoring.subject import Notebooks
-from grader.authoring.trial import line_of_check, try_oracle
+from grader.authoring.trial import SLIGHT, line_of_check, try_oracle
 from grader.authoring.workload import read_workload
 from grader.checks import kinds
+from grader.checks.kinds.schedule import StepOptions
 from grader.course import CourseAssignment
 from grader.errors import CourseError, Mistake, MistakeError
 from grader.evidence.case import Candidate, Case, Evidence
@@ -87,6 +88,41 @@ def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
         for table in part.check:
             if not table.withheld:
                 yield from _in_check(chosen, part, table)
+        yield from _at_odds(chosen, part)
+
+
+def _at_odds(chosen: CourseAssignment, part: PartTable) -> Iterator[Mistake]:
+    """Yield options of a kind of evidence in which two checks of a part differ: the first's count.
+
+    They stand beside what is found, in `found.py`: a check's own options are of no such class.
+    """
+    known: dict[str, tuple[str, object]] = {}
+    for table in part.check:
+        try:
+            options = find_check(table).parse(table)
+        except CourseError:  # it is told already
+            continue
+        classes = [
+            each
+            for each in type(options).__mro__
+            if issubclass(each, Table) and each.__module__.endswith(".found")
+        ]
+        for name in classes[-1].__struct_fields__ if classes and not table.withheld else ():
+            value = getattr(options, name)
+            check, first = known.setdefault(f"{classes[-1].__module__}.{name}", (table.id, value))
+            if first != value:
+                told = say(
+                    "checks-of-part-differ-in-option",
+                    option=name,
+                    first=repr(first),
+                    check=check,
+                    second=repr(value),
+                    other=table.id,
+                    part=part.id,
+                )
+                path = chosen.file("assignment.toml")
+                line = line_of_check(path, part, table)
+                yield Mistake("part", path, line, told, say("give-option-same-value", option=name))
 
 
 def _in_check(chosen: CourseAssignment, part: PartTable, table: CheckTable) -> Iterator[Mistake]:
@@ -105,6 +141,17 @@ def _in_check(chosen: CourseAssignment, part: PartTable, table: CheckTable) -> I
     told = _unfit(part, table)
     if told is not None:
         yield Mistake("part", path, line, *told)
+    if isinstance(options, StepOptions):
+        steps = sum(options.points().values())
+        if table.points and abs(steps - table.points) > SLIGHT:
+            scaled = say(
+                "steps-worth-other-points-than-check",
+                check=table.id,
+                steps=steps,
+                points=table.points,
+            )
+            hint = say("make-steps-add-up", points=table.points)
+            yield Mistake("check_options", path, line, scaled, hint, "warning")
     if kind.place is not None:
         if not (kind.decide.__doc__ or "").strip():
             yield _untitled(kind, *kind.place)

@@ -55,10 +55,6 @@ from grader.report import Part
 EACH_KIND = 3
 """Most automatic mutants of one kind for a part."""
 
-UNCERTAIN = 0.05
-"""Share of a speed's points that the reference may lack: it is measured against itself, and two
-measurements of the same function differ by so much on a busy machine."""
-
 
 class Known(NamedTuple):
     """What is known of the reference: its candidates by part, its scores, what is wrong with it.
@@ -181,28 +177,17 @@ class Verifier:
         ]
         unmeasured: list[Text] = []
         for part in self.parts:
-            lost, unknown = self._losses(part, by_part[part.id])
+            lost, unknown = words.losses(part, by_part[part.id], timed=self.timed)
             problems += lost
             unmeasured += unknown
+            case = best[part.id].case if lost else None
+            if case is not None:
+                comparison = self.prepared.course_assignment.assignment.comparison(part)
+                problems += filter(None, [words.rounding(part, case.evidence.outputs, comparison)])
         scores = tuple(self._score(part, by_part[part.id]) for part in self.parts)
         origins = {name: graded.part.origin for name, graded in best.items()}
         cells = {name: origin.cell for name, origin in origins.items() if origin is not None}
         return Known(best, scores, tuple(problems), tuple(unmeasured), cells)
-
-    def _losses(self, part: PartTable, result: Part) -> tuple[list[Text], list[Text]]:
-        """Say which checks of the reference lose points, and which could not be measured."""
-        lost: list[Text] = []
-        unmeasured: list[Text] = []
-        for check in result.checks:
-            is_timed = check.id in words.timed_checks(part)
-            enough = check.max_score * (1 - UNCERTAIN if is_timed else 1)
-            if check.verdict == "passed" or (is_timed and not self.timed):
-                continue
-            if is_timed and check.verdict == "not_graded":
-                unmeasured.append(words.reference_problem(part, check))
-            elif not is_timed or check.score < enough:
-                lost.append(words.reference_problem(part, check))
-        return lost, unmeasured
 
     def _score(self, part: PartTable, result: Part) -> VerifiedScore:
         lost = tuple(

@@ -1,16 +1,18 @@
 """What `grader verify` found out: one document, and its sentences."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+import numpy as np
 
 from grader.assignment import Comparison, PartTable
+from grader.evidence.case import Outputs
 from grader.evidence.registry import find_check
 from grader.files import indented_json
 from grader.language import NOTHING, Text, foreign, in_a_row, join, say
 from grader.messages.runner import Mutation
-from grader.report import CellProblem, Check, Part
+from grader.report import CellProblem, Check, CheckCode, Part
 
 MutantVerdict = Literal["caught", "survived", "broken", "not_run"]
 
@@ -143,6 +145,55 @@ def not_passed(part: PartTable, result: Part) -> list[Check]:
     """Return the checks that were not passed; those that need a time are left out."""
     timed = timed_checks(part)
     return [each for each in result.checks if each.verdict != "passed" and each.id not in timed]
+
+
+UNCERTAIN = 0.05
+"""Share of a speed's points that the reference may lack: it is measured against itself, and two
+measurements of the same function differ by so much on a busy machine."""
+
+_UNMEASURABLE: Final[frozenset[CheckCode]] = frozenset({"busy", "no_answer", "no_target"})
+"""What says something of the machine. Of a baseline that computes something else, or a reference
+that is no faster, it was said that nothing was measured, and the assignment was sound."""
+
+
+def losses(part: PartTable, result: Part, *, timed: bool) -> tuple[list[Text], list[Text]]:
+    """Say which checks of the reference lose points, and which this machine could not measure."""
+    lost: list[Text] = []
+    unmeasured: list[Text] = []
+    for check in result.checks:
+        is_timed = check.id in timed_checks(part)
+        enough = check.max_score * (1 - UNCERTAIN if is_timed else 1)
+        if check.verdict == "passed" or (is_timed and not timed):
+            continue
+        if is_timed and check.code in _UNMEASURABLE:
+            unmeasured.append(reference_problem(part, check))
+        elif not is_timed or check.score < enough:
+            lost.append(reference_problem(part, check))
+    return lost, unmeasured
+
+
+_ROUNDED = 32
+"""So many units in the last place of the largest output are no mistake: sums cancel out."""
+
+
+def rounding(part: PartTable, outputs: object, comparison: Comparison) -> Text:
+    """Say that a reference is off by rounding alone: the tolerance is too small. Else nothing.
+
+    Of a product of integers that is scaled in float32, some items of 300,000 are near 0.
+    """
+    if not isinstance(outputs, Outputs) or outputs.actual.dtype.kind != "f":
+        return NOTHING
+    if outputs.actual.shape != outputs.desired.shape or not np.isfinite(outputs.actual).all():
+        return NOTHING
+    desired = np.asarray(outputs.desired, np.float64)
+    off, largest = np.abs(outputs.actual - desired), float(np.abs(desired).max())
+    atol = float((off - comparison.rtol * np.abs(desired)).max())
+    most = _ROUNDED * float(np.finfo(outputs.actual.dtype).eps) * largest
+    if atol <= comparison.atol or off.max() > most:
+        return NOTHING
+    share = float(off.max()) / largest
+    # other inputs are off by more
+    return say("reference-off-by-rounding", part=part.id, share=share, atol=4 * atol)
 
 
 def reference_problem(part: PartTable, check: Check) -> Text:

@@ -101,7 +101,8 @@ class RecordingStore(Store):
 
     What the gradebook does not take is in the folder all the same: `unrecorded` names it, and
     `troubles` says why. `taken` are submissions that it was given, by name, `strangers` those that
-    are nobody's in the roster, and `late` those that are late at a time that nobody knows.
+    are nobody's in the roster, `late` those that are late at a time that nobody knows, and
+    `kept_times` those that were recorded with another time than the one that is said.
     """
 
     shares = True
@@ -127,6 +128,7 @@ class RecordingStore(Store):
         self.strangers: list[str] = []
         self.taken: set[str] = set()
         self.late: set[str] = set()
+        self.kept_times: set[str] = set()
 
     def find(self, entry: Entry) -> Report | None:
         """Return the report that is in the folder, or the newest that the gradebook has.
@@ -249,10 +251,12 @@ class RecordingStore(Store):
     def given(self, file: _File, owner: Student, slug: str) -> HandedIn:
         """Return a file as it was handed in, as far as that was said."""
         entry, when = file.entry, self._when(file)
-        if when == "late":
-            known = self._attempt(owner, slug, file.sha256)
-            if known is None or known.handed_in is None:
-                self.late.add(entry.name)
+        known = None if when is None else self._attempt(owner, slug, file.sha256)
+        recorded = None if known is None else known.handed_in
+        if when == "late" and recorded is None:
+            self.late.add(entry.name)
+        elif isinstance(when, datetime) and recorded not in (None, when):
+            self.kept_times.add(entry.name)
         return HandedIn(
             owner.id,
             slug,

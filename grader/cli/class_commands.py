@@ -31,7 +31,10 @@ NOT_ALL, UNGRADED = 1, 2
 ClassSlugOption = Annotated[
     str | None, option("SLUG", "Assignment (default: all).", "--assignment")
 ]
-BookSlugOption = Annotated[str | None, option("SLUG", "Assignment in the gradebook.")]
+BookSlugOption = Annotated[
+    str | None,
+    option("SLUG", "Assignment in the gradebook (default: the only one with submissions)."),
+]
 ReportsOption = Annotated[
     Path | None, option("DIR", "Reports of `grader batch`, instead of a gradebook.")
 ]

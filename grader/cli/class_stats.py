@@ -55,10 +55,10 @@ def tell_stats(slug: str | None, course: Path | None, told: CommandOutput) -> No
             known_rules(book, slug)
         students = [each for each in book.students() if each.withdrawn is None]
         accounts, rules = book.accounts(), book.rules()
-    grades = [grades_of(accounts, each) for each in students]
+    grades = {each.login: grades_of(accounts, each) for each in students}
     given = handed_in_slugs(accounts, students)
     found = {
-        name: _numbers([each[name] for each in grades if name in each], len(students))
+        name: _numbers([each[name] for each in grades.values() if name in each], len(students))
         for name in rules
         if slug in (None, name)
     }

@@ -64,6 +64,13 @@ def run_leaderboard(
             write_whole(path.with_suffix(".md"), leaderboard_markdown(board, title, language))
             write_whole(path.with_suffix(".json"), indented_json(board))
         tell(console, say("written-title", path=str(path)))
+        measured = {student for student, _ in speeds[slug]}
+        if absent := [each for each in names if each not in measured]:
+            unmeasured = some_of(absent, _SHOWN)
+            told = say(
+                "opted-in-without-measured-schedule", slug=slug, count=len(absent), names=unmeasured
+            )
+            tell(console, told)
 
 
 def read_consent(path: Path) -> dict[str, str]:

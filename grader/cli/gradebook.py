@@ -128,6 +128,8 @@ def import_roster(
     ]
     if changes.returned:
         lines.append(say("returned-sentence", names=some_of(changes.returned, _SHOWN)))
+    if changes.missing and not (changes.unchanged or changes.changed):
+        lines.append(say("none-of-gradebook-in-roster", file=path.name))
     if changes.missing:
         missing = say("not-in", names=some_of(changes.missing, _SHOWN))
         done, withdraws = say("they-have-withdrawn"), withdraw and not only_plan
@@ -241,6 +243,10 @@ def tell_recorded(store: Store, console: Console, course: Path | None) -> None:
         )
         when = say("they-count-as-on-time-until-time")
         tell(console, late, when)
+    if store.kept_times:
+        names = some_of(sorted(store.kept_times), _SHOWN)
+        kept = say("recorded-with-another-time", count=len(store.kept_times), names=names)
+        tell(console, kept, say("to-count-another-time-extend"))
     if store.strangers:
         tell(
             console,

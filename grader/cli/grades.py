@@ -177,12 +177,7 @@ def adjust(
                 )
             number = book.take_back(take_back, **told)
             return {"adjustment": number, "takes_back": take_back}
-        if part and part not in account.rules.parts:
-            parts = ", ".join(account.rules.parts)
-            raise UsageError(
-                say("has-no-part", slug=slug, part=repr(part)), say("has-sentence", names=parts)
-            )
-        chosen = chosen_attempt(account, attempt or grade.attempt)
+        chosen = chosen_attempt(account, attempt or grade.attempt, part)
         number = book.adjust(chosen.id, part=part, points=added, factor=times, **told)
         change = {"part": part, "points": added, "factor": times}
         return {"adjustment": number, "attempt": chosen.number, **change, **told}

@@ -17,7 +17,7 @@ from grader.course_settings import load_settings
 from grader.errors import UsageError
 from grader.files import indented_json, write_or_rescue, write_whole, writing
 from grader.gradebook.entries import RosterEntry
-from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, say
+from grader.language import NOTHING, Text, foreign, in_a_row, in_clauses, join, say
 from grader.lms.archives import LeftOut, Reason
 from grader.lms.choices import FORMS, LAYOUTS, PACKED, Packed
 from grader.lms.collect import (
@@ -308,19 +308,30 @@ def _tell_ungraded(messages: Console, found: _Graded) -> None:
 
 def _find_grades(options: ExportOptions, messages: Console) -> _Graded:
     if options.reports is not None:
-        works = _in_folder(options.reports, options.collected)
+        works = _in_folder(options.reports, options.collected, options.assignment)
         grades, unmarked = grades_of(works)
         return _Graded(grades, works.ungraded, works.several, unmarked=unmarked)
-    return _in_book(_named(options.assignment), options.course, messages)
+    return _in_book(_named(options.assignment, options.course), options.course, messages)
 
 
-def _named(assignment: str | None) -> str:
-    """Return an assignment's name. Raises UsageError where neither it nor a folder was given."""
-    if assignment is None:
-        raise UsageError(
-            say("no-grades-named"), say("name-assignment-gradebook-with-assignment-or-folder")
-        )
-    return assignment
+def _named(assignment: str | None, course: Path | None) -> str:
+    """Return an assignment's name: as given, else the only one that anybody handed in.
+
+    Raises UsageError where there is none, or there are several.
+    """
+    from grader.cli.gradebook import open_book  # with a database, which reports need not
+
+    if assignment is not None:
+        return assignment
+    slugs: list[str] = []
+    if _has_book(course):
+        with open_book(course) as book:
+            slugs = sorted({each.slug for each in book.stored_attempts()})
+    if len(slugs) == 1:
+        return slugs[0]
+    hint = say("name-assignment-gradebook-with-assignment-or-folder")
+    known = say("known", known=in_a_row(slugs)) if slugs else NOTHING
+    raise UsageError(say("no-grades-named"), join(hint, known))
 
 
 def _in_book(slug: str, course: Path | None, messages: Console) -> _Graded:
@@ -434,13 +445,13 @@ def _found_works(options: FeedbackOptions, messages: Console) -> Iterator[Works]
     """Open the work of a folder of reports, or of the attempts that count in the gradebook."""
     ask_at = load_settings(course_folder(options.course, (Path.cwd(),))).objections.address
     if options.reports is not None:
-        works = _in_folder(options.reports, options.collected)
+        works = _in_folder(options.reports, options.collected, options.assignment)
         yield replace(works, each=tuple(replace(e, ask_at=ask_at) for e in works.each))
         return
     from grader.cli.student_grades import counting_reports  # with a database
 
     students = _students(options.collected)
-    slug = _named(options.assignment)
+    slug = _named(options.assignment, options.course)
     with counting_reports(slug, options.course, messages) as counting:
         found, ungraded = [], []
         for student, grade, read in counting:
@@ -453,8 +464,8 @@ def _found_works(options: FeedbackOptions, messages: Console) -> Iterator[Works]
         yield Works(tuple(found), tuple(ungraded))
 
 
-def _in_folder(reports: Path, collected: Path | None) -> Works:
-    return read_works(reports, Collected(students=_students(collected)), collected)
+def _in_folder(reports: Path, collected: Path | None, slug: str | None) -> Works:
+    return read_works(reports, Collected(students=_students(collected)), collected, slug)
 
 
 def _students(collected: Path | None) -> tuple[CollectedStudent, ...]:

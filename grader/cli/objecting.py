@@ -251,7 +251,9 @@ def answer_objection(options: AnswerOptions, course: Path | None, told: CommandO
             del student
             attempt = None
             if options.points is not None:
-                attempt = chosen_attempt(account, options.attempt or grade.attempt)
+                attempt = chosen_attempt(
+                    account, options.attempt or grade.attempt, asked.objection.part
+                )
                 _refuse_unmarked(attempt, asked.objection.part)
             number = book.answer_objection(
                 options.number,

@@ -193,7 +193,13 @@ def _why(way: str, before: Grade | None, after: Grade) -> Text:
         for each in after.parts
         if _of(known.get(each.id)) != _of(each)
     ]
-    return in_clauses([_HEADS.get(way, say("due-date-or-late-policy")), *parts])
+    known_idle = () if before is None else before.idle
+    idle = [
+        say("adjustment-part-without-effect", number=each.id, part=each.part)
+        for each in after.idle
+        if each not in known_idle
+    ]
+    return in_clauses([_HEADS.get(way, say("due-date-or-late-policy")), *parts, *idle])
 
 
 def _of(part: Any) -> Text:

@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from grader.cli.gradebook import open_book
-from grader.cli.telling import CommandOutput, line, tell, words
+from grader.cli.telling import CommandOutput, line, some_of, tell, words
 from grader.cli.telling import students as students_of
 from grader.errors import UsageError
 from grader.gradebook.book import Gradebook
 from grader.gradebook.entries import Adjustment, Attempt, Student, find_student, show, signed
 from grader.gradebook.grades import Account, Grade, Rules, derive_all, unknown_assignment
-from grader.gradebook.objections import Objection, objection_lines, told_time
+from grader.gradebook.objections import Objection, checked_part, objection_lines, told_time
 from grader.language import Text, Value, foreign, in_a_row, say
 from grader.lateness import NONE
 from grader.render import pieces
@@ -64,7 +64,7 @@ def list_grades(
     def people(console: Console) -> None:
         console.print(_class_table(shown, columns, grades))
         tell_rest(console, rules, columns)
-        tell_outdated(console, columns, grades.values())
+        tell_outdated(console, columns, grades)
         graded = sum(
             any(each.points is not None for each in found.values()) for found in grades.values()
         )
@@ -92,18 +92,36 @@ def tell_rest(console: Console, rules: Iterable[str], shown: Collection[str]) ->
         tell(console, say("no-submission-from", names=in_a_row(rest)))
 
 
+_SHOWN = 10
+
+
 def tell_outdated(
-    console: Console, rules: Mapping[str, Rules], grades: Collection[Mapping[str, Grade]]
+    console: Console, rules: Mapping[str, Rules], grades: Mapping[str, Mapping[str, Grade]]
 ) -> None:
-    """Tell which grades are out of other points than their heading says."""
+    """Tell which grades, by student, are out of other points than their heading says.
+
+    And whose lack what somebody decided, because a part was renamed or taken out.
+    """
     for slug, each in rules.items():
-        count = sum(_is_outdated(own[slug], each) for own in grades if slug in own)
+        count = sum(_is_outdated(own[slug], each) for own in grades.values() if slug in own)
         if count:
             points, command = show(each.points), f"grader regrade --changed {slug}"
             told = say(
                 "grades-by-earlier-rubric", slug=slug, points=points, count=count, command=command
             )
             tell(console, told)
+        if idle := [login for login, own in grades.items() if slug in own and own[slug].idle]:
+            names, command = some_of(idle, _SHOWN), f"grader grades explain {idle[0]} {slug}"
+            tell(
+                console,
+                say(
+                    "adjustments-of-missing-parts",
+                    slug=slug,
+                    count=len(idle),
+                    names=names,
+                    command=command,
+                ),
+            )
 
 
 def _is_outdated(grade: Grade, rules: Rules) -> bool:
@@ -123,7 +141,7 @@ def class_grades(
         rules = {slug: known_rules(book, slug)}
         students, accounts = book.students(), book.accounts()
     found = [(each, grades_of(accounts, each)) for each in students if each.withdrawn is None]
-    tell_outdated(console, rules, [grades for _, grades in found])
+    tell_outdated(console, rules, {each.login: grades for each, grades in found})
     return [(each, grades.get(slug)) for each, grades in found]
 
 
@@ -140,7 +158,7 @@ def counting_reports(
     with open_book(course) as book:
         rules = {slug: known_rules(book, slug)}
         counting = [*_counting(book, slug)]
-        tell_outdated(console, rules, [{slug: grade} for _, grade, _ in counting])
+        tell_outdated(console, rules, {each.login: {slug: grade} for each, grade, _ in counting})
         yield counting
 
 
@@ -245,10 +263,16 @@ def _now(book: Gradebook, student: Student, rules: Rules) -> tuple[Account, Grad
     return account, derive_all({**accounts, rules.slug: account}.values())[rules.slug]
 
 
-def chosen_attempt(account: Account, number: int | None) -> Attempt:
-    """Return an attempt by its number. Raises UsageError where there is none."""
+def chosen_attempt(account: Account, number: int | None, part: str = "") -> Attempt:
+    """Return an attempt by its number. Raises UsageError where there is none, or without the part.
+
+    Points of a part that was renamed since would be recorded, told to the student, and not count.
+    """
     for each in account.attempts:
         if each.number == number:
+            graded = each.gradings[-1].parts if each.gradings else ()
+            parts = tuple(own.id for own in graded) or account.rules.parts
+            checked_part(part, account.rules.slug, parts)
             return each
     if number is None:
         raise UsageError(say("there-no-graded-attempt-adjust"), say("grade-grader-batch"))

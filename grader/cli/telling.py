@@ -178,8 +178,14 @@ class LiveProgress:
         self._progress.update(self._task, total=1, completed=1, label="")
 
 
+_SILENCE = 30.0
+"""Seconds without a line in a log, in which one may think that nothing goes on."""
+
+
 class LiveBatch:
     """A `grader.progress.BatchProgress`: a bar on a terminal, a line for each submission elsewhere.
+
+    Where that takes long, lines in between say what is being graded.
 
     `done` of the `total` submissions were graded before; `called` is what people call those that
     have another name. It is entered and left as LiveProgress is.
@@ -196,6 +202,8 @@ class LiveBatch:
         """`clock` gives monotonic seconds."""
         self._console = console
         self._called = called
+        self._clock = clock
+        self._last_line = clock()
         self._estimate = TimeLeft(clock, done)
         self._live = can_redraw(console)
         self._total = total
@@ -219,12 +227,14 @@ class LiveBatch:
         with self._lock:
             self._at_work[name] = NOTHING
             self._update()
+            self._break_silence()
 
     def stage(self, name: str, stage: Text, *, waits: bool = False) -> None:
         """Show why a submission is not being worked on, where that is so."""
         with self._lock:
             self._at_work[name] = stage if waits else NOTHING
             self._update()
+            self._break_silence()
 
     def finished(self, name: str, outcome: Text, *, graded: bool = True) -> None:
         """Count a submission. Without a terminal, say what came out."""
@@ -244,7 +254,12 @@ class LiveBatch:
             told: dict[str, str | Text] = {"name": self._called.get(name, name), "outcome": outcome}
             self._say(say("again-at-end", **told))
 
+    def _break_silence(self) -> None:
+        if self._clock() >= self._last_line + _SILENCE:
+            self._say(say("count-being-graded", count=self._count(), names=self._names_at_work()))
+
     def _say(self, told: Text) -> None:
+        self._last_line = self._clock()
         if not self._live:
             self._console.print(Styled(line(told)), soft_wrap=True)
 
@@ -252,16 +267,19 @@ class LiveBatch:
         """Draw now, and not at the next tick."""
         self._progress.refresh()
 
-    def _update(self) -> None:
+    def _names_at_work(self) -> Text:
         working = ((self._called.get(name, name), stage) for name, stage in self._at_work.items())
         shown = [
             say("name-stage", name=name, stage=stage) if stage else name for name, stage in working
         ]
+        return some_of(shown, SHOWN_NAMES)
+
+    def _update(self) -> None:
         self._progress.update(
             self._task,
             description=words(self._count()),
             completed=self._done,
-            label=line(some_of(shown, SHOWN_NAMES)),
+            label=line(self._names_at_work()),
         )
 
     def _count(self) -> Text:

@@ -41,6 +41,7 @@ def run_lint(slug: str | None, folder: Path | None, output: Console, messages: C
     Raises GraderError.
     """
     root = course_folder(folder, (Path.cwd(),))
+    _tell_own(root, folder, messages)
     try:
         course = load_course(root)
     except MistakeError as error:
@@ -53,6 +54,12 @@ def run_lint(slug: str | None, folder: Path | None, output: Console, messages: C
     for chosen in choose_assignments(course, slug, messages):
         errors += _lint_master(course, chosen, output)
     return errors == 0
+
+
+def _tell_own(root: Path, named: Path | None, messages: Console) -> None:
+    """Tell whose assignments these are: who writes the first one, and misses a file, sees them."""
+    if named is None and root not in (Path.cwd(), *Path.cwd().parents):
+        tell(messages, say("no-assignment-here-so-graders-own"))
 
 
 def _lint_files(course: Course, chosen: CourseAssignment, output: Console) -> int:
@@ -114,6 +121,7 @@ def run_verify(
 ) -> list[Verification]:
     """Verify one assignment or all, and print tables and progress. Raises GraderError."""
     course = find_course(grading.course, (Path.cwd(),))
+    _tell_own(course.root, grading.course, messages)
     try_place(json, say("what-was-found"))
     every = [course.get(slug) for slug in sorted(course.assignments | course.variants)]
     found = []

@@ -88,7 +88,8 @@ class Grade(Value, frozen=True):
 
     `attempt` is the number of the one that counts, `lines` explain it from top to bottom. `open`
     are points that a person has yet to give: neither `points` nor `possible` has them. `decided`
-    are the parts of which a person decided something, `objections` what the student asked.
+    are the parts of which a person decided something, `objections` what the student asked. `idle`
+    are adjustments of parts that the grading does not have.
     """
 
     points: Decimal | None
@@ -101,6 +102,7 @@ class Grade(Value, frozen=True):
     open: Decimal = NONE
     decided: tuple[DecidedPart, ...] = ()
     objections: tuple[ToldObjection, ...] = ()
+    idle: tuple[Adjustment, ...] = ()
 
     @property
     def final(self) -> FinalGrade | None:
@@ -178,6 +180,7 @@ def derive(account: Account, free_days: int = 0) -> Grade:
         chosen.open,
         decided_parts(chosen.attempt, chosen.parts),
         told_objections(account.objections, account.attempts, chosen.attempt.number),
+        _idle(chosen.attempt, chosen.parts),
     )
 
 
@@ -241,8 +244,7 @@ def _adjusted(
         if each.part in scores:
             scores[each.part] = _applied(each, scores[each.part])
             lines.append(adjustment_line(each, scores[each.part]))
-        elif each.part:
-            lines.append(idle_line(each))
+    lines += map(idle_line, _idle(attempt, grading.parts))
     total = sum(scores.values(), rest)
     for each in entries:
         if not each.part:
@@ -250,6 +252,11 @@ def _adjusted(
             lines.append(adjustment_line(each, total))
     parts = tuple(_standing(each, scores[each.id], attempt) for each in grading.parts)
     return total, parts, lines
+
+
+def _idle(attempt: Attempt, parts: Iterable[PartPoints]) -> tuple[Adjustment, ...]:
+    known = {"", *(each.id for each in parts)}
+    return tuple(each for each in valid(attempt.adjustments) if each.part not in known)
 
 
 def attempt_parts(attempt: Attempt) -> tuple[DecidedPart, ...]:

@@ -202,7 +202,7 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     others = [name for name in blocking if name != table.id]
     if not others or table.points == 0:
         return outcome
-    titles = {each.id: find_check(each).title for each in part.check}
+    titles = {each.id: _title(part, each) for each in part.check}
     waits = say("counts-only-once-this-holds", condition=clause(titles[others[0]]))
     if outcome.code == "unfinished_cell":  # a step raised: that is another mistake, and is told
         reason = join(as_text(outcome.reason), waits)
@@ -210,10 +210,17 @@ def _blocked(outcome: Outcome, table: CheckTable, blocking: list[str], part: Par
     return not_graded(Problem(waits, say("fix-that-first"), code="waits"))
 
 
+def _title(part: PartTable, table: CheckTable) -> Text:
+    """Return what a check is called; the id tells it from others of its kind in the part."""
+    title = find_check(table).title
+    is_alone = sum(each.kind == table.kind for each in part.check) == 1
+    return title if is_alone else say("name-reason-in-parentheses", name=title, reason=table.id)
+
+
 def _score(part: PartTable, table: CheckTable, outcome: Outcome) -> Check:
     return Check(
         id=table.id,
-        title=find_check(table).title,
+        title=_title(part, table),
         score=points_of(outcome.fraction, outcome.interval, table, outcome.above),
         max_score=table.points,
         verdict=outcome.verdict,

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from grader.insights.observation import CheckSeen, Concern, Failure, Observation, Person, Speed
@@ -166,7 +166,7 @@ class ObjectionRow(Frozen, frozen=True):
 class Insights(Frozen, frozen=True):
     """The figures of one assignment. `missing` handed in nothing, as far as a roster says.
 
-    `objections` are a gradebook's.
+    `objections` are a gradebook's. `titles` are those of all parts.
     """
 
     assignment: str
@@ -184,6 +184,7 @@ class Insights(Frozen, frozen=True):
     stages: tuple[StageRow, ...]
     concerns: tuple[ConcernRow, ...]
     students: tuple[StudentRow, ...]
+    titles: dict[str, Text]
     missing: tuple[Person, ...] = ()
     objections: tuple[ObjectionRow, ...] = ()
     schema_version: Literal[1] = 1
@@ -207,6 +208,7 @@ def insights_of(
 ) -> Insights:
     """Return the figures of a class; each student is observed once."""
     every = sorted(seen, key=lambda each: each.person.id)
+    titles = {part: title for each in every for part, title in each.titles.items()}
     possible = max((each.possible for each in every), default=0.0)
     graded = [each for each in every if each.points is not None]
     return Insights(
@@ -216,7 +218,7 @@ def insights_of(
         possible=possible,
         numbers=_numbers([each.points for each in graded if each.points is not None]),
         bins=_bins(graded, possible),
-        parts=_parts(graded),
+        parts=_parts(graded, titles),
         mistakes=_mistakes(graded),
         failures=_failures(graded),
         speeds=_speeds(graded),
@@ -227,6 +229,7 @@ def insights_of(
         students=tuple(map(_student, every)),
         missing=tuple(sorted(missing, key=lambda each: each.id)),
         objections=tuple(objections),
+        titles=titles,
     )
 
 
@@ -279,15 +282,14 @@ def _mean(numbers: Sequence[float]) -> float:
     return round(statistics.fmean(numbers), 4) if numbers else 0.0
 
 
-def _parts(graded: Sequence[Observation]) -> tuple[PartRow, ...]:
+def _parts(graded: Sequence[Observation], titles: Mapping[str, Text]) -> tuple[PartRow, ...]:
     found = [(check, each.person.id) for each in graded for check in each.checks]
     rows = []
     for part, entries in _grouped(found, lambda entry: entry[0].part).items():
         by_check = _grouped(entries, lambda entry: entry[0].id)
         checks = tuple(_check(part, id, own) for id, own in by_check.items())
-        title = entries[0][0].part_title
         most, mean = (sum(getattr(e, name) for e in checks) for name in ("max_score", "mean"))
-        rows.append(PartRow(part, title, round(most, 4), round(mean, 4), checks))
+        rows.append(PartRow(part, titles[part], round(most, 4), round(mean, 4), checks))
     return tuple(rows)
 
 

@@ -82,7 +82,6 @@ class CheckSeen(Frozen, frozen=True):
     """What came of a check."""
 
     part: str
-    part_title: Text
     id: str
     title: Text
     verdict: Verdict
@@ -126,7 +125,10 @@ class Speed(Frozen, frozen=True):
 
 
 class Observation(Frozen, frozen=True):
-    """One student's work. `points` are those that count, None where there is no grade."""
+    """One student's work. `points` are those that count, None where there is no grade.
+
+    `titles` are those of the parts, also of such as a person marks: these have no checks.
+    """
 
     person: Person
     points: float | None
@@ -139,6 +141,7 @@ class Observation(Frozen, frozen=True):
     attempts: tuple[ReportedAttempt, ...] = ()
     concerns: tuple[Concern, ...] = ()
     title: Text = field(default_factory=nothing)
+    titles: dict[str, Text] = field(default_factory=dict)
 
 
 def unobserved(
@@ -183,6 +186,7 @@ def observe(
         points=reached,
         possible=most,
         title=report.assignment.title,
+        titles={part.id: part.title for part in report.parts},
         checks=tuple(_checks(report)),
         mistakes=tuple(_mistakes(report)),
         failures=tuple(_failures(report)),
@@ -197,7 +201,7 @@ def _checks(report: Report) -> Iterator[CheckSeen]:
     for part in report.parts:
         for each in part.checks:
             told = (each.verdict, each.code, each.score, each.max_score, each.reason)
-            yield CheckSeen(part.id, part.title, each.id, each.title, *told)
+            yield CheckSeen(part.id, each.id, each.title, *told)
 
 
 def _mistakes(report: Report) -> Iterator[MistakeSeen]:

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 Layout = Literal[
-    "canvas", "moodle", "gradescope", "brightspace", "classroom", "nbgrader", "folders"
+    "blackboard",  # before Canvas: of `L_1_2026_attempt_...` it would take the 1 for the user
+    "canvas",
+    "moodle",
+    "gradescope",
+    "brightspace",
+    "classroom",
+    "nbgrader",
+    "folders",
 ]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 

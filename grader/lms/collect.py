@@ -491,8 +491,7 @@ class _Work:
     def take_all(self, found: FolderContents, source: str, size: int | None) -> None:
         """Take what was handed in, oldest first; `size` is the archive's, None of a folder."""
         handed_in = tuple(_dated(each, self._zone) for each in found.handed_in)
-        if found.layout == "classroom":
-            handed_in = with_logins(handed_in, self._owners.logins)
+        handed_in = with_logins(handed_in, found.layout, self._owners)
         claims = self._claims(handed_in)
         rooms = ClassRoom(handed_in, size)
         rows = sorted(zip(handed_in, claims, strict=True), key=lambda row: _stamp(row[0].at))

@@ -22,6 +22,7 @@ from grader.moodle_worksheet import Worksheet, find_columns, participant_of
 from grader.tables import ReadTable, harmless, write_table
 
 FILLED_IN = frozenset({"canvas", "moodle", "brightspace"})
+_WITH_COLUMN = frozenset({"canvas", "brightspace"})
 """Those that a file of the system's own is needed for."""
 
 
@@ -67,8 +68,14 @@ def export_grades(
 
     `own` is the file that the system has written, for Canvas its gradebook and for Moodle the
     grading worksheet; `column` is the assignment's in the gradebook of Canvas or Brightspace.
-    Raises UsageError where one of them is needed, or is not what it should be.
+    Raises UsageError where one of them is needed, or is not what it should be, or nothing takes it.
     """
+    for option, given, forms in (("--into", own, FILLED_IN), ("--column", column, _WITH_COLUMN)):
+        if given is not None and form not in forms:
+            raise UsageError(
+                say("option-only-for-forms", option=option, forms=in_a_row(sorted(forms))),
+                say("leave-out-option-or-choose-one-of-them", option=option),
+            )
     grades = sorted(grades, key=lambda grade: grade.student)
     if form in FILLED_IN:
         if own is None:

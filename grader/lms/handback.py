@@ -89,16 +89,21 @@ class Works(msgspec.Struct, frozen=True):
     several: tuple[str, ...] = ()
 
 
-def read_works(reports: Path, collected: Collected, folder: Path | None = None) -> Works:
+def read_works(
+    reports: Path, collected: Collected, folder: Path | None = None, slug: str | None = None
+) -> Works:
     """Read a folder of reports as `grader batch` writes it. Raises UsageError for any other.
 
-    `folder` is the one into which was `collected`, where attempts are known by their files.
+    `folder` is the one into which was `collected`, where attempts are known by their files. With a
+    `slug`, reports of other assignments are left out.
     """
     students = {each.folder: each for each in collected.students}
     graded: dict[str, list[GradedWork]] = {}
     for path, name in report_files(reports):
-        own = graded.setdefault(name, [])
-        own += _graded(path, name, students.get(name), folder)
+        report = read_report(path)
+        if slug is None or report.graded is None or report.assignment.slug == slug:
+            own = graded.setdefault(name, [])
+            own += _graded(report, path, name, students.get(name), folder)
     return Works(
         tuple(own[0] for own in graded.values() if len(own) == 1),
         tuple(name for name, own in graded.items() if not own),
@@ -107,10 +112,9 @@ def read_works(reports: Path, collected: Collected, folder: Path | None = None) 
 
 
 def _graded(
-    path: Path, name: str, student: CollectedStudent | None, folder: Path | None
+    report: Report, path: Path, name: str, student: CollectedStudent | None, folder: Path | None
 ) -> Iterator[GradedWork]:
     """Yield the work that a report is of, if it says that something was graded."""
-    report = read_report(path)
     if report.graded is None:
         return
     number = None

@@ -6,12 +6,14 @@
 | moodle | `Ada Lovelace_12_assignsubmission_file_/hw.ipynb`: name, participant; or no folders |
 | gradescope | `submission_1234/hw.ipynb`, and `submission_metadata.yml`, which says whose it is |
 | brightspace | `12-34 - Ada Lovelace - Nov 3, 2026 1205 PM/hw.ipynb`, or the same before a file |
+| blackboard | `Lab 1_ada_attempt_2026-11-03-12-05-00_hw.ipynb`: assignment, user, time, file |
 | classroom | clones of repositories of Classroom 50: `mlc-hw-adalovelace/.git` |
 | nbgrader | `submitted/ada/hw/hw.ipynb`, with `timestamp.txt` |
 | folders | a folder for each student, or a notebook |
 
 The names are those of Canvas' `ContentZipper` and of Moodle's `assign` plug-in, of Gradescope's
-export of submissions, and of downloads of Brightspace. Nothing here opens a notebook.
+export of submissions, and of downloads of Brightspace and Blackboard. Nothing here opens a
+notebook.
 
 A student writes the names of files and of all that is within them, and often a display name. So
 only the part of a name that the system has added says whose something is: a name that can be read
@@ -459,9 +461,9 @@ def _of_submitter(
 _WORD = r"[^\W\d_][^\s\d]{0,11}"
 _BRIGHTSPACE_DATE = (
     rf"(?:(?:{_WORD} [0-9]{{1,2}},?|[0-9]{{1,2}}\.? (?:de )?{_WORD}) (?:de )?[0-9]{{4}}"
-    r"|[0-9]{4} ?[年년] ?[0-9]{1,2} ?[月월] ?[0-9]{1,2} ?[日일])"
+    r"|[0-9]{4}(?: ?[年년] ?[0-9]{1,2} ?[月월] ?[0-9]{1,2} ?[日일]|(?:-[0-9]{2}){2}))"
 )
-_BRIGHTSPACE_CLOCK = rf"(?:{_WORD} ?)?[0-9]{{1,2}}(?:(?: ?h ?|\.)?[0-9]{{2}})?(?: {_WORD})?"
+_BRIGHTSPACE_CLOCK = rf"(?:{_WORD} ?)?[0-9]{{1,2}}(?:(?: ?h ?|[.:_])?[0-9]{{2}})?(?: {_WORD})?"
 _BRIGHTSPACE_TIME = rf" - (?P<at>{_BRIGHTSPACE_DATE},? {_BRIGHTSPACE_CLOCK})"
 """Dates of the site's language, as "Mar 29, 2018 1205 PM" and "29 mars 2018 12 h 05"."""
 
@@ -492,6 +494,33 @@ def _brightspace(place: _Place, _: str | None) -> FolderContents:
     return FolderContents("brightspace", handed_in, tuple(strangers), tuple(unclear))
 
 
+# --- Blackboard -----------------------------------------------------------------------------------
+
+
+_BLACKBOARD_TIME = r"_attempt_(?P<day>[0-9]{4}(?:-[0-9]{2}){2})-(?P<clock>[0-9]{2}(?:-[0-9]{2}){2})"
+_BLACKBOARD_TIMES = re.compile(_BLACKBOARD_TIME)
+_BLACKBOARD = re.compile(rf"(?P<who>.+?){_BLACKBOARD_TIME}(?:_(?P<rest>.+)|\.txt)", re.DOTALL)
+
+
+def _blackboard(place: _Place, assignment: str | None) -> FolderContents:
+    """Read Blackboard's names. Both an assignment and a user's name may have underscores."""
+    found: dict[tuple[str, str], list[tuple[Path, str]]] = {}
+    read, strangers, unclear = _read_names(place, _BLACKBOARD, _BLACKBOARD, _BLACKBOARD_TIMES)
+    for match, files in read:
+        at = f"{match['day']} {match['clock'].replace('-', ':')}"
+        found.setdefault((match["who"], at), []).extend(files)
+    handed_in = tuple(
+        Delivery(
+            "",
+            _ending_keys(who, assignment, "_", "user"),
+            tuple(files),
+            **told_when(at, read_timestamp),
+        )
+        for (who, at), files in found.items()
+    )
+    return FolderContents("blackboard", handed_in, tuple(strangers), tuple(unclear))
+
+
 # --- Classroom 50, and GitHub Classroom before it -------------------------------------------------
 
 
@@ -507,16 +536,17 @@ def _classroom(place: _Place, assignment: str | None) -> FolderContents:
     return FolderContents(
         "classroom",
         tuple(
-            Delivery("", _clone_keys(each.name, assignment), _all_files(each)) for each in clones
+            Delivery("", _ending_keys(each.name, assignment, "-", "login"), _all_files(each))
+            for each in clones
         ),
         tuple(each.name for each in entries if each not in known),
     )
 
 
-def _clone_keys(name: str, assignment: str | None) -> dict[Key, str]:
-    prefix = f"{assignment}-"
+def _ending_keys(name: str, assignment: str | None, hyphen: str, key: Key) -> dict[Key, str]:
+    prefix = f"{assignment}{hyphen}"
     login = name.removeprefix(prefix) if assignment and name.startswith(prefix) else ""
-    return {"folder": name, "login": login} if login else {"folder": name}
+    return {"folder": name, key: login} if login else {"folder": name}
 
 
 # --- nbgrader -------------------------------------------------------------------------------------
@@ -611,6 +641,7 @@ _READERS: Mapping[Layout, Callable[[_Place, str | None], FolderContents | None]]
     "moodle": _moodle,
     "gradescope": _gradescope,
     "brightspace": _brightspace,
+    "blackboard": _blackboard,
     "classroom": _classroom,
     "nbgrader": _nbgrader,
     "folders": _folders,

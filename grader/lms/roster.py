@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from grader.gradebook.entries import RosterEntry, folded
 from grader.gradebook.entries import read_roster as read_entries
-from grader.lms.choices import Key
+from grader.lms.choices import Key, Layout
 from grader.lms.delivery import Delivery
 
 _KEYS: Mapping[str, Key] = {
@@ -38,6 +38,12 @@ _KEYS: Mapping[str, Key] = {
 
 _OF_CANVAS = frozenset({"sis login id", "sis user id"})
 """Columns of Canvas alone: the column ID beside them has its own numbers."""
+
+_MEANT: Mapping[Key, tuple[str, ...]] = {
+    "folder": ("id", "sid", "email", "user", "login", "canvas", "folder"),
+    "user": ("user", "id"),
+}
+"""By what a roster may have it: logins of the university are often its ids."""
 
 _DIGITS = re.compile(r"[0-9]+")
 _PARTICIPANT = re.compile(r"\D+(\d+)")
@@ -72,11 +78,9 @@ class Roster:
             if counts[form] == 1
         }
 
-    @property
-    def logins(self) -> frozenset[str]:
-        """The logins of GitHub that one student alone has."""
-        items = self._by_key.items()
-        return frozenset(value for (key, value), person in items if key == "login" and person)
+    def known_by(self, key: Key) -> frozenset[str]:
+        """Return what one student alone is known by, such as a login of GitHub."""
+        return frozenset(value for _, value in self._by_key if self._of_key(key, value) is not None)
 
     def find(self, handed_in: Delivery) -> RosterPerson | None:
         """Return whose it is; None where nothing says so, or it might be two people's."""
@@ -125,11 +129,8 @@ class Roster:
         return _only(found)
 
     def _of_key(self, key: Key, value: str) -> RosterPerson | None:
-        if key != "folder":
-            return self._by_key.get((key, value))
-        keys = ("id", "sid", "email", "user", "login", "canvas", "folder")
-        people = {p.id: p for each in keys if (p := self._by_key.get((each, value))) is not None}
-        return next(iter(people.values())) if len(people) == 1 else None
+        keys = _MEANT.get(key, (key,))
+        return _only({p.id: p for each in keys if (p := self._by_key.get((each, value)))})
 
 
 def _only(found: Mapping[str, RosterPerson]) -> RosterPerson | None:
@@ -145,25 +146,37 @@ def _is_another(person: RosterPerson, handed_in: Delivery) -> bool:
     return any(_plain(person.keys.get(k, v)) != _plain(v) for k, v in handed_in.keys.items())
 
 
-def with_logins(handed_in: Sequence[Delivery], logins: Container[str]) -> tuple[Delivery, ...]:
-    """Return clones of repositories with the logins that their names end in."""
-    prefix = clone_prefix([each.keys.get("folder", "") for each in handed_in], logins)
+_ENDINGS: Mapping[Layout, tuple[str, Key]] = {
+    "classroom": ("-", "login"),
+    "blackboard": ("_", "user"),
+}
+
+
+def with_logins(
+    handed_in: Sequence[Delivery], layout: Layout, roster: Roster
+) -> tuple[Delivery, ...]:
+    """Return what was handed in with the logins that the names of some layouts end in."""
+    if layout not in _ENDINGS:
+        return tuple(handed_in)
+    hyphen, key = _ENDINGS[layout]
+    names = [each.keys.get("folder", "") for each in handed_in]
+    prefix = clone_prefix(names, roster.known_by(key), hyphen)
     return tuple(
-        replace(each, keys={**each.keys, "login": name.removeprefix(prefix)})
+        replace(each, keys={**each.keys, key: name.removeprefix(prefix)})
         if prefix and (name := each.keys.get("folder", "")).startswith(prefix) and name != prefix
         else each
         for each in handed_in
     )
 
 
-def clone_prefix(names: Sequence[str], logins: Container[str]) -> str:
+def clone_prefix(names: Sequence[str], logins: Container[str], hyphen: str) -> str:
     """Return what clones are called before the login: the assignment and a hyphen.
 
     Both may have hyphens: `hw-x-ada` is the login `x-ada`, or the assignment `hw-x`. All clones
     begin alike, so it is what most begin with, and then most are in the roster. It is empty where
     that is not certain, as of one clone alone.
     """
-    begun = Counter(name[: at + 1] for name in names for at, c in enumerate(name) if c == "-")
+    begun = Counter(name[: at + 1] for name in names for at, c in enumerate(name) if c == hyphen)
     counts = {
         prefix: sum(_plain(n[len(prefix) :]) in logins for n in names if n.startswith(prefix))
         for prefix, count in begun.items()

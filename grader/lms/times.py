@@ -107,9 +107,11 @@ _LANGUAGES = (
 )
 """Those of Brightspace, and of its neighbours: a name that means two months is none."""
 
-_NUMBERED = re.compile(r"(?P<month>[0-9]{1,2}) ?[月월] ?(?P<day>[0-9]{1,2}) ?[日일]")
+_NUMBERED = re.compile(
+    r"(?<![0-9])(?P<month>[0-9]{1,2}) ?[月월-] ?(?P<day>[0-9]{1,2})(?: ?[日일]|(?![0-9]))"
+)
 _YEAR = re.compile(r"(?<![0-9])(?P<year>(?:19|20)[0-9]{2})(?![0-9])")
-_CLOCK = re.compile(r"(?<![0-9])(?P<hour>[0-9]{1,2}?)(?: ?h ?|[:.])?(?P<minute>[0-9]{2})(?![0-9])")
+_CLOCK = re.compile(r"(?<![0-9])(?P<hour>[0-9]{1,2}?)(?: ?h ?|[:._])?(?P<minute>[0-9]{2})(?![0-9])")
 _HOUR = re.compile(r"(?<![0-9])[0-9]{1,2}(?![0-9])")
 _DAY = re.compile(r"(?<![0-9])(?P<day>[0-9]{1,2})(?![0-9])")
 _NOON = 12

@@ -14,7 +14,7 @@ from grader.errors import Told
 from grader.evidence.case import Problem
 from grader.language import Text, say
 from grader.messages.timing import Clock, MachineLimits
-from grader.report import SelfTest, ShapeTiming, Timing
+from grader.report import CheckCode, SelfTest, ShapeTiming, Timing
 from grader.report.parts import UNSETTLED
 from grader.timing.estimate import (
     TimedSlice,
@@ -102,10 +102,10 @@ class Unsteady(Told):
         self.problem = problem
 
 
-def put_off(reason: Text, hint: Text | None = None) -> Problem:
+def put_off(reason: Text, hint: Text | None = None, code: CheckCode = "busy") -> Problem:
     """Return why nothing was measured, which is the machine's: it is tried again later."""
     quieter = say("this-not-your-fault-ask-for-regrade")
-    return Problem(reason, hint or quieter, again=True, code="busy")
+    return Problem(reason, hint or quieter, again=True, code=code)
 
 
 def read_measurement(
@@ -156,6 +156,7 @@ def _hardly_faster() -> Problem:
     return put_off(
         say("speed-could-not-judged-courses-reference-schedule"),
         say("this-not-your-fault-reference-does"),
+        "undecided",  # the machine is not busy: `grader verify` would pass the reference over
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
@@ -244,6 +244,20 @@ def test_when_it_was_handed_in_is_what_was_said(
     os.utime(given.path, (moment.timestamp(), moment.timestamp()))
     RecordingStore(tmp_path / "reports", book, when).write(given, report_of())  # type: ignore[arg-type]
     assert {"ada": [moment]} == attempts(book)
+
+
+def test_a_recorded_time_is_kept_and_named(book: Gradebook, tmp_path: Path) -> None:
+    """One class after the other is graded with a time: it must not move what is there already."""
+    moment = datetime(2026, 12, 1, tzinfo=timezone.utc)
+    given = entry(tmp_path, "ada/hw.ipynb")
+    stores = [
+        RecordingStore(tmp_path / "reports", book, when)
+        for when in (moment, moment, moment + timedelta(days=1))
+    ]
+    for each in stores:
+        each.write(given, report_of())
+    assert {"ada": [moment]} == attempts(book)
+    assert [set(), set(), {given.name}] == [each.kept_times for each in stores]
 
 
 def test_what_could_not_be_graded_is_an_attempt_without_a_grading(

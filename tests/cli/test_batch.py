@@ -142,7 +142,8 @@ class TestClass:
     def test_without_a_terminal_there_is_a_line_for_each(
         self, done: subprocess.CompletedProcess[str]
     ) -> None:
-        lines = done.stderr.splitlines()
+        slow = "; being graded: "  # of a machine on which one takes half a minute
+        lines = [each for each in done.stderr.splitlines() if slow not in each]
         assert 3 == len(lines)
         assert [f"graded {count} of 3" for count in (1, 2, 3)] == [line[:13] for line in lines]
         assert any(line.endswith(": ada/hw: 10 of 10") for line in lines)

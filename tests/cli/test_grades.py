@@ -166,6 +166,15 @@ def test_a_trial_with_withdraw_does_not_say_that_they_have(own: Path) -> None:
     assert "They have withdrawn." in said(own, *words)
 
 
+def test_a_roster_in_which_nobody_is_known_is_told(own: Path) -> None:
+    """It is another term's, or has the ids of another system: the class would be there twice."""
+    (own / "new.csv").write_text("id,name\ns1,Ada\ns2,Min\n")
+    words = ("roster", "import", "new.csv", "--dry-run")
+    assert "None of the gradebook's students is in new.csv." in said(own, *words)
+    (own / "new.csv").write_text("id,name\ns1,Ada\nada,Ada\n")
+    assert "None of" not in said(own, *words)
+
+
 def test_an_e_mail_of_several_is_told(own: Path) -> None:
     (own / "new.csv").write_text("id,email\nk,a@x.org\nzoe,A@x.org\n")
     told = said(own, "roster", "import", "new.csv", "--dry-run").splitlines()

@@ -142,6 +142,12 @@ def test_canvas_gets_the_grades_of_the_gradebook(folder: Path) -> None:
     assert "Points are out of 100 here and out of 10 in Canvas" in done.stderr
 
 
+def test_the_only_assignment_with_submissions_needs_no_name(folder: Path) -> None:
+    assert "ada" in said(folder, "export", "csv")
+    assert 0 == call(folder, "feedback", "--output", "pages").returncode
+    assert (folder / "pages" / "ada.html").exists()
+
+
 def test_they_are_adjusted(folder: Path) -> None:
     said(folder, "grades", "adjust", "ada", SLUG, "--points", "+2.5", "--reason", "a hint")
     told = said(folder, "export", "csv", "--assignment", SLUG)
@@ -173,4 +179,5 @@ def test_an_assignment_that_is_unknown_is_named(folder: Path) -> None:
 
 
 def test_where_the_grades_are_has_to_be_said(folder: Path) -> None:
+    (folder / "gradebook.sqlite").unlink()
     assert "--assignment, or a folder with --reports" in refused(folder, "export", "csv")

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from grader.gradebook.book import Gradebook
+from grader.gradebook.book import Gradebook, HandedIn, Recording
 from grader.gradebook.database import open_database
 from grader.gradebook.entries import find_student
 from tests.endtoend.warm import run_warm
-from tests.gradebook.factory import SLUG, hand_in
+from tests.gradebook.factory import CONTENT, SLUG, hand_in, report_of
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>\n\x1b[31m[red]=cmd()\u202e"
@@ -117,6 +118,33 @@ def test_points_move_back_and_a_second_answer_is_asked_for(folder: Path) -> None
     said(folder, *once_more, "--again")
     (row,) = found(folder, "objections", "list")["objections"]
     assert ["So.", "No."] == [each["text"] for each in row["answers"]]
+
+
+def test_points_of_a_part_that_was_renamed_are_refused(folder: Path) -> None:
+    """They were recorded, told to the student, and did not count."""
+    said(folder, "objections", "add", "ada", SLUG, "Why?", "--part", "schedule")
+    said(
+        folder,
+        "grades",
+        "adjust",
+        "ada",
+        SLUG,
+        "--part",
+        "schedule",
+        "--points",
+        "+1",
+        "--reason",
+        "so",
+    )
+    book = Gradebook(open_database(f"sqlite:///{folder / 'gradebook.sqlite'}"))
+    report = report_of(seed=2)
+    parts = tuple(replace(e, id="tuning" if e.id == "schedule" else e.id) for e in report.parts)
+    given = HandedIn(find_student(book.students(), "ada").id, SLUG, "hw.ipynb", CONTENT)
+    book.record_all([Recording(given, replace(report, parts=parts))])
+    book.close()
+    answer = ("objections", "answer", "1", "So.", "--points", "+1")
+    assert f"{SLUG} has no part 'schedule'. It has" in " ".join(refused(folder, *answer).split())
+    assert "ada" in said(folder, "grades", "list").split("no such part (1): ")[1]
 
 
 def test_what_a_student_wrote_steers_nothing(folder: Path) -> None:

@@ -248,6 +248,21 @@ class TestBatch:
             "graded 3 of 3: ada/hw: 10 of 10",
         ]
 
+    def test_a_log_is_not_silent_until_the_first_is_finished(self) -> None:
+        file, now = io.StringIO(), [0.0]
+        with LiveBatch(Console(file=file), total=2, clock=lambda: now[0]) as progress:
+            for name in ("ada/hw", "ben/hw"):
+                progress.started(name)
+            for now[0] in (10, 40, 50, 80):
+                progress.stage("ada/hw", foreign("running the notebook"))
+            progress.finished("ben/hw", "10 of 10")
+            progress.stage("ada/hw", foreign("timing"))
+        assert file.getvalue().splitlines() == [
+            "graded 0 of 2; being graded: ada/hw, ben/hw",
+            "graded 0 of 2; being graded: ada/hw, ben/hw",
+            "graded 1 of 2: ben/hw: 10 of 10",
+        ]
+
     def test_people_are_called_by_their_names_where_files_have_others(self) -> None:
         file = io.StringIO()
         called = {"9f86d0": foreign("ada, ben")}

@@ -72,6 +72,17 @@ def test_a_master_that_cannot_be_read_is_an_error_of_the_course(tmp_path):
         lint(tmp_path)
 
 
+def test_outside_of_a_course_it_is_said_whose_assignments_are_checked(tmp_path, monkeypatch):
+    """Whoever had written no assignment.toml yet read of seven sound assignments."""
+    said = "grader's own assignments"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assignments" / "mine").mkdir(parents=True)
+    assert said in lint(None, "e2e-mlp")[1]
+    assert said not in lint(ROOT, "e2e-mlp")[1]
+    monkeypatch.chdir(ROOT)
+    assert said not in lint(None, "e2e-mlp")[1]
+
+
 def test_the_exit_code_says_whether_there_is_an_error(tmp_path):
     command = [*COMMAND, "--course", str(write_course(tmp_path, FAULTY))]
     assert 1 == subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode

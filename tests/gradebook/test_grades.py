@@ -145,6 +145,7 @@ def test_what_was_given_for_a_part_that_the_grading_does_not_have_counts_for_not
     grade = derive(account(attempt(1, "40", changes=changes)))
     assert (Decimal(41), Decimal(100)) == (grade.points, grade.possible)
     assert ["a"] == [each.id for each in grade.parts]
+    assert changes[:1] == grade.idle
     start = "There is no part gone in this grading, so adjustment 1 by "
     (line,) = (each for each in english(grade) if "gone" in each)
     assert line.startswith(start) and line.endswith("has no effect: so")

@@ -66,6 +66,13 @@ class TestJudgeCase:
             "Counts only when" in judged.checks[1].reason.english,
         )
 
+    def test_checks_of_one_kind_are_told_apart(self):
+        twice = (CheckTable(id=name, kind="dataflow", points=1) for name in ("first", "second"))
+        titles = [
+            each.title.english for each in judge_case(part(*twice, EQUAL), right(module())).checks
+        ]
+        assert ["(first)", "(second)", "right"] == [each.split()[-1] for each in titles]
+
     def test_a_schedule_that_stops_is_told_where_its_module_is_wrong_too(self):
         """Two mistakes: who mended the module was told of the step's error only then."""
         stop = Stop(3, 2, "sch.vectorize(k)", "", foreign("It is a sum."), foreign("Take another."))

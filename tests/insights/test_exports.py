@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,16 @@ def test_nobodys_own_name_is_in_what_is_written(written: Path) -> None:
         text = path.read_text()
         assert "keen owl 2" in text
         assert not {"ada", "olga", "eve"} & {*text.replace('"', " ").split()}
+
+
+def test_who_opted_in_and_was_not_measured_is_named(written: Path, tmp_path: Path) -> None:
+    """On the console alone: the board is for everybody."""
+    consent, console = tmp_path / "consent.csv", Console(file=io.StringIO(), width=200)
+    consent.write_text(f"{consent.read_text()}zoe,lucky lynx 3\n")
+    found = ClassOptions(reports=tmp_path / "reports", every=True)
+    run_leaderboard(found, written, consent, console)
+    assert "without a measured schedule in e2e-conv (1): zoe." in console.file.getvalue()
+    assert "zoe" not in (written / "e2e-conv-leaderboard.html").read_text()
 
 
 def test_hidden_speed_is_not_told(written: Path, tmp_path: Path) -> None:

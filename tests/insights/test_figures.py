@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from grader.cli.class_reports import StudentWork
 from grader.cli.insights import _observed
 from grader.insights.exports import encode_insights, insights_table
-from grader.insights.figures import Insights, insights_of
+from grader.insights.figures import Insights, ObjectionRow, insights_of
 from grader.insights.observation import Person, best_of, observe, unobserved
 from grader.language import foreign
 from grader.render.final_grade import DecidedPart, FinalGrade
+from grader.render.html.class_page import render_insights
 from tests import sample_reports
 from tests.insights.classes import made, report, timed
 from tests.render.html.samples import everything
@@ -166,6 +167,17 @@ def test_what_a_person_has_marked_needs_no_look() -> None:
     asked = replace(full, parts=(replace(full.parts[0], open=3.0),))
     assert ["unmarked"] == [each.kind for each in observe(asked, ADA).concerns]
     assert () == observe(asked, ADA, marked={asked.parts[0].id}).concerns
+
+
+def test_parts_that_a_person_marks_have_titles() -> None:
+    """An objection to one was listed by the part's id."""
+    full = sample_reports.full_marks()
+    essay = replace(full.parts[0], id="essay", title=foreign("Your essay"), checks=(), open=3.0)
+    found = of(observe(replace(full, parts=(*full.parts, essay)), ADA))
+    assert foreign("Your essay") == found.titles["essay"]
+    found = replace(found, objections=(ObjectionRow("essay", "open", 1, ("ada",)),))
+    page = render_insights(found, "en", "").decode()
+    assert ">Your essay<" in page
 
 
 def test_the_class_knows_what_its_gradebook_has_marked() -> None:

@@ -22,6 +22,7 @@ ROSTER = Roster(
 CANVAS = ("byronbob_77_60001_hw.ipynb", "kim_5_60002_hw.ipynb")
 MOODLE = ("Bob Byron_99_assignsubmission_file_/hw.ipynb", "K_5_assignsubmission_file_/hw.ipynb")
 BRIGHTSPACE = ("7-1 - Bob Byron - Nov 3, 2026 1205 PM/hw.ipynb",)
+BLACKBOARD = tuple(f"L_{n}_attempt_2026-11-03-12-05-00_hw.ipynb" for n in ("bob", "eve"))
 FOLDERS = ("bob/hw.ipynb", "eve/hw.ipynb")
 METADATA = "submission_1:\n  :submitters:\n  - :name: Bob Byron\n    :sid: bob\n"
 FORGED: dict[str, tuple[tuple[str, ...], str]] = {
@@ -49,6 +50,14 @@ FORGED: dict[str, tuple[tuple[str, ...], str]] = {
     "brightspace: a year that is none": (
         BRIGHTSPACE,
         "6-1 - 7-1 - Nov 99, 9999 9999 PM - y - Nov 3, 2026 1205 PM/hw.ipynb",
+    ),
+    "blackboard: a file called as a whole name": (
+        BLACKBOARD,
+        "L_6_attempt_2026-11-03-12-05-03_L_bob_attempt_2026-11-03-12-05-00_hw.ipynb",
+    ),
+    "blackboard: a login that another's ends in": (
+        BLACKBOARD,
+        "L_x_bob_attempt_2026-11-03-12-05-03_hw.ipynb",
     ),
     "folders: capitals": (FOLDERS, "BOB/hw.ipynb"),
     "folders: a space behind": (FOLDERS, "bob /hw.ipynb"),
@@ -88,7 +97,7 @@ def test_no_name_reaches_another_student(tmp_path: Path, attack: str) -> None:
         assert "forged" not in found or found == {"forged"}, (student, found)
     students = outcome.collected.students
     rows = {each.id or each.folder: contents(tmp_path / "class", each) for each in students}
-    if attack.split(":")[0] in ("canvas", "moodle", "brightspace"):
+    if attack.split(":")[0] in ("canvas", "moodle", "brightspace", "blackboard"):
         assert {f"honest: {honest[0]}"} == rows["bob"]  # whose number nobody else can have
     has_row = any("forged" in found for found in rows.values())
     assert has_row or forged.split("/")[0] in str(outcome.collected), "nothing is told of it"

@@ -165,6 +165,11 @@ def by_brightspace(each: Drawn) -> dict[str, bytes]:
     return {f"{who}/{name}": content for name, content in each.files.items()}
 
 
+def by_blackboard(each: Drawn) -> dict[str, bytes]:
+    who = f"Lab_1_{each.login}_attempt_2026-11-03-12-05-00"
+    return {f"{who}_{name}": content for name, content in each.files.items()}
+
+
 def by_folders(each: Drawn) -> dict[str, bytes]:
     return {f"{each.login}/{name}": content for name, content in each.files.items()}
 
@@ -200,6 +205,7 @@ NAMERS: dict[Namer, Layout] = {
     by_moodle_without_folders: "moodle",
     by_gradescope: "gradescope",
     by_brightspace: "brightspace",
+    by_blackboard: "blackboard",
     by_classroom: "classroom",
     by_nbgrader: "nbgrader",
     by_folders: "folders",

@@ -120,7 +120,7 @@ def test_moodle_gets_its_worksheet_back_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("form", "text"), [("canvas", "a,b\n"), ("moodle", "Kennung,Note\n")])
 def test_another_file_is_refused(tmp_path: Path, form: str, text: str) -> None:
     with pytest.raises(UsageError, match="This is not a"):
-        export_grades(form, [ADA], table(tmp_path, text), "hw")  # type: ignore[arg-type]
+        export_grades(form, [ADA], table(tmp_path, text))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])

@@ -45,7 +45,16 @@ def export(
 ) -> Exported:
     own = tmp_path / "own.csv"
     own.write_bytes(content.encode() if isinstance(content, str) else content)
-    return export_grades(form, grades, read_table(own), column)
+    return export_grades(form, grades, read_table(own), None if form == "moodle" else column)
+
+
+@pytest.mark.parametrize(("form", "option"), [("csv", "--into"), ("moodle", "--column")])
+def test_what_a_form_has_no_use_for_is_refused(tmp_path: Path, form: Form, option: str) -> None:
+    """Somebody who names it expects that it does something."""
+    (tmp_path / "own.csv").write_text(WORKSHEET)
+    own = read_table(tmp_path / "own.csv")
+    with pytest.raises(UsageError, match=f"{option} is only for"):
+        export_grades(form, [ADA], own, "essay" if form == "moodle" else None)
 
 
 def cells(exported: Exported) -> dict[str, str]:

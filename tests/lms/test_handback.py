@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from grader.errors import UsageError
 from grader.language import foreign
@@ -120,6 +121,18 @@ def test_what_could_not_be_graded_is_no_grade(tmp_path: Path) -> None:
 def test_of_several_reports_none_counts(tmp_path: Path) -> None:
     found = works(tmp_path, {"ada/hw": graded(), "ada/old": graded()})
     assert (([], ()), ("ada",)) == (grades_of(found), found.several)
+
+
+def test_reports_of_another_assignment_are_left_out_on_demand(tmp_path: Path) -> None:
+    """A class's two assignments were graded into one folder: every student had several reports."""
+    other = replace(typical().assignment, slug="other")
+    mine = typical().assignment.slug
+    works(
+        tmp_path,
+        {"ada/hw": graded(), "ada/b": graded(assignment=other), "ben/b": graded(assignment=other)},
+    )
+    found = read_works(tmp_path / "reports", Collected(), slug=mine)
+    assert (["ada"], (), ()) == ([e.folder for e in found.each], found.ungraded, found.several)
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:

@@ -52,6 +52,11 @@ LAID_OUT: dict[Layout, list[str]] = {
         "13-34 - Min - Kim - Mar 29, 2026 1205 PM - hw - final.ipynb",
         "index.html",
     ],
+    "blackboard": [
+        "Lab 1_ada_attempt_2026-03-29-12-05-00_hw.ipynb",
+        "Lab 1_ada_attempt_2026-03-29-12-05-00.txt",
+        "Lab 1_min_kim_attempt_2026-03-29-12-05-01_hw_2.ipynb",
+    ],
     "classroom": ["hw-ada/.git/config", "hw-ada/hw.ipynb", "hw-min-kim/.git/config"],
     "nbgrader": ["submitted/ada/hw/hw.ipynb", "submitted/ada/hw/timestamp.txt"],
     "folders": ["ada/hw.ipynb", "min/week 1/hw.ipynb", "grace.ipynb", "linus.zip"],
@@ -240,6 +245,8 @@ def test_a_time_in_other_words_is_kept(tmp_path: Path) -> None:
         ("1. Dez. 2026 2005", "2026-12-01T20:05:00"),
         ("2026年3月29日 905", "2026-03-29T09:05:00"),
         ("2026년 3월 29일 오후 905", "2026-03-29T21:05:00"),
+        ("2026-03-29 905 PM", "2026-03-29T21:05:00"),
+        ("March 29, 2026 9_05 PM", "2026-03-29T21:05:00"),
         ("30 févr. 2026 1205", ""),
     ],
 )
@@ -251,6 +258,15 @@ def test_brightspace_writes_times_in_its_languages(tmp_path: Path, words: str, a
     folder = make_folder(tmp_path / "b", {f"1-2 - Ada - {words} - hw.ipynb": "x"})
     (found,) = read_layout(folder, "brightspace").handed_in
     assert ("Ada", at, ["hw.ipynb"]) == (found.name, found.at, names(found))
+
+
+def test_blackboard_tells_when(tmp_path: Path) -> None:
+    files = {f"HW_1_{user}_attempt_2026-11-03-12-05-0{user}_hw.ipynb": "" for user in (7, 8)}
+    found = read_layout(make_folder(tmp_path, files), assignment="HW_1")
+    assert ("blackboard", ()) == (found.layout, found.strangers)
+    told = [(each.keys.get("user"), each.at, names(each)) for each in found.handed_in]
+    day = "2026-11-03T12:05"
+    assert [("7", f"{day}:07", ["hw.ipynb"]), ("8", f"{day}:08", ["hw.ipynb"])] == told
 
 
 def test_of_a_clone_only_the_files_are_taken(tmp_path: Path) -> None:

@@ -65,13 +65,13 @@ def test_every_systems_roster_is_read(tmp_path: Path, text: str, ids: list[str])
 
 def test_a_user_of_classroom50_is_called_as_on_github(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, CLASSROOM50)
-    assert {"ada-ob", "min-kim"} == roster.logins
+    assert {"ada-ob", "min-kim"} == roster.known_by("login")
     assert "Ada-Ob" == whose(roster, login="ada-ob")
     assert ("Ada O'Brien", "Mon") == (roster.people[0].name, roster.people[0].section)
 
 
 def test_a_user_name_beside_no_number_of_github_is_no_login_of_github(tmp_path: Path) -> None:
-    assert frozenset() == roster_of(tmp_path, BRIGHTSPACE).logins
+    assert frozenset() == roster_of(tmp_path, BRIGHTSPACE).known_by("login")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -170,7 +170,7 @@ def test_a_participant_of_moodle_is_known_by_the_number(tmp_path: Path) -> None:
 
 def owners_of_clones(roster: Roster, *names: str) -> list[str | None]:
     clones = [Delivery("", {"folder": name}, ()) for name in names]
-    found = map(roster.find, with_logins(clones, roster.logins))
+    found = map(roster.find, with_logins(clones, "classroom", roster))
     return [None if each is None else each.id for each in found]
 
 
@@ -193,6 +193,16 @@ def test_a_login_may_begin_as_all_others_do(tmp_path: Path) -> None:
 def test_a_login_that_ends_as_anothers_is_another(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, OWN)
     assert [None, "min"] == owners_of_clones(roster, "hw-x-lovelace", "hw-min-kim")
+
+
+def test_blackboard_names_students_by_login(tmp_path: Path) -> None:
+    """The roster may have it in a column of its own, or as the id; a name with an underscore."""
+    for text in ("id;username\n1;ada\n2;min_kim\n", "id;name\nada;A\nmin_kim;M\n"):
+        roster = roster_of(tmp_path, text)
+        called = ("HW_1_ada", "HW_1_min_kim", "HW_1_eve")
+        told = [Delivery("", {"folder": name}, ()) for name in called]
+        found = [roster.find(each) for each in with_logins(told, "blackboard", roster)]
+        assert [*roster.people, None] == found
 
 
 def test_one_clone_alone_does_not_show_where_the_login_begins(tmp_path: Path) -> None:

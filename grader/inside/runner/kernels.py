@@ -215,7 +215,7 @@ class CourseFunctions(Generic[Made]):
     def plain(self) -> Any:
         """Return the unscheduled function of the first variant."""
         first = next(iter(self._workload.VARIANTS))
-        return self._workload.baseline(first, self._arrays.shapes())["main"]
+        return _main(self._workload.baseline(first, self._arrays.shapes()))
 
     def output(self) -> Form:
         """Return the form of what it computes."""
@@ -246,10 +246,19 @@ class CourseFunctions(Generic[Made]):
         return self._compile("reference", module, arena)
 
     def _compile(self, name: str, module: tvm.IRModule, arena: Arena) -> Made:
-        function = as_timed(module["main"], self._threads)
+        function = as_timed(_main(module), self._threads)
         output = Form(arena.shapes[OUTPUT], arena.dtypes[OUTPUT])
         signature = read_signature(function, self._arrays, output)
         return self._make(f"{name}_{self._number}", function, signature, arena, self._target)
+
+
+def _main(module: Any) -> Any:
+    """Return the function of a module of the course. Raises TypeError, as for a PrimFunc."""
+    names = {v.name_hint for v in module.functions} if isinstance(module, tvm.IRModule) else ()
+    if "main" not in names:
+        told = "workload.py: `baseline` and `reference` return an IRModule with a function `main`"
+        raise TypeError(told)
+    return module["main"]
 
 
 def _inputs(arena: Arena) -> dict[str, tuple[int, ...]]:

@@ -244,12 +244,11 @@ class _Page:
         return tuple(rows)
 
     def _mistakes(self) -> tuple[tuple[str, str, str, NamedStudents, str], ...]:
-        titles = {part.id: wording.one_line(part.title)[:120] for part in self._all.parts}
         return tuple(
             (
                 tell(MISTAKE_NAMES[each.mistake]),
                 each.mistake,
-                tell("semicolon").join(titles.get(part, "") for part in each.parts[:8]),
+                tell("semicolon").join(self._title(part) for part in each.parts[:8]),
                 self._names(each.students),
                 _short(each.example),
             )
@@ -270,16 +269,18 @@ class _Page:
         )
 
     def _objections(self) -> tuple[tuple[str, str, int, NamedStudents], ...]:
-        titles = {part.id: wording.one_line(part.title)[:120] for part in self._all.parts}
         return tuple(
             (
-                titles.get(each.part, each.part[:_NAME]) if each.part else "–",
+                self._title(each.part) if each.part else "–",
                 tell(_STATES[each.state]),
                 each.count,
                 self._names(each.students),
             )
             for each in self._all.objections[:_ROWS]
         )
+
+    def _title(self, part: str) -> str:
+        return wording.one_line(self._all.titles.get(part, part))[:120]
 
     def _part(self, part: PartRow) -> _Part:
         return _Part(

@@ -425,6 +425,20 @@ def reference(variant, shapes, threads):
         task = timing_task(shape, names=("A", "B", "scale"), fixed=fixed, workload=self.WORKLOAD)
         return prepared(task, self.WORKLOAD)
 
+    def test_a_workload_that_makes_no_module_is_named(self) -> None:
+        """TVM says of a PrimFunc's item: Cannot automatically inference the type."""
+        alone = self.WORKLOAD.replace('tvm.IRModule({"main": ', "(").replace(
+            "result])})", "result]))"
+        )
+        assert alone != self.WORKLOAD
+        module = load_workload(self.WORKLOAD).baseline("product", {"A": (4, 4), "B": (4, 4)})
+        shape = TimedFunction(modules.document(module), "main", pack_array(self.A))
+        task = timing_task(shape, names=("A", "B"), fixed=(pack_array(self.B),))
+        with pytest.raises(
+            (TypeError, TaskError), match="return an IRModule with a function `main`"
+        ):
+            prepared(task, alone)
+
     def test_arrays_of_one_shape_are_told_apart_by_their_order(self) -> None:
         shape = self.prepare()
         for which in range(FUNCTIONS):
