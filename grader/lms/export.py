@@ -22,8 +22,10 @@ from grader.moodle_worksheet import Worksheet, find_columns, participant_of
 from grader.tables import ReadTable, harmless, write_table
 
 FILLED_IN = frozenset({"canvas", "moodle", "brightspace"})
-_WITH_COLUMN = frozenset({"canvas", "brightspace"})
 """Those that a file of the system's own is needed for."""
+
+_WITH_COLUMN = frozenset({"canvas", "brightspace"})
+"""Those of them that have a column for each assignment."""
 
 
 class ExportedGrade(msgspec.Struct, frozen=True, gc=False):
