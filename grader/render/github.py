@@ -28,6 +28,7 @@ from grader.render.findings import (
     is_lost,
     line_in_file,
     lost_checks,
+    titled,
 )
 from grader.render.markdown import sections
 from grader.render.speech import speaking, tell
@@ -207,7 +208,7 @@ def _tests(report: Report) -> Iterator[ClassroomCase]:
     for part in report.parts:
         line = line_in_file(report, part.origin.cell) if part.origin is not None else None
         for check in part.checks:
-            title = f"{wording.one_line(part.title)}: {wording.one_line(check.title)}"
+            title = titled(part, check)
             said = explanation(part, check, report) if is_lost(check) else []
             yield _case(title, _status(check), check.score, "\n".join(said), report, line)
 
