@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 
+from grader.inside.common.modules import functions_of, key_of, nodes_of, with_function
 from grader.messages.frames import DType
 from grader.messages.runner import STEP_LIMIT, RunModule, TracedStep
 
@@ -50,16 +50,13 @@ def watched(module: Module, watcher: str) -> tuple[Module, list[Step]]:
     copy has no dataflow blocks: TVM fuses and reorders only within those. Names and functions stay.
     """
     plain = relax.transform.ToNonDataflow()(module)
-    functions = {str(name.name_hint): function for name, function in plain.functions.items()}
-    main = functions["main"]
+    main = plain["main"]
     builder = relax.BlockBuilder(plain)
     marker = _Marker(main, watcher)
     bindings = [new for each in _bindings(main.body) for new in marker.mark(each)]
     body = builder.normalize(relax.SeqExpr([relax.BindingBlock(bindings)], main.body.body))
     changed = relax.Function(main.params, body, main.ret_ty, False, main.attrs)
-    copied = tvm.IRModule(dict(plain.functions.items()), attrs=plain.attrs)
-    copied.update_func(plain.get_global_var("main"), changed)
-    return copied, marker.steps
+    return with_function(plain, "main", changed), marker.steps
 
 
 def _bindings(body: Any) -> Iterator[Any]:
@@ -74,7 +71,7 @@ class _Marker:
         self.steps: list[Step] = []
         self._calls = 0
         self._watcher = relax.ExternFunc(watcher)
-        self._origins = {_key(each): _Origin(is_input=True) for each in main.params}
+        self._origins = {key_of(each): _Origin(is_input=True) for each in main.params}
         self._names = _names_of_fields(main.body)
 
     def mark(self, binding: Any) -> list[Any]:
@@ -82,14 +79,14 @@ class _Marker:
         value, variable = binding.value, binding.var
         is_call = isinstance(value, tvm.ir.Call)
         if not is_call and not isinstance(value, relax.If):
-            self._origins[_key(variable)] = self._origin(value)
+            self._origins[key_of(variable)] = self._origin(value)
             return [binding]
         taken = self._taken(value)
         number = None
         if is_call:
             number, self._calls = self._calls, self._calls + 1
         origin, calls = self._step(variable, variable.ty, (taken, number))
-        self._origins[_key(variable)] = origin
+        self._origins[key_of(variable)] = origin
         return [binding, *calls]
 
     def _step(
@@ -121,7 +118,7 @@ class _Marker:
         """Take down the elements of a tuple, each under the first name that it is given."""
         origins, bindings = [], []
         for place, field in enumerate(kind.fields):
-            name = self._names.get((_key(value), place), f"{value.name}[{place}]")
+            name = self._names.get((key_of(value), place), f"{value.name}[{place}]")
             element = relax.Var(name, field)
             origin, calls = self._step(element, field, about, name)
             if calls:
@@ -142,7 +139,7 @@ class _Marker:
                 if isinstance(inner, tvm.ir.Call | relax.If):
                     found.append(self._taken(inner))
                     self._calls += isinstance(inner, tvm.ir.Call)
-                self._origins[_key(binding.var)] = self._origin(inner)
+                self._origins[key_of(binding.var)] = self._origin(inner)
             found.append(self._origin(branch.body))
         return _join(found)
 
@@ -155,7 +152,7 @@ class _Marker:
             whole = self._origin(value.tuple_value)
             known = whole.fields or ()
             return known[value.index] if value.index < len(known) else whole
-        return self._origins.get(_key(value), _NOTHING)
+        return self._origins.get(key_of(value), _NOTHING)
 
 
 def _join(origins: list[_Origin]) -> _Origin:
@@ -171,12 +168,8 @@ def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
     for binding in _bindings(body):
         value = binding.value
         if isinstance(value, tvm.ir.TupleGetItem):
-            names.setdefault((_key(value.tuple_value), int(value.index)), str(binding.var.name))
+            names.setdefault((key_of(value.tuple_value), int(value.index)), str(binding.var.name))
     return names
-
-
-def _key(node: Any) -> int:
-    return int(node.__chandle__())
 
 
 SIZE_LIMIT = 64 * 2**20
@@ -262,33 +255,30 @@ def expose(module: Any, run: RunModule) -> Buffers | None:
     shared by all its loops: so they may as well be its caller's, unless it is scheduled and its
     threads would share what each has for itself. Then only the outputs are told about.
     """
-    functions = {str(variable.name_hint): each for variable, each in module.functions.items()}
-    name = run.function
-    function = functions.get(name)
+    function = functions_of(module).get(run.function)
     if not isinstance(function, tirx.PrimFunc) or not run.outputs:
         return None
     outputs = list(function.params)[-len(run.outputs) :]
     inner = _inner(function)[: max(0, STEP_LIMIT - len(outputs))]
     changed = _with_parameters(function, inner) if inner else function
-    copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
-    copied.update_func(module.get_global_var(name), changed)
+    copied = with_function(module, run.function, changed)
     added = tuple(Buffer(str(each.name), _dtype(each), _shape(each) or ()) for each in inner)
     return _described(copied, added, function, [*outputs, *inner])
 
 
 def _described(module: Any, added: tuple[Buffer, ...], function: Any, shown: list[Any]) -> Buffers:
-    places = {_key(each): place for place, each in enumerate(shown)}
+    places = {key_of(each): place for place, each in enumerate(shown)}
     known = {key: Source(frozenset({place}), False) for key, place in places.items()}
-    inputs = {_key(each) for each in function.params} - set(places)
+    inputs = {key_of(each) for each in function.params} - set(places)
     known |= dict.fromkeys(inputs, Source(frozenset(), True))
     sources = [Source() for _ in shown]
     order: list[int] = []
-    for store in _all(function.body, tirx.BufferStore):
-        read = [known.get(_key(load.source)) for load in _all(store.value, tvm.ir.TensorLoad)]
+    for store in nodes_of(function.body, tirx.BufferStore):
+        read = [known.get(key_of(load.source)) for load in nodes_of(store.value, tvm.ir.TensorLoad)]
         source = join(read)
-        place = places.get(_key(store.buffer))
+        place = places.get(key_of(store.buffer))
         if place is None:
-            known[_key(store.buffer)] = join([known.get(_key(store.buffer)), source])
+            known[key_of(store.buffer)] = join([known.get(key_of(store.buffer)), source])
             continue
         order += [place] if place not in order else []
         sources[place] = join([sources[place], source])
@@ -310,7 +300,7 @@ def _inner(function: Any) -> list[Any]:
     realize = function.body
     if not isinstance(realize, tvm.s_tir.SBlockRealize) or len(realize.block.iter_vars):
         return []
-    if any(int(loop.kind) != _SERIAL for loop in _all(function.body, tirx.For)):
+    if any(int(loop.kind) != _SERIAL for loop in nodes_of(function.body, tirx.For)):
         return []
     return [each for each in realize.block.alloc_buffers if _is_plain(each)]
 
@@ -325,7 +315,7 @@ def _is_plain(buffer: Any) -> bool:
 def _with_parameters(function: Any, buffers: list[Any]) -> Any:
     """Return a function that is given some of the buffers that it allocates."""
     realize, block = function.body, function.body.block
-    given = {_key(each) for each in buffers}
+    given = {key_of(each) for each in buffers}
     changed = tvm.s_tir.SBlock(
         block.iter_vars,
         block.reads,
@@ -333,7 +323,7 @@ def _with_parameters(function: Any, buffers: list[Any]) -> Any:
         block.name_hint,
         block.body,
         block.init,
-        [each for each in block.alloc_buffers if _key(each) not in given],
+        [each for each in block.alloc_buffers if key_of(each) not in given],
         block.match_buffers,
         block.annotations,
     )
@@ -350,9 +340,3 @@ def _shape(buffer: Any) -> tuple[int, ...] | None:
 
 def _dtype(buffer: Any) -> str:
     return str(buffer.ty.dtype)
-
-
-def _all(root: Any, kind: Any) -> list[Any]:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
-    return found
