@@ -30,7 +30,7 @@ from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_not
 from grader.language import NOTHING, Text, say
 from grader.messages.kernel import EntrySpec, NoteKind
 from grader.progress import Progress, Silent
-from grader.reading.submission import first_lines
+from grader.reading.submission import first_lines, is_run
 from grader.report import CellProblem
 from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import refuse_displaced
@@ -247,11 +247,7 @@ class _Run:
         self._client = CellClient(notebook, session)
         self._limits = limits
         self._clock = clock
-        self.cells = [
-            (index, cell)
-            for index, cell in enumerate(notebook.cells)
-            if cell.cell_type == "code" and cell.source.strip()
-        ]
+        self.cells = [(index, cell) for index, cell in enumerate(notebook.cells) if is_run(cell)]
         self.executed = 0
         self.begun = 0
         self.stopped: list[int] = []

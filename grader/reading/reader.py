@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -68,6 +68,8 @@ _UNREAD = frozenset({"large", "budget"})
 """Left out by what the index says, where nothing was told of them."""
 
 _TOLD = msgspec.msgpack.Decoder(prepared(cast("type[FromUnpacker]", FromUnpacker)))
+
+_Asked = TypeVar("_Asked")
 
 _LOOK_SECONDS = 0.25
 _END_SECONDS = 1.0
@@ -160,19 +162,23 @@ class SubmissionReader:
 
         Where the process was killed, as by a machine without memory, another one is started, once.
         """
-        process = self._process
-        try:
-            answer = self._ask(process, file, suffix)
-        except _EndedError:
-            with contextlib.suppress(OSError):  # of what is no plain file
-                os.lseek(file, 0, os.SEEK_SET)  # it may have been read to somewhere
-            try:
-                answer = self._ask(self._start_again(process), file, suffix)
-            except _EndedError:
-                raise _not_started() from None
+        answer = self._twice(file, lambda process: self._ask(process, file, suffix))
         if isinstance(answer, Broken):
             raise ReadingError(answer.traceback)
         return answer
+
+    def _twice(self, file: int, ask: Callable[[_Process], _Asked]) -> _Asked:
+        """Ask the process, and another one where it has ended."""
+        process = self._process
+        try:
+            return ask(process)
+        except _EndedError:
+            with contextlib.suppress(OSError):  # of what is no plain file
+                os.lseek(file, 0, os.SEEK_SET)  # it may have been read to somewhere
+        try:
+            return ask(self._start_again(process))
+        except _EndedError:
+            raise _not_started() from None
 
     def _start_again(self, ended: _Process) -> _Process:
         """Return another process in place of one that has ended; it may be there already."""
@@ -227,14 +233,8 @@ class SubmissionReader:
                 unpacker = self._unpackers.pop() if self._unpackers else None
             if unpacker is not None and unpacker.ask(request, file, whose):
                 return unpacker
-        process = self._process
-        try:
-            return _Unpacker(*self._begin(process, request, file), whose)
-        except _EndedError:
-            try:
-                return _Unpacker(*self._begin(self._start_again(process), request, file), whose)
-            except _EndedError:
-                raise _not_started() from None
+        begun = self._twice(file, lambda process: self._begin(process, request, file))
+        return _Unpacker(*begun, whose)
 
     def _begin(
         self, process: _Process, request: ToReader, file: int

@@ -89,10 +89,6 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
     return "all" if out.files else "damaged"  # a block of zeros is a tar archive, and so is a bomb
 
 
-_PACKED_TARS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
-"""How gzip, bzip2 and xz begin."""
-
-
 def _begins_as_tar(file: BinaryIO) -> bool:
     """Say whether a file begins as a tar, packed or not.
 
@@ -103,7 +99,7 @@ def _begins_as_tar(file: BinaryIO) -> bool:
     file.seek(0)
     begin = file.read(tarfile.BLOCKSIZE)
     file.seek(0)
-    if begin.startswith(_PACKED_TARS):
+    if begin.startswith(tuple(_OPENERS)):
         return True
     if _begins_as_zip(begin):
         return False
@@ -519,6 +515,8 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
+"""What reads a packed archive, by how it begins: gzip, bzip2 and xz."""
+
 _BLOCK = 2**16
 
 

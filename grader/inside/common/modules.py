@@ -35,11 +35,20 @@ def with_function(module: tvm.IRModule, name: str, function: Any) -> tvm.IRModul
     return copied
 
 
-def nodes_of(root: Any, kind: Any) -> list[Any]:
-    """Return the nodes of a kind in a module, a function, a statement or an expression."""
+def nodes_of(root: Any, *kinds: Any) -> list[Any]:
+    """Return the nodes of some kinds in a module, a function, a statement or an expression."""
     found: list[Any] = []
-    tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
+    tvm_ffi.structural_walk(root, [(kind, found.append) for kind in kinds], order="pre")
     return found
+
+
+_LOOP = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step")
+"""What a loop has, in the order of its constructor."""
+
+
+def changed_loop(loop: Any, **changes: Any) -> Any:
+    """Return a loop with other values for some of what it has."""
+    return tvm.tirx.For(*(changes.get(name, getattr(loop, name)) for name in _LOOP))
 
 
 def key_of(node: Any) -> int:

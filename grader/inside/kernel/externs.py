@@ -16,6 +16,7 @@ import tvm
 import tvm_ffi
 from ipykernel.iostream import OutStream
 
+from grader.inside.common.modules import nodes_of
 from grader.inside.kernel.faults import describe_error, error_name
 from grader.inside.kernel.objects import is_a, is_alive, is_local_file, type_name
 
@@ -99,18 +100,11 @@ class ExternRegistry:
 
 def called_names(module: Any) -> frozenset[str]:
     """Return every name by which a module may call a function that it does not hold itself."""
-    names: set[str] = set()
-
-    def note_function(function: Any) -> None:
-        names.add(str(function.global_symbol))
-
-    def note_text(text: Any) -> None:
-        names.add(str(text.value))
-
-    tvm_ffi.structural_walk(
-        module, ((tvm.relax.ExternFunc, note_function), (tvm.ir.StringImm, note_text)), order="pre"
+    found = nodes_of(module, tvm.relax.ExternFunc, tvm.ir.StringImm)
+    return frozenset(
+        str(each.value if isinstance(each, tvm.ir.StringImm) else each.global_symbol)
+        for each in found
     )
-    return frozenset(names)
 
 
 def _current(name: object) -> Any:

@@ -8,7 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import te, tirx
 
-from grader.inside.common.modules import key_of, nodes_of
+from grader.inside.common.modules import changed_loop, key_of, nodes_of
 
 TensorLoad = tvm.ir.TensorLoad
 PrimFunc = Any
@@ -198,15 +198,7 @@ def _shortened(chosen: Any) -> Callable[[Any], Any]:
         if not loop.loop_var.same_as(chosen.loop_var):
             return loop
         extent = tvm.ir.prim.IntImm(str(loop.extent.ty.dtype), int(loop.extent) - 1)
-        return tirx.For(
-            loop.loop_var,
-            loop.min,
-            extent,
-            loop.kind,
-            loop.body,
-            loop.thread_binding,
-            loop.annotations,
-        )
+        return changed_loop(loop, extent=extent)
 
     return shorten
 

@@ -102,7 +102,8 @@ TABLE = 2 * CALLS_OF_A_SLICE
 STAMPS = 4 * FUNCTIONS * MOST_ROUNDS
 """Numbers of the clock: for each block of a slice two times, of two numbers each."""
 
-_ALIGNMENT = 64
+ALIGNMENT = 64
+"""What TVM demands of the address of an array, in bytes."""
 
 
 class ArenaSlots(NamedTuple):
@@ -142,7 +143,7 @@ class Ledger:
         item = number_type(dtype)
         fence = FencedMemory(items * item.itemsize)
         self._fences.append(fence)
-        return fence.open_at_end(items * item.itemsize, _ALIGNMENT).view(item)
+        return fence.open_at_end(items * item.itemsize, ALIGNMENT).view(item)
 
     def begin(self, *, poison: bool = False) -> None:
         """Draw places and numbers anew, and forget the last slice.
@@ -196,10 +197,6 @@ def unwritten(dtype: str, items: int) -> Values:
     if dtype.startswith(("bool", "int", "uint")):
         return integer_poison(dtype, items)
     return np.full(items, np.nan, number_type(dtype))
-
-
-ALIGNMENT = 64
-"""What TVM demands of the address of an array, in bytes."""
 
 
 PLACES = 4096

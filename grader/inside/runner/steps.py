@@ -17,36 +17,34 @@ from tvm import relax, tirx
 
 from grader.inside.common.modules import functions_of, key_of, nodes_of, with_function
 from grader.messages.frames import DType
-from grader.messages.runner import STEP_LIMIT, RunModule, TracedStep
+from grader.messages.runner import STEP_LIMIT, RunModule, TensorSpec, TracedStep
 
 Module = Any
 
 
-class Step(NamedTuple):
-    """One step: see `TracedStep`. `dtype` is the declared one; empty where it is left open."""
+class Source(NamedTuple):
+    """What a value is computed from: steps or shown buffers, by place, and arguments.
 
-    variable: str
-    dtype: str
-    takes: tuple[int, ...]
-    takes_input: bool
-    binding: int | None
+    Of a tuple, `fields` has the same for each of its fields.
+    """
 
-
-class _Origin(NamedTuple):
-    """What a value is computed from: steps, an argument, and a tuple's fields where it is one."""
-
-    steps: frozenset[int] = frozenset()
+    places: frozenset[int] = frozenset()
     is_input: bool = False
-    fields: tuple[_Origin, ...] | None = None
+    fields: tuple[Source, ...] | None = None
 
 
-_NOTHING = _Origin()
+def join(sources: Sequence[Source | None]) -> Source:
+    """Return what a value is computed from that takes several others; None is nothing known."""
+    known = [each for each in sources if each is not None]
+    places: frozenset[int] = frozenset().union(*(each.places for each in known))
+    return Source(places, any(each.is_input for each in known))
 
 
-def watched(module: Module, watcher: str) -> tuple[Module, list[Step]]:
+def watched(module: Module, watcher: str) -> tuple[Module, list[TracedStep]]:
     """Return a copy of a module whose `main` calls an external function after every step.
 
-    The function of the name `watcher` is given one tensor at a time, in the order of the steps. The
+    The function of the name `watcher` is given one tensor at a time, in the order of the steps,
+    which have no values yet; their `dtype` is the declared one, empty where it is left open. The
     copy has no dataflow blocks: TVM fuses and reorders only within those. Names and functions stay.
     """
     plain = relax.transform.ToNonDataflow()(module)
@@ -68,10 +66,10 @@ class _Marker:
     """Goes through the bindings of `main` in order."""
 
     def __init__(self, main: Any, watcher: str) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TracedStep] = []
         self._calls = 0
         self._watcher = relax.ExternFunc(watcher)
-        self._origins = {key_of(each): _Origin(is_input=True) for each in main.params}
+        self._origins = {key_of(each): Source(is_input=True) for each in main.params}
         self._names = _names_of_fields(main.body)
 
     def mark(self, binding: Any) -> list[Any]:
@@ -90,31 +88,31 @@ class _Marker:
         return [binding, *calls]
 
     def _step(
-        self, value: Any, kind: Any, about: tuple[_Origin, int | None], name: str = ""
-    ) -> tuple[_Origin, list[Any]]:
+        self, value: Any, kind: Any, about: tuple[Source, int | None], name: str = ""
+    ) -> tuple[Source, list[Any]]:
         """Take down what a call has made; return its origin and bindings that show it."""
         taken, number = about
         if isinstance(kind, relax.TupleType):
             return self._fields(value, kind, about)
         if not isinstance(kind, relax.TensorType) or len(self.steps) >= STEP_LIMIT:
             return taken, []
-        takes = tuple(sorted(taken.steps))
         self.steps.append(
-            Step(
+            TracedStep(
                 variable=name or str(value.name),
                 dtype=str(kind.dtype),
-                takes=takes,
+                values=None,
+                takes=tuple(sorted(taken.places)),
                 takes_input=taken.is_input,
                 binding=number,
             )
         )
         call = tvm.ir.Call(self._watcher, [value], None, [relax.ObjectType()])
         shown = relax.VarBinding(relax.Var("shown", relax.ObjectType()), call)
-        return _Origin(frozenset({len(self.steps) - 1})), [shown]
+        return Source(frozenset({len(self.steps) - 1})), [shown]
 
     def _fields(
-        self, value: Any, kind: Any, about: tuple[_Origin, int | None]
-    ) -> tuple[_Origin, list[Any]]:
+        self, value: Any, kind: Any, about: tuple[Source, int | None]
+    ) -> tuple[Source, list[Any]]:
         """Take down the elements of a tuple, each under the first name that it is given."""
         origins, bindings = [], []
         for place, field in enumerate(kind.fields):
@@ -125,13 +123,13 @@ class _Marker:
                 bindings.append(relax.VarBinding(element, tvm.ir.TupleGetItem(value, place)))
             origins.append(origin)
             bindings += calls
-        joined = _join(origins)
+        joined = join(origins)
         return joined._replace(fields=tuple(origins)), bindings
 
-    def _taken(self, value: Any) -> _Origin:
+    def _taken(self, value: Any) -> Source:
         """Return what a call is given, or what an `if` looks at, within its branches too."""
         if isinstance(value, tvm.ir.Call):
-            return _join([self._origin(each) for each in value.args])
+            return join([self._origin(each) for each in value.args])
         found = [self._origin(value.cond)]
         for branch in (value.true_branch, value.false_branch):
             for binding in _bindings(branch):
@@ -141,25 +139,18 @@ class _Marker:
                     self._calls += isinstance(inner, tvm.ir.Call)
                 self._origins[key_of(binding.var)] = self._origin(inner)
             found.append(self._origin(branch.body))
-        return _join(found)
+        return join(found)
 
-    def _origin(self, value: Any) -> _Origin:
+    def _origin(self, value: Any) -> Source:
         """Return where a value comes from that is no call."""
         if isinstance(value, tvm.ir.Tuple):
             fields = [self._origin(each) for each in value.fields]
-            return _join(fields)._replace(fields=tuple(fields))
+            return join(fields)._replace(fields=tuple(fields))
         if isinstance(value, tvm.ir.TupleGetItem):
             whole = self._origin(value.tuple_value)
             known = whole.fields or ()
             return known[value.index] if value.index < len(known) else whole
-        return self._origins.get(key_of(value), _NOTHING)
-
-
-def _join(origins: list[_Origin]) -> _Origin:
-    return _Origin(
-        frozenset().union(*(each.steps for each in origins)),
-        any(each.is_input for each in origins),
-    )
+        return self._origins.get(key_of(value), Source())
 
 
 def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
@@ -179,28 +170,6 @@ _SERIAL = 0
 _DTYPES = get_args(DType)
 
 
-class Buffer(NamedTuple):
-    """A buffer that was made an output."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-
-
-class Source(NamedTuple):
-    """What a buffer is computed from: shown ones, by place, and arguments."""
-
-    places: frozenset[int] = frozenset()
-    is_input: bool = False
-
-
-def join(sources: Sequence[Source | None]) -> Source:
-    """Return what a value is computed from that takes several others; None is nothing known."""
-    known = [each for each in sources if each is not None]
-    places: frozenset[int] = frozenset().union(*(each.places for each in known))
-    return Source(places, any(each.is_input for each in known))
-
-
 class Buffers(NamedTuple):
     """A module whose function has further outputs, `added`, behind its own.
 
@@ -209,7 +178,7 @@ class Buffers(NamedTuple):
     """
 
     module: Any
-    added: tuple[Buffer, ...]
+    added: tuple[TensorSpec, ...]
     names: tuple[str, ...]
     order: tuple[int, ...]
     sources: tuple[Source, ...]
@@ -262,11 +231,13 @@ def expose(module: Any, run: RunModule) -> Buffers | None:
     inner = _inner(function)[: max(0, STEP_LIMIT - len(outputs))]
     changed = _with_parameters(function, inner) if inner else function
     copied = with_function(module, run.function, changed)
-    added = tuple(Buffer(str(each.name), _dtype(each), _shape(each) or ()) for each in inner)
+    added = tuple(TensorSpec(_dtype(each), _shape(each) or ()) for each in inner)  # type: ignore[arg-type]
     return _described(copied, added, function, [*outputs, *inner])
 
 
-def _described(module: Any, added: tuple[Buffer, ...], function: Any, shown: list[Any]) -> Buffers:
+def _described(
+    module: Any, added: tuple[TensorSpec, ...], function: Any, shown: list[Any]
+) -> Buffers:
     places = {key_of(each): place for place, each in enumerate(shown)}
     known = {key: Source(frozenset({place}), False) for key, place in places.items()}
     inputs = {key_of(each) for each in function.params} - set(places)
