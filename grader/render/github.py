@@ -79,9 +79,9 @@ def render_annotations(report: Report) -> bytes:
     """
     with speaking(report.language):
         findings = list(_findings(report))
-    errors = [each for each in findings if each.level == "error"]
-    warnings = [each for each in findings if each.level == "warning"]
-    listed = [*_first(errors, report), *_first(warnings, report), *_notices(report)]
+        errors = [each for each in findings if each.level == "error"]
+        warnings = [each for each in findings if each.level == "warning"]
+        listed = [*_first(errors, report), *_first(warnings, report), *_notices(report)]
     return "".join(f"{command(each)}\n" for each in listed).encode()
 
 
@@ -91,8 +91,7 @@ def _first(findings: list[Annotation], report: Report) -> Iterator[Annotation]:
         yield from findings
         return
     yield from findings[: MOST_SHOWN - 1]
-    with speaking(report.language):
-        more = tell("and-count-more", count=len(findings) - MOST_SHOWN + 1)
+    more = tell("and-count-more", count=len(findings) - MOST_SHOWN + 1)
     yield Annotation(findings[0].level, wording.one_line(report.assignment.title), more)
 
 

@@ -29,7 +29,7 @@ from grader.render.html.charts import (
     names_on_page,
     strip,
 )
-from grader.render.html.page import SIZE, style_hash, written
+from grader.render.html.page import SIZE, written
 from grader.render.html.sections import share
 from grader.render.speech import speaking, tell
 from grader.render.wording import MISTAKE_NAMES
@@ -147,7 +147,6 @@ class _Page:
         numbers = found.numbers
         return written(
             "insights.html.j2",
-            style_hash=style_hash("insights.css"),
             slug=wording.one_line(found.assignment)[:_NAME],
             title=wording.one_line(found.title)[:_EXAMPLE] or found.assignment[:_NAME],
             made=self._made,

@@ -10,7 +10,7 @@ from grader.insights.exports import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.charts import names_on_page
-from grader.render.html.page import SIZE, style_hash, written
+from grader.render.html.page import SIZE, written
 from grader.render.speech import speaking, tell
 from grader.similarity.fragments import Fragment, FragmentKind, Writing
 from grader.similarity.pairs import Pair, Similarities, Support
@@ -27,7 +27,6 @@ def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str
     with speaking(language):
         return written(
             "leaderboard.html.j2",
-            style_hash=style_hash("insights.css"),
             slug=wording.one_line(board.assignment)[:_NAME],
             title=wording.one_line(title)[:300],
             machine=_machine(board),
@@ -136,7 +135,6 @@ def render_similar(
         left_out = len(found.pairs) - len(pairs)
         return written(
             "similar.html.j2",
-            style_hash=style_hash("insights.css"),
             slug=wording.one_line(found.assignment)[:_NAME],
             about=_about(found),
             pairs=pairs,

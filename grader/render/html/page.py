@@ -263,7 +263,7 @@ def template(name: str) -> Template:
 
 def written(name: str, **values: object) -> bytes:
     """Return a page of the template of this file name, in the language that is spoken."""
-    return template(name).render(language=spoken(), **values).encode("utf-8", "replace")
+    return template(name).render(**values).encode("utf-8", "replace")
 
 
 def asset(name: str) -> bytes:
@@ -288,7 +288,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"tell": tell, "spoken": spoken}
+    environment.globals |= {"tell": tell, "spoken": spoken, "style_hash": style_hash}
     environment.filters["spans"] = wording.spans
     environment.filters["resized"] = _resized
     return environment
@@ -421,7 +421,6 @@ class _Page:
         report, cells = self._report, tuple(self._cells())
         return written(
             "page.html.j2",
-            style_hash=style_hash("style.css"),
             report=report,
             title=tell(report.assignment.title),
             whose=self._whose,
