@@ -224,7 +224,7 @@ def _is_plain(result: Any) -> bool:
 
 def is_cell_of_imports(nodes: list[ast.stmt]) -> bool:
     """Say whether most statements of a cell import something."""
-    imports = sum(isinstance(node, _IMPORTS) or _is_magic(node) for node in nodes)
+    imports = sum(map(_is_passed_over, nodes))
     defines = any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in nodes
     )

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.signature import OUTPUT, Arrays, Shape
+from grader.inside.runner.signature import OUTPUT, Arrays, Shape, Values
 from grader.messages.frames import number_type
 from grader.messages.runner import integer_poison
 from grader.timing.slices import CALLS_OF_A_SLICE, FUNCTIONS, MOST_ROUNDS
@@ -37,7 +37,6 @@ _CLOSED, _READABLE, _OPEN = 0, 1, 3  # PROT_NONE, PROT_READ, PROT_READ | PROT_WR
 _PATTERN = 0xA7
 
 Bytes = npt.NDArray[np.uint8]
-Values = npt.NDArray[Any]
 
 
 class FencedMemory:

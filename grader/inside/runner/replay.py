@@ -43,6 +43,12 @@ def apply_trace(module: tvm.IRModule, trace: list[Any]) -> tvm.IRModule:
         return schedule.mod
 
 
+def beginning(trace: list[Any], count: int) -> list[Any]:
+    """Return the first so many instructions of a trace, with their decisions."""
+    instructions, decisions = trace
+    return [instructions[:count], [each for each in decisions if each[0] < count]]
+
+
 def apply_to_document(document: bytes, trace: list[Any]) -> bytes:
     """Return what a trace makes of a module, both as graph JSON; empty where it fails."""
     with stage("load"):

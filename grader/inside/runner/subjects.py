@@ -21,6 +21,7 @@ from grader.inside.runner.signature import (
     OUTPUT,
     Form,
     Signature,
+    Values,
     read_signature,
     unpack_arrays,
 )
@@ -43,8 +44,6 @@ MOST_OUTPUT_BYTES = 16 * 2**20
 MOST_SLOTS = 2**20
 SLOTS_OF_A_SLICE = 2**12
 """Most slots that are kept of a shape, and of one slice."""
-
-Values = npt.NDArray[Any]
 
 
 class TimedKernels:

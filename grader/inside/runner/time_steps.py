@@ -28,7 +28,7 @@ from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena
 from grader.inside.runner.core import CoreLoops, compile_loops
 from grader.inside.runner.kernels import Kernel
-from grader.inside.runner.replay import apply_trace
+from grader.inside.runner.replay import apply_trace, beginning
 from grader.inside.runner.signature import (
     OUTPUT,
     Form,
@@ -166,14 +166,13 @@ def _functions(
     module: Any, trace: list[Any], task: TimeSteps, threads: int
 ) -> tuple[list[Any], list[PrefixFate]]:
     """Return the function after each of the beginnings, and whether it is to be timed."""
-    instructions, decisions = trace
     before = as_timed(take_function(module, task.function), threads)
     functions: list[Any] = []
     fates: list[PrefixFate] = []
     for end in task.ends:
-        begun = [instructions[:end], [each for each in decisions if each[0] < end]]
         try:
-            function = as_timed(take_function(apply_trace(module, begun), task.function), threads)
+            made = apply_trace(module, beginning(trace, end))
+            function = as_timed(take_function(made, task.function), threads)
         except TaskError:
             functions.append(None)
             fates.append("failed")

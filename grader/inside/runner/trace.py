@@ -20,11 +20,11 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import tvm
 
 from grader.inside.common.arguments import (
     Arguments,
+    Values,
     check_signature,
     module_to_run,
     unpack_arguments,
@@ -120,8 +120,6 @@ def _failure(status: int) -> TaskFailure | None:
 
 WATCHER = "grader.trace.step"
 """Name of the function that is called after every step."""
-
-Values = npt.NDArray[np.generic]
 
 
 class _Seen(Message, frozen=True):
