@@ -68,13 +68,7 @@ def advice_for(
     """
     for code, advice in _LIMITS.items():
         if code == known.kind:
-            return code, say(
-                advice,
-                memory_mb=limits.memory_mb,
-                scratch_mb=limits.scratch_mb,
-                processes=limits.processes,
-                open_files=limits.open_files,
-            )
+            return code, say(advice, **msgspec.structs.asdict(limits))
     if known.kind == "missing_package":
         return "missing_import", _advice_on_package(known.names[0])
     if known.kind in _ELSEWHERE:

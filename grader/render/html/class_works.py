@@ -136,17 +136,12 @@ def render_similar(
         return written(
             "similar.html.j2",
             slug=wording.one_line(found.assignment)[:_NAME],
-            about=_about(found),
+            about=wording.counted(found.works, say("work-compared"), say("works-compared")),
             pairs=pairs,
             clusters=tuple(tuple(names[id] for id in each[:200]) for each in found.clusters),
             left_out=tell("more-pairs-in-json", count=left_out) if left_out else "",
             made=made,
         )
-
-
-def _about(found: Similarities) -> str:
-    one, many = say("work-compared"), say("works-compared")
-    return wording.counted(found.works, one, many)
 
 
 def _within(room: int, pairs: Iterator[_Pair]) -> Iterator[_Pair]:

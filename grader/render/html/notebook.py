@@ -247,11 +247,7 @@ def _part(part: Part, place: int) -> MarginNote:
         mark=wording.MARKS[verdict],
         title=tell(part.title),
         points=wording.points_of(part.score, part.max_score),
-        texts=tuple(_distinct(tell(check.reason or check.title) for check in lost)),
+        texts=tuple(dict.fromkeys(tell(check.reason or check.title) for check in lost)),
         hint=next((tell(check.hint) for check in lost if check.hint), ""),
         anchor=part_anchor(place),
     )
-
-
-def _distinct(texts: Iterator[str]) -> Iterator[str]:
-    yield from dict.fromkeys(texts)
