@@ -15,7 +15,7 @@ from grader.inside.kernel.externs import (
     pickle_function,
 )
 from grader.inside.kernel.faults import Cells, describe_error, error_name, tidy, uninterrupted
-from grader.inside.kernel.modules import ModuleDocument, SeenSchedule, Serializer, Snapshot
+from grader.inside.kernel.modules import ModuleDocument, SeenSchedule, Snapshot, document_of
 from grader.inside.kernel.objects import Namespace, fingerprint
 from grader.messages.kernel import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel, StepLine
 
@@ -84,7 +84,6 @@ class Sender:
         self._shell = shell
         self._cells = cells
         self._quiet = quiet
-        self._serializer = Serializer()
         self._sent: dict[tuple[object, ...], set[str]] = {}
         self._failed: set[CaptureFailure] = set()
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -172,7 +171,7 @@ class Sender:
 
     def _save(self, candidate: SentModule) -> ModuleDocument | None:
         try:
-            document = self._serializer.save(candidate.module)
+            document = document_of(candidate.module)
         except Exception as error:  # noqa: BLE001 - TVM raises what it likes; it is reported
             message = f"{error_name(error)}: {describe_error(error)}"
             self.fail_here(candidate.part, candidate.name, "cannot_be_saved", message)
@@ -188,7 +187,7 @@ class Sender:
         if candidate.base is None:
             return None
         try:
-            content = self._serializer.save(candidate.base).content
+            content = document_of(candidate.base).content
         except Exception:  # noqa: BLE001 - see above
             return None
         return content if len(content) <= MODULE_SIZE_LIMIT else None
