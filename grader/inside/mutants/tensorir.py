@@ -24,9 +24,9 @@ _REDUCTION = 2
 def off_by_one(function: PrimFunc) -> Iterator[Change]:
     """Leave out the last round of a loop that only a sum, or another reduction, goes along."""
     for loop in _reduction_loops(function):
-        extent = int(loop.extent)
+        rounds = _rounds(loop)
         about = (
-            f"the loop {loop.loop_var.name} ends one round early, after {extent - 1} of {extent}"
+            f"the loop {loop.loop_var.name} ends one round early, after {rounds - 1} of {rounds}"
         )
         yield about, lambda chosen=loop: _map(function, tirx.For, _shortened(chosen))  # type: ignore[misc]
 
@@ -174,9 +174,17 @@ def _reduction_loops(function: PrimFunc) -> list[Any]:
     loops = [
         loop
         for loop in nodes_of(function, tirx.For)
-        if isinstance(loop.extent, tvm.ir.prim.IntImm) and int(loop.extent) > 1
+        if isinstance(loop.extent, tvm.ir.prim.IntImm) and _rounds(loop) > 1
     ]
     return [loop for loop in loops if key_of(loop.loop_var) in reduced - spatial]
+
+
+def _rounds(loop: Any) -> int:
+    return -(-int(loop.extent) // _step(loop))
+
+
+def _step(loop: Any) -> int:
+    return 1 if loop.step is None else int(loop.step)
 
 
 def _plain_reductions(function: PrimFunc) -> set[int]:
@@ -197,7 +205,8 @@ def _shortened(chosen: Any) -> Callable[[Any], Any]:
     def shorten(loop: Any) -> Any:
         if not loop.loop_var.same_as(chosen.loop_var):
             return loop
-        extent = tvm.ir.prim.IntImm(str(loop.extent.ty.dtype), int(loop.extent) - 1)
+        less = (_rounds(loop) - 1) * _step(loop)
+        extent = tvm.ir.prim.IntImm(str(loop.extent.ty.dtype), less)
         return changed_loop(loop, extent=extent)
 
     return shorten
