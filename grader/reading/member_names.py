@@ -118,25 +118,24 @@ _KOREAN = frozenset(
 _JAPANESE = frozenset(
     "佐藤鈴木高橋田中伊渡辺山本村小林加吉松井上清水崎池阿部森石川前後岡長谷近坂遠青福西原三中野金竹内和菊地"
     "太郎次花子美恵直樹健一翔大輝陽菜結愛香奈由真理優裕介浩隆雄誠拓也課題宿題提出演習実験最終版学籍番号氏名第回"
-)
+) | frozenset(map(chr, range(ord("ぁ"), ord("ヿ") + 1)))
 
 
 def _likeness(letter: str, encoding: str) -> float:
     """Say how much a character is like those of names and files in the encoding's language."""
-    common, first, last = _LANGUAGES[encoding]
-    if letter in common or (encoding == "cp932" and "ぁ" <= letter <= "ヿ"):
+    common, first, last, least = _LANGUAGES[encoding]
+    if letter in common:
         return _COMMON
     raw = letter.encode(encoding, "replace")
     code = int.from_bytes(raw, "big") if len(raw) == 2 else 0
-    # Of GBK and CP949 the extensions have rare characters, and smaller second bytes.
-    is_usual = encoding not in ("gbk", "cp949") or code & 0xFF > 0xA0
-    return _USUAL if first <= code <= last and is_usual else _RARE
+    return _USUAL if first <= code <= last and code & 0xFF >= least else _RARE
 
 
-_LANGUAGES: Mapping[str, tuple[frozenset[str], int, int]] = {
-    "gbk": (_CHINESE, 0xB0A1, 0xD7F9),
-    "cp949": (_KOREAN, 0xB0A1, 0xC8FE),
-    "cp932": (_JAPANESE, 0x889F, 0x9872),
-    "big5": (_TRADITIONAL, 0xA440, 0xC67E),
+_LANGUAGES: Mapping[str, tuple[frozenset[str], int, int, int]] = {
+    "gbk": (_CHINESE, 0xB0A1, 0xD7F9, 0xA1),
+    "cp949": (_KOREAN, 0xB0A1, 0xC8FE, 0xA1),
+    "cp932": (_JAPANESE, 0x889F, 0x9872, 0),
+    "big5": (_TRADITIONAL, 0xA440, 0xC67E, 0),
 }
-"""Common characters of a language, and the first and the last code of those that are usual."""
+"""Common characters of a language, the first and the last code of those that are usual, and their
+least second byte: of GBK and CP949 the extensions have smaller ones."""
