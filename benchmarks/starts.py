@@ -23,6 +23,7 @@ from pathlib import Path
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import execute_notebook
 from grader.inside.launcher.linux import adopt_orphans
 from grader.inside.launcher.usage import descendants
@@ -81,14 +82,9 @@ def _start_many(sandbox: Sandbox, count: int) -> list[float]:
 def _start(sandbox: Sandbox) -> float:
     """Run a notebook and return the seconds that it took."""
     begin = time.monotonic()
-    execution = execute_notebook(
-        new_notebook(cells=[new_code_cell("import torch, tvm")]),
-        sandbox=sandbox,
-        entries=(),
-        files={"data/note": b"text"},
-        limits=Limits(),
-        progress=Silent(),
-    )
+    notebook = new_notebook(cells=[new_code_cell("import torch, tvm")])
+    order = KernelOrder(sandbox, (), {"data/note": b"text"}, Limits())
+    execution = execute_notebook(notebook, order, Silent())
     if execution.executed != 1:
         raise SystemExit(f"a notebook did not run: {execution.problems} {execution.notes}")
     return time.monotonic() - begin

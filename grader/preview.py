@@ -40,13 +40,12 @@ from grader.release.write import public_files
 from grader.render.html.local_pages import (
     PREVIEW_SCRIPT,
     PREVIEW_STYLE,
-    preview_script,
-    preview_style,
     render_files,
     render_frames,
     render_notebook,
     render_told,
 )
+from grader.render.html.page import asset
 from grader.report import Report
 
 _Made = TypeVar("_Made")
@@ -233,7 +232,7 @@ REPORT_POLICY: Final = (
 def make_preview(session: PreviewSession, language: str, token: str, port: int) -> ASGIApp:
     """Return the application, for a server that listens on a port of this machine."""
     pages = _Pages(session, language)
-    style, script = preview_style(), preview_script()
+    style, script = asset("preview.css"), asset("preview.js")
     routes = [
         Route("/", pages.frames),
         Route("/state", pages.state),

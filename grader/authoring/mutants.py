@@ -47,6 +47,7 @@ from grader.language import foreign, in_a_row, say
 from grader.messages.kernel import Capture, CaptureFailure
 from grader.messages.runner import MutateModule, Mutation, MutationResult
 from grader.progress import Silent
+from grader.reading.submission import is_run
 from grader.refusals import told
 
 COMPARED_CALLS = 16
@@ -204,11 +205,7 @@ def up_to(notebook: NotebookNode, original: NotebookNode, cell: int) -> Notebook
         for index, (new, old) in enumerate(zip(notebook.cells, original.cells, strict=True))
         if new.source != old.source
     )
-    counted = [
-        index
-        for index, each in enumerate(notebook.cells)
-        if each.cell_type == "code" and each.source.strip()
-    ]
+    counted = [index for index, each in enumerate(notebook.cells) if is_run(each)]
     shortened = copy.deepcopy(notebook)
     shortened.cells = shortened.cells[: max(counted[cell - 1], changed) + 1]
     return shortened
@@ -219,7 +216,7 @@ def run_python_mutants(
 ) -> list[Captures]:
     """Run the reference with the mutants' cells at its end; return what each cell defined."""
     notebook = copy.deepcopy(reference)
-    before = sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in reference.cells)
+    before = sum(map(is_run, reference.cells))
     notebook.cells += [nbformat.v4.new_code_cell(each.cell) for each in mutants]
     captures = run_notebook(notebook, prepared, Silent()).captures
     return [

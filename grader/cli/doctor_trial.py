@@ -15,6 +15,7 @@ from grader.assignment import Limits
 from grader.cli.doctor import MachineFault, pip_install
 from grader.errors import GraderError
 from grader.evidence.runner_client import start_runner
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import execute_notebook
 from grader.grading.machine_faults import COMPILERS, find_in_sandbox
 from grader.language import NOTHING, Text, foreign, join, say
@@ -124,14 +125,9 @@ def try_grading(level: Level, progress: Progress) -> Iterator[MachineFault]:
 def try_cells(sandbox: Sandbox, progress: Progress) -> Iterator[MachineFault]:
     """Yield what a notebook cannot do. Raises SandboxError where none can be run."""
     trials = [trial for trial in TRIALS if trial.denied_at != sandbox.level]
-    execution = execute_notebook(
-        new_notebook(cells=[new_code_cell(trial.cell) for trial in trials]),
-        sandbox=sandbox,
-        entries=(),
-        files={},
-        limits=Limits(cell_seconds=_SECONDS),
-        progress=progress,
-    )
+    notebook = new_notebook(cells=[new_code_cell(trial.cell) for trial in trials])
+    order = KernelOrder(sandbox, (), {}, Limits(cell_seconds=_SECONDS))
+    execution = execute_notebook(notebook, order, progress)
     failed = {problem.cell: problem for problem in execution.problems}
     for number, trial in enumerate(trials, start=1):
         if number in failed:

@@ -1,6 +1,6 @@
 """What to do about errors: of limits, of Python and TVM, of steps of schedules, of blocks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,39 +12,16 @@ from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import LoopVariable
 from grader.report import CellCode
 
-_LIMITS: Mapping[ErrorKind, tuple[CellCode, Callable[[Limits], Text]]] = {
-    "memory": (
-        "memory",
-        lambda limits: say("submission-may-use-mb-memory-use-smaller", memory_mb=limits.memory_mb),
-    ),
-    "disk": (
-        "disk",
-        lambda limits: say(
-            "submission-may-write-mb-files-write-less", scratch_mb=limits.scratch_mb
-        ),
-    ),
-    "file_size": (
-        "file_size",
-        lambda _: say("write-at-most-256-mb-file"),
-    ),
-    "processes": (
-        "processes",
-        lambda limits: say("submission-may-have-processes-and-threads", processes=limits.processes),
-    ),
-    "descriptors": (
-        "descriptors",
-        lambda limits: say("files-may-open-at-time-close-them", open_files=limits.open_files),
-    ),
-    "no_compiler": (
-        "no_compiler",
-        lambda _: say("tvm-needs-c-compiler-link-library"),
-    ),
-    "network": (
-        "network",
-        lambda _: say("there-no-network-while-notebook-graded-use"),
-    ),
+_LIMITS: Mapping[CellCode, Text] = {
+    "memory": say("submission-may-use-mb-memory-use-smaller"),
+    "disk": say("submission-may-write-mb-files-write-less"),
+    "file_size": say("write-at-most-256-mb-file"),
+    "processes": say("submission-may-have-processes-and-threads"),
+    "descriptors": say("files-may-open-at-time-close-them"),
+    "no_compiler": say("tvm-needs-c-compiler-link-library"),
+    "network": say("there-no-network-while-notebook-graded-use"),
 }
-"""What a report calls an error that comes from a limit, and what to do about it."""
+"""What to do about an error that comes from a limit, which a report calls as it is called here."""
 
 _PACKAGES = frozenset({
     *("IPython", "altair", "bokeh", "cv2", "cupy", "datasets", "einops", "google", "graphviz"),
@@ -89,9 +66,9 @@ def advice_for(
 
     The text says nothing where nothing here is at work.
     """
-    if known.kind in _LIMITS:
-        code, advice = _LIMITS[known.kind]
-        return code, advice(limits)
+    for code, advice in _LIMITS.items():
+        if code == known.kind:
+            return code, say(advice, **msgspec.structs.asdict(limits))
     if known.kind == "missing_package":
         return "missing_import", _advice_on_package(known.names[0])
     if known.kind in _ELSEWHERE:

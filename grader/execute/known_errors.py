@@ -123,15 +123,12 @@ _LENGTH = r"(?:T\.int(?:32|64)\()?(\d{1,9})\b\)?"
 """A length as Relax writes it, and as a capture tells it, whose messages are tidied."""
 
 
-class _Form(msgspec.Struct, frozen=True):
-    """How an error is worded. `words` are looked for in "Name: message"."""
-
-    kind: ErrorKind
-    words: re.Pattern[str]
+_Form = tuple[ErrorKind, re.Pattern[str]]
+"""How an error is worded: what is looked for in "Name: message"."""
 
 
 def _form(kind: ErrorKind, words: str) -> _Form:
-    return _Form(kind, re.compile(words))
+    return kind, re.compile(words)
 
 
 _NAME = r"`?([\w.#]{1,100})`?"
@@ -332,10 +329,10 @@ _FORMS = (
 def recognise(error: str, message: str) -> KnownError:
     """Return what an error is about, by the name of its class and its message."""
     text = f"{error[:100]}: {message[:LOOKED_AT]}"
-    for form in _FORMS:
-        found = form.words.search(text)
+    for kind, words in _FORMS:
+        found = words.search(text)
         if found is not None:
-            return _value(form.kind, found)
+            return _value(kind, found)
     return UNKNOWN
 
 

@@ -1,6 +1,6 @@
 """Calls that do not fit their functions, in words: what is wrong, and the least that mends it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from grader.errors import IRError
 from grader.ir.facts import ModuleFacts, TensorFacts
@@ -76,11 +76,15 @@ def _pair(misfit: Misfit) -> dict[str, Text | str]:
 
 def _spelled(tensor: TensorFacts, *, has_types: bool) -> Text:
     """Return a shape, with the type of the items where that is what differs."""
-    extents = [str(each) for each in tensor.shape or ()]
-    shape = "?" if tensor.shape is None else f"({', '.join(extents)}{',' * (len(extents) == 1)})"
+    shape = "?" if tensor.shape is None else _tuple(tensor.shape)
     if not has_types:
         return foreign(shape)
     return foreign(f"{shape} {tensor.dtype}") if tensor.dtype else say("without-dtype", shape=shape)
+
+
+def _tuple(extents: Sequence[object]) -> str:
+    """Return extents, which may have names, as Python writes a tuple of them."""
+    return f"({', '.join(map(str, extents))}{',' * (len(extents) == 1)})"
 
 
 def _given(misfit: Misfit) -> Text | str:
@@ -121,9 +125,7 @@ def _counted(misfit: Misfit, values: Mapping[str, str]) -> tuple[Text, Text]:
 def _output(misfit: Misfit, values: Mapping[str, str]) -> tuple[Text, Text]:
     assert misfit.parameter is not None
     tensor = misfit.parameter.tensor
-    extents = [str(each) for each in tensor.shape or ()]
-    shape = f"({', '.join(extents)}{',' * (len(extents) == 1)})"
-    declared = shown(f'R.Tensor({shape}, "{tensor.dtype}")')
+    declared = shown(f'R.Tensor({_tuple(tensor.shape or ())}, "{tensor.dtype}")')
     return say("call-declares-other-output", **values, **_pair(misfit)), say(
         "declare-output-of-call", declared=declared, **values
     )

@@ -13,7 +13,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from grader.assignment import Limits
 from grader.execute.advice import Given
 from grader.execute.captures import Taken
 from grader.execute.kernel import KernelOrder
@@ -28,11 +27,10 @@ from grader.execute.session import (
 )
 from grader.execute.stop import CAPTURE_DAMAGE, OUTPUT_CELLS, Stop, describe_notes, describe_stop
 from grader.language import NOTHING, Text, say
-from grader.messages.kernel import EntrySpec, NoteKind
+from grader.messages.kernel import NoteKind
 from grader.progress import Progress, Silent
-from grader.reading.submission import first_lines
+from grader.reading.submission import first_lines, is_run
 from grader.report import CellProblem
-from grader.sandbox.interface import Sandbox
 from grader.sandbox.room import refuse_displaced
 
 OUTPUT_SECONDS = 30
@@ -103,15 +101,8 @@ _DEATH_SECONDS = 2.0
 
 def execute_notebook(
     notebook: NotebookNode,
-    *,
-    sandbox: Sandbox,
-    entries: tuple[EntrySpec, ...],
-    files: dict[str, bytes],
-    limits: Limits,
+    order: KernelOrder,
     progress: Progress,
-    compatibility: bool = False,
-    preamble: str = "",
-    is_preamble_run: bool = False,
     taken: Taken | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
@@ -119,30 +110,19 @@ def execute_notebook(
 
     Native code that ends Python, as an index beyond a buffer does, costs its cell, as an error
     would: the notebook is run again without it, where there is time for that. So does a cell that
-    cannot be interrupted, or takes too much memory.
-    `files` are put into the working folder, `entries` say what is captured after each cell.
-    `compatibility` has the kernel supply old names of TVM. `preamble` are imports that are offered
-    to whoever lacks them, and run before the first cell if `is_preamble_run`. `taken` is called
-    with each capture as it arrives, in a thread.
+    cannot be interrupted, or takes too much memory. Each run has a kernel as it is ordered; whether
+    it is of a script, the notebook says. `taken` is called with each capture as it arrives, in a
+    thread.
     Whatever the notebook does, this returns within the limits, and nothing of it is left running.
     The caller's thread may run an event loop; `progress` is called in that thread.
     Raises SandboxError when no kernel can be started, DisplacedError when it was ended for memory
     that others may have taken.
     """
-    order = KernelOrder(
-        sandbox=sandbox,
-        entries=entries,
-        files=files,
-        limits=limits,
-        compatibility=compatibility,
-        preamble=preamble,
-        is_preamble_run=is_preamble_run,
-        is_script=bool(first_lines(notebook)),
-    )
+    order = msgspec.structs.replace(order, is_script=bool(first_lines(notebook)))
 
     async def run(hand_over: HandOver) -> Execution:
         told = _HandedOver(progress, hand_over)
-        end = clock() + limits.notebook_seconds
+        end = clock() + order.limits.notebook_seconds
         left_out: dict[int, _LeftOut] = {}
         for runs in range(1, _MOST_RUNS + 1):
             start = clock()
@@ -197,8 +177,7 @@ async def _execute(
     """
     asyncio.get_running_loop().set_exception_handler(_tell)
     async with session:
-        given = Given(tuple(order.files), order.preamble)
-        run = _Run(notebook, session, order.limits, given, clock, left_out)
+        run = _Run(notebook, session, order, clock, left_out)
         await run.all_cells(progress)
     damaged = (CAPTURE_DAMAGE,) if session.captures.damage else ()
     received, refused = dict(session.captures.notes), dict(session.captures.refused)
@@ -236,22 +215,17 @@ class _Run:
         self,
         notebook: NotebookNode,
         session: KernelSession,
-        limits: Limits,
-        given: Given,
+        order: KernelOrder,
         clock: _Clock,
         left_out: Mapping[int, _LeftOut],
     ) -> None:
-        self._given = given
+        self._given = Given(tuple(order.files), order.preamble)
         self._left_out = left_out
         self._session = session
         self._client = CellClient(notebook, session)
-        self._limits = limits
+        self._limits = order.limits
         self._clock = clock
-        self.cells = [
-            (index, cell)
-            for index, cell in enumerate(notebook.cells)
-            if cell.cell_type == "code" and cell.source.strip()
-        ]
+        self.cells = [(index, cell) for index, cell in enumerate(notebook.cells) if is_run(cell)]
         self.executed = 0
         self.begun = 0
         self.stopped: list[int] = []

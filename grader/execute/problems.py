@@ -190,10 +190,8 @@ def _line_in_cell(traceback: object, cell: int) -> int | None:
 
     What a magic runs of it, as `%%capture` does, has the number of the next cell, or none.
     """
-    frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
     found: int | None = None
-    for frame in frames:
-        text = _text(frame[:_FRAME_LENGTH] if isinstance(frame, str) else "")
+    for text in _frames(traceback):
         for number, line in _FRAME.findall(text):
             found = int(line) if not number or int(number) >= cell else found
     return found
@@ -204,9 +202,7 @@ def raised_elsewhere(content: Mapping[str, Any], cell: int) -> Raised | None:
 
     What checks a result is right to raise: of assertions nothing is said.
     """
-    traceback = content.get("traceback")
-    frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
-    texts = [_text(each[:_FRAME_LENGTH] if isinstance(each, str) else "") for each in frames]
+    texts = _frames(content.get("traceback"))
     places = [found for text in texts for found in _FRAME.findall(text)]
     if not places or content.get("ename") == "AssertionError":
         return None
@@ -230,6 +226,12 @@ def _place_in_file(traceback: object) -> Text:
     if not found or found[0] is None:
         return NOTHING
     return say("look-at-line", line=int(found[0][2]), file=found[0][1])
+
+
+def _frames(traceback: object) -> list[str]:
+    """Return the texts of the last frames, the innermost last."""
+    frames = traceback[-_FRAMES:] if isinstance(traceback, list) else []
+    return [_text(each[:_FRAME_LENGTH] if isinstance(each, str) else "") for each in frames]
 
 
 def _text(value: object) -> str:

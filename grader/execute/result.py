@@ -9,6 +9,7 @@ from nbformat import NotebookNode
 
 from grader.language import NOTHING, Text, say
 from grader.messages.kernel import Capture, CaptureFailure
+from grader.reading.submission import is_run
 from grader.report import CellCode, CellProblem, Dialect
 
 
@@ -92,11 +93,7 @@ class Execution(msgspec.Struct, frozen=True):
     @property
     def lost(self) -> tuple[LostCell, ...]:
         """The code cells that did not run to their end, or hold a placeholder alone, in order."""
-        texts = [
-            cell.source
-            for cell in self.notebook.cells
-            if cell.cell_type == "code" and cell.source.strip()
-        ]
+        texts = [cell.source for cell in self.notebook.cells if is_run(cell)]
         problems = {problem.cell: problem for problem in self.problems}
         lost: list[LostCell] = []
         ran: dict[int, list[str]] = defaultdict(list)  # behind each of them

@@ -187,15 +187,9 @@ def _happened(stop: Stop, cell: int, limits: Limits) -> _Told:
         what,
         cell=cell,
         status=stop.status,
-        cell_seconds=limits.cell_seconds,
-        notebook_seconds=limits.notebook_seconds,
-        output_mb=limits.output_mb,
         all_mb=OUTPUT_CELLS * limits.output_mb,
-        memory_mb=limits.memory_mb,
-        files=limits.files,
-        scratch_mb=limits.scratch_mb,
         descriptors=limits.resources().descriptors,
-        processes=limits.processes,
+        **msgspec.structs.asdict(limits),
     )
     return told, advice
 

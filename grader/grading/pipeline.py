@@ -142,24 +142,23 @@ def run_notebook(notebook: NotebookNode, prepared: Preparation, progress: Progre
 def _run(
     spelling: Spelling, prepared: Preparation, progress: Progress, taken: Taken | None = None
 ) -> Execution:
+    from grader.execute.kernel import KernelOrder
     from grader.execute.notebook import execute_notebook
     from grader.grading.assembly import entries_of
 
     assignment = prepared.course_assignment.assignment
     memory = assignment.limits.resources().memory
     with prepared.settings.room.taken(f"{assignment.slug} notebook", memory) as stay:
-        execution = execute_notebook(
-            spelling.notebook,
+        order = KernelOrder(
             sandbox=prepared.settings.sandbox,
             entries=entries_of(prepared),
             files=prepared.data(progress).staged_files(),
             limits=assignment.limits,
-            progress=progress,
             compatibility=spelling.is_old,
             preamble=assignment.preamble,
             is_preamble_run=prepared.settings.preamble,
-            taken=taken,
         )
+        execution = execute_notebook(spelling.notebook, order, progress, taken)
         stay.peak = execution.peak
     return spelling.own_words(execution)
 

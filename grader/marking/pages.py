@@ -33,11 +33,10 @@ from grader.render.html.local_pages import (
     MARKING_STYLE,
     MarkingView,
     RubricRow,
-    marking_script,
-    marking_style,
     render_marked,
     render_marking,
 )
+from grader.render.html.page import asset
 from grader.report import Report
 from grader.rubric import exact
 
@@ -178,7 +177,7 @@ class Marked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def make_app(session: Session, language: str, token: str, port: int) -> ASGIApp:
     """Return the application, for a server that listens on a port of this machine."""
     pages = _Pages(session, language)
-    style, script = marking_style(), marking_script()
+    style, script = asset("marking.css"), asset("marking.js")
     routes = [
         Route("/", pages.begin),
         Route("/answer/{attempt}/{part}", pages.show, methods=["GET"]),

@@ -178,12 +178,10 @@ def read_content(content: bytes, suffix: str) -> Content:
     assignment and language that metadata name. Saved outputs prove nothing and may be damaged, so
     they are gone past. Raises SubmissionError.
     """
-    refuse_other_kinds(content, is_text=suffix.lower() in SCRIPT + MARKDOWN)
-    return (
-        _read_text(content, suffix)
-        if suffix.lower() in SCRIPT + MARKDOWN
-        else _read_notebook(content)
-    )
+    suffix = suffix.lower()
+    is_text = suffix in SCRIPT + MARKDOWN
+    refuse_other_kinds(content, is_text=is_text)
+    return _read_text(content, suffix) if is_text else _read_notebook(content)
 
 
 def _read_text(content: bytes, suffix: str) -> Content:
@@ -191,11 +189,11 @@ def _read_text(content: bytes, suffix: str) -> Content:
         raise SubmissionError(
             say("file-larger-than-mb", limit=TEXT_LIMIT // 2**20), say("hand-in-shorter-one")
         )
-    text = text_of_script(content) if suffix.lower() in SCRIPT else None
+    text = text_of_script(content) if suffix in SCRIPT else None
     if text is None:
         text = _in_utf8(content).decode("utf-8", errors="replace")
     refuse_conflict(text)
-    pieces = divide(text, suffix.lower())
+    pieces = divide(text, suffix)
     if not pieces:
         raise SubmissionError(
             say("file-has-no-python-code"), say("hand-in-file-with-your-solution")

@@ -16,11 +16,8 @@ import msgspec
 from grader.dialects.migration import Migration, migrate_cells
 from grader.errors import SubmissionError
 from grader.language import say
-from grader.reading.cells import SIZE_LIMIT, Piece, divide
+from grader.reading.cells import SIZE_LIMIT, TEXT_LIMIT, Piece, divide
 from grader.reading.messages import CELL_LIMIT
-
-TEXT_SIZE_LIMIT = 2**20
-"""Largest script or Markdown file that is read, in bytes."""
 
 SUFFIXES = (".ipynb", ".py", ".md", ".markdown", ".txt")
 
@@ -55,7 +52,7 @@ def migrate_document(content: bytes, suffix: str) -> Document:
             else say("files-without-ending-unknown-here"),
             say("name-notebook-script-or-markdown", suffixes=", ".join(SUFFIXES)),
         )
-    limit = SIZE_LIMIT if suffix == ".ipynb" else TEXT_SIZE_LIMIT
+    limit = SIZE_LIMIT if suffix == ".ipynb" else TEXT_LIMIT
     if len(content) > limit:
         raise SubmissionError(
             say("file-larger-than-mb", limit=str(limit // 2**20)), say("clear-outputs-or-divide")

@@ -77,20 +77,15 @@ class _Document(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct):
+    """Of a notebook, or of a cell."""
+
     grader: msgspec.Raw = _NOTHING
+    tags: msgspec.Raw = _NOTHING
 
 
 class _Declared(msgspec.Struct):
     assignment: msgspec.Raw = _NOTHING
     language: msgspec.Raw = _NOTHING
-
-
-class _Sheet(msgspec.Struct):
-    cells: msgspec.Raw = _NOTHING
-
-
-class _CellMetadata(msgspec.Struct):
-    tags: msgspec.Raw = _NOTHING
 
 
 class _Cell(msgspec.Struct):
@@ -133,7 +128,7 @@ def _of_sheets(document: _Document) -> list[msgspec.Raw]:
     if not _begins(document.worksheets, b"[") or not _is_one_of(document.cells, b"", b"null"):
         return []
     sheets = msgspec.json.decode(document.worksheets, type=prepared(list[msgspec.Raw]))
-    kind = prepared(_Sheet)
+    kind = prepared(_Document)
     found = (msgspec.json.decode(each, type=kind) for each in sheets if _begins(each, b"{"))
     lists = [sheet.cells for sheet in found if _begins(sheet.cells, b"[")]
     return lists or [msgspec.Raw(b"[]")]
@@ -197,7 +192,7 @@ def _names(fields: _Cell) -> tuple[str, ...]:
     if _begins(fields.id, b'"') and _is_short(fields.id):
         found.append(msgspec.json.decode(fields.id))
     if _begins(fields.metadata, b"{"):
-        tags = msgspec.json.decode(fields.metadata, type=prepared(_CellMetadata)).tags
+        tags = msgspec.json.decode(fields.metadata, type=prepared(_Metadata)).tags
         if _begins(tags, b"[") and _is_short(tags):
             found += msgspec.json.decode(tags)
     return _short_names(found)

@@ -10,7 +10,7 @@ import codecs
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 ENCODINGS = (
     *("utf-8", "gbk", "gb18030", "cp949", "cp932", "big5", "big5hkscs", "euc_jp", "euc_kr"),
@@ -75,10 +75,10 @@ def guess(names: Iterable[bytes]) -> str:
     if _decoded(raw, "utf-8") is not None:
         return "utf-8"
     best, most = _FALLBACK, 0.0
-    for encoding, likeness in _LIKENESS.items():
+    for encoding in _LANGUAGES:
         texts = _decoded(raw, encoding) or ()
         letters = [c for text in texts[:_NAMES] for c in text[:_LENGTH] if not c.isascii()]
-        score = sum(map(likeness, letters)) / len(letters) if letters else 0.0
+        score = sum(_likeness(each, encoding) for each in letters) / max(len(letters), 1)
         if score > most:
             best, most = encoding, score
     return best
@@ -118,43 +118,24 @@ _KOREAN = frozenset(
 _JAPANESE = frozenset(
     "佐藤鈴木高橋田中伊渡辺山本村小林加吉松井上清水崎池阿部森石川前後岡長谷近坂遠青福西原三中野金竹内和菊地"
     "太郎次花子美恵直樹健一翔大輝陽菜結愛香奈由真理優裕介浩隆雄誠拓也課題宿題提出演習実験最終版学籍番号氏名第回"
-)
+) | frozenset(map(chr, range(ord("ぁ"), ord("ヿ") + 1)))
 
 
-def _code(letter: str, encoding: str) -> int:
+def _likeness(letter: str, encoding: str) -> float:
+    """Say how much a character is like those of names and files in the encoding's language."""
+    common, first, last, least = _LANGUAGES[encoding]
+    if letter in common:
+        return _COMMON
     raw = letter.encode(encoding, "replace")
-    return int.from_bytes(raw, "big") if len(raw) == 2 else 0
+    code = int.from_bytes(raw, "big") if len(raw) == 2 else 0
+    return _USUAL if first <= code <= last and code & 0xFF >= least else _RARE
 
 
-def _like_chinese(letter: str) -> float:
-    if letter in _CHINESE:
-        return _COMMON
-    code = _code(letter, "gbk")
-    return _USUAL if 0xB0A1 <= code <= 0xD7F9 and code & 0xFF > 0xA0 else _RARE
-
-
-def _like_korean(letter: str) -> float:
-    if letter in _KOREAN:
-        return _COMMON
-    code = _code(letter, "cp949")
-    return _USUAL if 0xB0A1 <= code <= 0xC8FE and code & 0xFF > 0xA0 else _RARE
-
-
-def _like_japanese(letter: str) -> float:
-    if letter in _JAPANESE or "ぁ" <= letter <= "ヿ":
-        return _COMMON
-    return _USUAL if 0x889F <= _code(letter, "cp932") <= 0x9872 else _RARE
-
-
-def _like_traditional(letter: str) -> float:
-    if letter in _TRADITIONAL:
-        return _COMMON
-    return _USUAL if 0xA440 <= _code(letter, "big5") <= 0xC67E else _RARE
-
-
-_LIKENESS: Mapping[str, Callable[[str], float]] = {
-    "gbk": _like_chinese,
-    "cp949": _like_korean,
-    "cp932": _like_japanese,
-    "big5": _like_traditional,
+_LANGUAGES: Mapping[str, tuple[frozenset[str], int, int, int]] = {
+    "gbk": (_CHINESE, 0xB0A1, 0xD7F9, 0xA1),
+    "cp949": (_KOREAN, 0xB0A1, 0xC8FE, 0xA1),
+    "cp932": (_JAPANESE, 0x889F, 0x9872, 0),
+    "big5": (_TRADITIONAL, 0xA440, 0xC67E, 0),
 }
+"""Common characters of a language, the first and the last code of those that are usual, and their
+least second byte: of GBK and CP949 the extensions have smaller ones."""

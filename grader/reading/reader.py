@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -68,6 +68,8 @@ _UNREAD = frozenset({"large", "budget"})
 """Left out by what the index says, where nothing was told of them."""
 
 _TOLD = msgspec.msgpack.Decoder(prepared(cast("type[FromUnpacker]", FromUnpacker)))
+
+_Asked = TypeVar("_Asked")
 
 _LOOK_SECONDS = 0.25
 _END_SECONDS = 1.0
@@ -160,19 +162,23 @@ class SubmissionReader:
 
         Where the process was killed, as by a machine without memory, another one is started, once.
         """
-        process = self._process
-        try:
-            answer = self._ask(process, file, suffix)
-        except _EndedError:
-            with contextlib.suppress(OSError):  # of what is no plain file
-                os.lseek(file, 0, os.SEEK_SET)  # it may have been read to somewhere
-            try:
-                answer = self._ask(self._start_again(process), file, suffix)
-            except _EndedError:
-                raise _not_started() from None
+        answer = self._twice(file, lambda process: self._ask(process, file, suffix))
         if isinstance(answer, Broken):
             raise ReadingError(answer.traceback)
         return answer
+
+    def _twice(self, file: int, ask: Callable[[_Process], _Asked]) -> _Asked:
+        """Ask the process, and another one where it has ended."""
+        process = self._process
+        try:
+            return ask(process)
+        except _EndedError:
+            with contextlib.suppress(OSError):  # of what is no plain file
+                os.lseek(file, 0, os.SEEK_SET)  # it may have been read to somewhere
+        try:
+            return ask(self._start_again(process))
+        except _EndedError:
+            raise _not_started() from None
 
     def _start_again(self, ended: _Process) -> _Process:
         """Return another process in place of one that has ended; it may be there already."""
@@ -197,7 +203,7 @@ class SubmissionReader:
         request = UnpackRequest(limits, bounds, stays=not limits.shared)
         unpacker = self._unpacker(request, file, whose)
         patience = self._patience + _SLOW * bounds.seconds
-        stream = _Patient(unpacker.channel, _Waiting(time.monotonic, patience), unpacker.work)
+        stream = _Answers(unpacker.channel, patience, unpacker.work)
         stays = False
         try:
             with self._quiet.aside(unpacker.work), contextlib.suppress(FrameError):
@@ -227,14 +233,8 @@ class SubmissionReader:
                 unpacker = self._unpackers.pop() if self._unpackers else None
             if unpacker is not None and unpacker.ask(request, file, whose):
                 return unpacker
-        process = self._process
-        try:
-            return _Unpacker(*self._begin(process, request, file), whose)
-        except _EndedError:
-            try:
-                return _Unpacker(*self._begin(self._start_again(process), request, file), whose)
-            except _EndedError:
-                raise _not_started() from None
+        begun = self._twice(file, lambda process: self._begin(process, request, file))
+        return _Unpacker(*begun, whose)
 
     def _begin(
         self, process: _Process, request: ToReader, file: int
@@ -260,10 +260,9 @@ class SubmissionReader:
 
         Raises _EndedError where the process has ended that all that read end with.
         """
-        waiting = _Waiting(time.monotonic, self._patience)
         try:
             with self._quiet.aside(work):
-                payload = waiting.payload(channel, work)
+                payload = _Answers(channel, self._patience, work).payload()
             return decode_payload(payload, FromReader)  # type: ignore[arg-type]
         except FrameError:
             if process.has_ended() and not process.is_closed:
@@ -364,7 +363,7 @@ class _Work:
 
 def _pidfd(channel: socket.socket) -> int:
     """Return the pidfd of a process that says its number, and let it go on. Raises _EndedError."""
-    if not _Waiting(time.monotonic, START_SECONDS).ready(channel, None):
+    if not _Answers(channel, START_SECONDS).is_there():
         raise _EndedError
     try:
         (number,) = PID.unpack(channel.recv(PID.size))
@@ -438,54 +437,43 @@ class _Unpacker:
         self.work.end()
 
 
-class _Patient:
-    """A socket that frames are read from, as long as somebody works on them."""
+class _Answers:
+    """What a process sends, received within a time in which stops of its `work` do not count."""
 
-    def __init__(self, channel: socket.socket, waiting: _Waiting, work: _Work) -> None:
+    def __init__(self, channel: socket.socket, patience: float, work: _Work | None = None) -> None:
         self._channel = channel
-        self._waiting = waiting
+        self._left = patience
         self._work = work
         self._received = memoryview(b"")
 
     def recv(self, size: int, /) -> bytes:
-        """Return some bytes. Raises FrameError where there are none in time."""
+        """Return some bytes, as of a socket. Raises FrameError where there are none in time."""
         if not self._received:
-            if not self._waiting.ready(self._channel, self._work):
+            if not self.is_there():
                 raise FrameError("there was no answer in time")
             self._received = memoryview(_piece(self._channel))
         found, self._received = self._received[:size], self._received[size:]
         return bytes(found)
 
-
-class _Waiting:
-    """Receives within a time, in which stops do not count."""
-
-    def __init__(self, clock: Callable[[], float], patience: float) -> None:
-        self._clock = clock
-        self._left = patience
-
-    def payload(self, channel: socket.socket, work: _Work) -> bytes:
+    def payload(self) -> bytes:
         """Return all that is sent. Raises FrameError where that is too much, or takes too long."""
         received = bytearray()
-        while self.ready(channel, work):
-            chunk = _piece(channel)
-            if not chunk:
-                return bytes(received)
+        while chunk := self.recv(ANSWER_LIMIT):
             received += chunk
             if len(received) > ANSWER_LIMIT:
                 raise FrameError("the answer is too long")
-        raise FrameError("there was no answer in time")
+        return bytes(received)
 
-    def ready(self, channel: socket.socket, work: _Work | None) -> bool:
+    def is_there(self) -> bool:
         """Say whether something has come."""
         poller = select.poll()
-        poller.register(channel, select.POLLIN)
+        poller.register(self._channel, select.POLLIN)
         while self._left > 0:
-            begin = self._clock()
+            begin = time.monotonic()
             if poller.poll(_LOOK_SECONDS * 1000):
                 return True
-            if work is None or not work.is_paused:
-                self._left -= self._clock() - begin
+            if self._work is None or not self._work.is_paused:
+                self._left -= time.monotonic() - begin
         return False
 
 

@@ -153,16 +153,17 @@ class SubmissionFile(msgspec.Struct, frozen=True):
     @property
     def declared_assignment(self) -> str | None:
         """The slug in the notebook's metadata, if it is there and is text."""
-        metadata = self.notebook.metadata if self.notebook is not None else {}
-        slug: str | None = metadata.get("grader", {}).get("assignment")
-        return slug
+        return self._declared("assignment")
 
     @property
     def declared_language(self) -> str | None:
         """The language in the notebook's metadata, if it is there and is text."""
+        return self._declared("language")
+
+    def _declared(self, name: str) -> str | None:
         metadata = self.notebook.metadata if self.notebook is not None else {}
-        language: str | None = metadata.get("grader", {}).get("language")
-        return language
+        value: str | None = metadata.get("grader", {}).get(name)
+        return value
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -174,7 +175,7 @@ class SubmissionFile(msgspec.Struct, frozen=True):
         """The text of the code cells that run, in order: reports count them in this way."""
         if self.notebook is None:
             return ()
-        return tuple(cell.source for cell in _cells_that_run(self.notebook))
+        return tuple(cell.source for cell in self.notebook.cells if is_run(cell))
 
 
 def read_submission(path: Path, trusted: Path | None = None) -> SubmissionFile:
@@ -242,12 +243,13 @@ def _as_cell(cell: CellText, number: int, lines: dict[str, int]) -> dict[str, ob
 
 def first_lines(notebook: NotebookNode) -> tuple[int, ...]:
     """Return the lines of the file on which the cells begin that are run; () for a notebook."""
-    cells = _cells_that_run(notebook)
-    return tuple(cell.metadata[_FIRST_LINE] for cell in cells if _FIRST_LINE in cell.metadata)
+    run = filter(is_run, notebook.cells)
+    return tuple(cell.metadata[_FIRST_LINE] for cell in run if _FIRST_LINE in cell.metadata)
 
 
-def _cells_that_run(notebook: NotebookNode) -> list[NotebookNode]:
-    return [each for each in notebook.cells if each.cell_type == "code" and each.source.strip()]
+def is_run(cell: NotebookNode) -> bool:
+    """Say whether it is one of the code cells that are run and counted: blank ones are not."""
+    return cell.cell_type == "code" and bool(cell.source.strip())
 
 
 def line_in_file(cell: NotebookNode) -> int | None:

@@ -89,10 +89,6 @@ def unpack_archive(file: BinaryIO, limits: UnpackLimits, seconds: float, tell: T
     return "all" if out.files else "damaged"  # a block of zeros is a tar archive, and so is a bomb
 
 
-_PACKED_TARS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
-"""How gzip, bzip2 and xz begin."""
-
-
 def _begins_as_tar(file: BinaryIO) -> bool:
     """Say whether a file begins as a tar, packed or not.
 
@@ -103,7 +99,7 @@ def _begins_as_tar(file: BinaryIO) -> bool:
     file.seek(0)
     begin = file.read(tarfile.BLOCKSIZE)
     file.seek(0)
-    if begin.startswith(_PACKED_TARS):
+    if begin.startswith(tuple(_OPENERS)):
         return True
     if _begins_as_zip(begin):
         return False
@@ -126,7 +122,7 @@ class _Telling:
     """Tells the members of an archive, and counts files and bytes."""
 
     def __init__(self, tell: Tell, limits: UnpackLimits, seconds: float) -> None:
-        self._tell = tell
+        self.tell = tell
         self._limits = limits
         self._since = self._told = time.process_time()
         self._seconds = seconds
@@ -144,23 +140,19 @@ class _Telling:
         try:
             yield
         except _LeaveOutError as refusal:
-            self._tell(Skipped(_sent(name), refusal.reason, self._begun))
+            self.tell(Skipped(_sent(name), refusal.reason, self._begun))
         except (MemoryError, _TooLargeError):
             raise
         except Exception:  # noqa: BLE001  as above
-            self._tell(Skipped(_sent(name), "damaged", self._begun))
+            self.tell(Skipped(_sent(name), "damaged", self._begun))
 
     def leave_out(self, whose: Whose, *, is_folder: bool, reason: LeaveReason = "budget") -> None:
         """Tell that nothing of a student is unpacked, whose folder shows that there is one."""
-        self._tell(FolderSkipped(_sent("/".join(whose)), is_folder, reason))
+        self.tell(FolderSkipped(_sent("/".join(whose)), is_folder, reason))
 
     def folder(self, name: str) -> None:
         """Tell a folder, which may be all that there is of a student."""
-        self._tell(FolderTold(_sent(name)))
-
-    def names_read(self, encoding: str) -> None:
-        """Tell in which encoding names are read that do not say theirs."""
-        self._tell(NamesRead(encoding))
+        self.tell(FolderTold(_sent(name)))
 
     def room(self, left: int) -> int:
         """Return how large a member may be of which `left` bytes are left."""
@@ -168,7 +160,7 @@ class _Telling:
 
     def content(self, name: str, content: IO[bytes], most: int) -> int:
         """Tell a member in pieces, and return its size. Raises _LeaveOutError for one too large."""
-        self._tell(Began(_sent(name)))
+        self.tell(Began(_sent(name)))
         self._begun = True
         size = 0
         while chunk := content.read(PIECE):
@@ -178,7 +170,7 @@ class _Telling:
                 raise _TooLargeError
             if size > most:
                 raise _LeaveOutError("large")
-            self._tell(Piece(chunk))
+            self.tell(Piece(chunk))
             self.check_time()
         return size
 
@@ -196,7 +188,7 @@ class _Telling:
         now = time.process_time()
         if now > self._told + _GOING_SECONDS:
             self._told = now
-            self._tell(GoingOn())
+            self.tell(GoingOn())
 
     def begin_again(self) -> None:
         """Count bytes anew: those of members that are left out do not count."""
@@ -252,7 +244,7 @@ def _unpack_zip(file: BinaryIO, limits: UnpackLimits, out: _Telling) -> None:
             raise zipfile.BadZipFile("members overlap")
         names, encoding = read_names(entries, limits.encoding)
         if encoding:
-            out.names_read(encoding)
+            out.tell(NamesRead(encoding))
         shares = Shares(limits.files, limits.size)
         for group, room, whose in _fair(entries, names, limits, shares):
             if shares.is_left_out(whose):
@@ -519,6 +511,8 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
+"""What reads a packed archive, by how it begins: gzip, bzip2 and xz."""
+
 _BLOCK = 2**16
 
 

@@ -16,7 +16,7 @@ import msgspec
 from grader.files import indented_json
 from grader.language import join
 from grader.render import wording
-from grader.render.findings import explanation, is_graded, is_lost
+from grader.render.findings import explanation, is_graded, is_lost, titled
 from grader.render.github import inert
 from grader.render.speech import speaking
 from grader.report import Report
@@ -60,7 +60,7 @@ def _tests(report: Report) -> Iterator[Classroom50Case]:
         name = wording.one_line(report.submission.name) or "submission"
         yield _case(name, wording.plain(join(*report.notes)), passed=is_graded(report))
     for part, check in checks:
-        title = f"{wording.one_line(part.title)}: {wording.one_line(check.title)}"
+        title = titled(part, check)
         lost = is_lost(check)
         said = "\n".join(explanation(part, check, report)) if lost else ""
         yield _case(title, said, check.score, check.max_score, passed=not lost)

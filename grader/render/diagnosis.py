@@ -12,11 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.language import Text as Words
-from grader.language import in_a_row, say
+from grader.language import in_a_row
 from grader.render import wording
 from grader.render.findings import reading
-from grader.render.pieces import plain_table
+from grader.render.pieces import STYLES, mark, plain_table
 from grader.render.speech import tell
 from grader.report import Diagnosis, Sample, Step, StepStatus
 
@@ -78,24 +77,6 @@ def _inflated(png: bytes, length: int) -> bytes:
         return b""
 
 
-_MARK: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
-_ASCII_MARK: dict[StepStatus, str] = {"right": "+", "unknown": "~", "wrong": "x", "follows": "-"}
-_STYLE: dict[StepStatus, str] = {
-    "right": "green",
-    "unknown": "yellow",
-    "wrong": "red",
-    "follows": "dim",
-}
-_MEANING: dict[StepStatus, Words] = {
-    "right": say("as-in-pytorch"),
-    "unknown": say("not-layer-own-in-pytorch"),
-    "wrong": say("first-that-departs"),
-    "follows": say("after-it"),
-}
-
-BEFORE, AFTER = 8, 4
-"""Steps that are shown at most before the first to depart, and after it."""
-
 _WITH_COLUMNS = 64
 _WITH_REMARKS = 52
 _WITH_PICTURE = 74
@@ -113,22 +94,23 @@ def diagnosis_section(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 
 def _shown(diagnosis: Diagnosis) -> tuple[Step, ...]:
-    return diagnosis.steps[_first(diagnosis) : diagnosis.wrong + AFTER + 1]
+    return diagnosis.steps[_first(diagnosis) : diagnosis.wrong + wording.STEPS_AFTER + 1]
 
 
 def _first(diagnosis: Diagnosis) -> int:
     """Return the place of the first step that is shown. One alone is never left out."""
-    first = max(0, diagnosis.wrong - BEFORE)
+    first = max(0, diagnosis.wrong - wording.STEPS_BEFORE)
     return 0 if first == 1 else first
 
 
 class _Legend:
     def __init__(self, statuses: tuple[StepStatus, ...]) -> None:
-        self._statuses = [each for each in _MEANING if each in statuses]
+        self._statuses = [each for each in wording.STATUSES if each in statuses]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        marks = _ASCII_MARK if options.ascii_only else _MARK
-        meanings = (f"{marks[each]} {tell(_MEANING[each])}" for each in self._statuses)
+        meanings = (
+            f"{mark(each, options)} {tell(wording.STATUSES[each])}" for each in self._statuses
+        )
         yield Text(tell(in_a_row(meanings)), style="dim")
 
 
@@ -152,8 +134,7 @@ class _Steps:
         _leave_out(grid, first)
         for place, step in enumerate(steps, start=first):
             cells = self._cells(step, place)
-            marks = _ASCII_MARK if options.ascii_only else _MARK
-            cell = Text(marks[step.status], style=f"bold {_STYLE[step.status]}")
+            cell = Text(mark(step.status, options), style=f"bold {STYLES[step.status]}")
             grid.add_row(cell, *(cells if columns else [Text().join(cells)]))
         _leave_out(grid, len(diagnosis.steps) - first - len(steps))
         yield grid

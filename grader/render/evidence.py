@@ -8,17 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.render import wording
-from grader.render.pieces import ShareBar, plain_table
-from grader.report import Bar, Bars, Block, Grid, Listing, Paragraph, Section, Verdict
+from grader.render.pieces import STYLES, ShareBar, plain_table
+from grader.report import Bar, Bars, Block, Grid, Listing, Paragraph, Section
 
 CODE_LINES = 200
 CODE_CHARACTERS = 20_000
 """How much of a listing is shown at most."""
 
 _BAR_WIDTH = 30
-_STYLE: dict[Verdict | None, str] = {
-    "passed": "green", "partial": "yellow", "failed": "red", "not_graded": "yellow", None: "",
-}  # fmt: skip
 
 
 def share_of(value: float, bars: Bars) -> float:
@@ -63,7 +60,8 @@ def _bars(bars: Bars) -> Table:
     grid.add_column(no_wrap=True)
     grid.add_column(justify="right", overflow="fold")
     for each in bars.bars:
-        told = Text(wording.one_line(each.text), style=_STYLE[each.verdict])
+        style = "" if each.verdict is None else STYLES[each.verdict]
+        told = Text(wording.one_line(each.text), style=style)
         bar = ShareBar(share_of(each.value, bars), _BAR_WIDTH)
         grid.add_row(Text(wording.one_line(each.label)), bar, told)
     limit = limit_row(bars)

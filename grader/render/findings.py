@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, permutations
 from typing import Final, NamedTuple
 
@@ -32,12 +32,27 @@ def is_lost(check: Check) -> bool:
     return check.verdict != "passed" or check.score < check.max_score
 
 
+def titled(part: Part, check: Check) -> str:
+    """Return what a check is called where it stands apart from its part."""
+    return f"{wording.one_line(part.title)}: {wording.one_line(check.title)}"
+
+
 def lost_checks(part: Part) -> Iterator[list[Check]]:
     """Yield the checks that were lost; neighbours with the same reason and hint come together."""
     for _, group in groupby(part.checks, key=lambda check: (check.reason, check.hint)):
         lost = [check for check in group if is_lost(check)]
         if lost:
             yield lost
+
+
+def told_together(checks: Iterable[Check]) -> Iterator[list[Check]]:
+    """Yield the checks; neighbours that lost their points for the same reason come together."""
+    for _, group in groupby(checks, key=_explanation):
+        yield list(group)
+
+
+def _explanation(check: Check) -> tuple[Text, Text] | str:
+    return (check.reason, check.hint) if is_lost(check) else check.id
 
 
 def diagnosis_of(part: Part, check: Check) -> Diagnosis | None:
@@ -347,7 +362,7 @@ def told_cause(cause: Cause, report: Report) -> str:
     How many samples are wrong, and by how much, stands in the part.
     """
     said = _said(cause.check, report.parts[cause.part])
-    return wording.one_line(wording.plain(said or cause.check.hint, _ROOM))
+    return wording.one_line(said or cause.check.hint, _ROOM)
 
 
 def as_listed(report: Report, causes: Iterable[Cause]) -> Report:
@@ -390,7 +405,9 @@ class _Listing:
     def _number(self, part: Part, check: Check) -> tuple[int, Text] | None:
         """Return the place of a check's reason in the list, and what of it is said there."""
         number, said = self._numbers.get(_key(part, check), (0, NOTHING))
-        is_said = _said(check, part) == said or bool(_sentences(check.reason) & _sentences(said))
+        is_said = _said(check, part) == said or any(
+            each in _sentences(said) for each in _sentences(check.reason)
+        )
         return (number, said) if said and is_lost(check) and is_said else None
 
     def _check(
@@ -436,8 +453,8 @@ def _advised_once(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     )
 
 
-def _sentences(text: Text) -> frozenset[Text]:
-    return frozenset(text.parts if isinstance(text, Sentences) else (text,))
+def _sentences(text: Text) -> Sequence[Text]:
+    return text.parts if isinstance(text, Sentences) else (text,)
 
 
 def failed_cells(report: Report) -> Iterator[CellProblem]:
@@ -449,16 +466,14 @@ def failed_cells(report: Report) -> Iterator[CellProblem]:
     stopped = {_cell(check) for check in lost if _is_of_a_step(check)}
     said = [wording.plain(each) for check in lost for each in (check.reason, check.hint) if each]
     for problem in report.problems:
-        hint = problem.hint
-        sentences = hint.parts if isinstance(hint, Sentences) else (hint,)
+        sentences = _sentences(problem.hint)
         fresh = (each for each in sentences if not any(wording.plain(each) in one for one in said))
         is_said = problem.cell in stopped
         yield replace(problem, hint=NOTHING if is_said else join(*fresh))
 
 
 def _is_of_a_step(check: Check) -> bool:
-    reason = check.reason
-    sentences = reason.parts if isinstance(reason, Sentences) else (reason,)
+    sentences = _sentences(check.reason)
     return any(isinstance(each, Sentence) and each.id in _STOPS for each in sentences)
 
 
@@ -499,8 +514,8 @@ def _leading(text: Text) -> Text:
 
     What else has to hold before the points count, and whether a schedule is proven, the part says.
     """
-    parts = list(text.parts) if isinstance(text, Sentences) else [text]
-    parts = [each for each in parts if not _is_for_the_part(each)] or parts
+    whole = _sentences(text)
+    parts = [each for each in whole if not _is_for_the_part(each)] or [*whole]
     while len(parts) > 1 and len(tell(join(*parts))) > _ROOM:
         parts.pop()
     return join(*parts)
@@ -520,9 +535,8 @@ def _is_for_the_part(text: Text) -> bool:
 
 
 def _rest(reason: Text, said: Text) -> Text:
-    gone = said.parts if isinstance(said, Sentences) else (said,)
-    parts = reason.parts if isinstance(reason, Sentences) else (reason,)
-    return join(*(each for each in parts if each not in gone))
+    gone = _sentences(said)
+    return join(*(each for each in _sentences(reason) if each not in gone))
 
 
 def worth(cause: Cause) -> str:
@@ -648,8 +662,7 @@ def _cell(check: Check) -> object:
     """Return the cell that did not run to its end, None where it is another reason or not told."""
     if check.code != "unfinished_cell":
         return None
-    reason = check.reason
-    sentences = reason.parts if isinstance(reason, Sentences) else (reason,)
+    sentences = _sentences(check.reason)
     first = next((each for each in sentences if isinstance(each, Sentence)), None)
     return None if first is None else first.values.get("cell")
 

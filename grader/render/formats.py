@@ -22,14 +22,10 @@ Renderer = Callable[[Report], bytes]
 
 def render_text(report: Report) -> bytes:
     """Return a report as a terminal shows it, without colours, in UTF-8."""
-    content = io.BytesIO()
-    with io.TextIOWrapper(content, encoding="utf-8", newline="\n") as file:
-        render(
-            report,
-            Console(file=file, width=WIDEST, color_system=None, force_terminal=False, emoji=False),
-        )
-        file.flush()
-        return content.getvalue()
+    file = io.StringIO()
+    console = Console(file=file, width=WIDEST, color_system=None, force_terminal=False, emoji=False)
+    render(report, console)
+    return file.getvalue().encode()
 
 
 def render_page(report: Report) -> bytes:

@@ -28,6 +28,7 @@ from grader.render.findings import (
     is_lost,
     line_in_file,
     lost_checks,
+    titled,
 )
 from grader.render.markdown import sections
 from grader.render.speech import speaking, tell
@@ -78,9 +79,9 @@ def render_annotations(report: Report) -> bytes:
     """
     with speaking(report.language):
         findings = list(_findings(report))
-    errors = [each for each in findings if each.level == "error"]
-    warnings = [each for each in findings if each.level == "warning"]
-    listed = [*_first(errors, report), *_first(warnings, report), *_notices(report)]
+        errors = [each for each in findings if each.level == "error"]
+        warnings = [each for each in findings if each.level == "warning"]
+        listed = [*_first(errors, report), *_first(warnings, report), *_notices(report)]
     return "".join(f"{command(each)}\n" for each in listed).encode()
 
 
@@ -90,8 +91,7 @@ def _first(findings: list[Annotation], report: Report) -> Iterator[Annotation]:
         yield from findings
         return
     yield from findings[: MOST_SHOWN - 1]
-    with speaking(report.language):
-        more = tell("and-count-more", count=len(findings) - MOST_SHOWN + 1)
+    more = tell("and-count-more", count=len(findings) - MOST_SHOWN + 1)
     yield Annotation(findings[0].level, wording.one_line(report.assignment.title), more)
 
 
@@ -207,7 +207,7 @@ def _tests(report: Report) -> Iterator[ClassroomCase]:
     for part in report.parts:
         line = line_in_file(report, part.origin.cell) if part.origin is not None else None
         for check in part.checks:
-            title = f"{wording.one_line(part.title)}: {wording.one_line(check.title)}"
+            title = titled(part, check)
             said = explanation(part, check, report) if is_lost(check) else []
             yield _case(title, _status(check), check.score, "\n".join(said), report, line)
 

@@ -20,19 +20,13 @@ from grader.render.findings import (
     is_lost,
     place_of,
     timing_of,
+    titled,
 )
 from grader.render.html.charts import shape_views
 from grader.render.html.page import ProblemRow, macro
 from grader.render.html.sections import step_views
 from grader.render.speech import speaking, tell
 from grader.report import CellProblem, Check, Part, Report, Visibility
-
-MOST_PROBLEMS = 20
-"""Most failed cells that are listed; a notebook may have thousands."""
-
-ERROR_LINES = 12
-ERROR_CHARACTERS = 800
-"""How much of a cell's error message is shown at most."""
 
 Shown = Literal["visible", "after_due_date", "hidden"]
 
@@ -101,9 +95,8 @@ def render_gradescope(report: Report) -> bytes:
 def _output(report: Report) -> str:
     left = [wording.not_marked(report.open)] if report.open else []
     texts = (cells_run(report.submission), *left, *map(wording.plain, report.notes))
-    rows = [_problem(each, report) for each in report.problems[:MOST_PROBLEMS]]
-    more = len(report.problems) - MOST_PROBLEMS
-    return _filled("whole", texts, rows, tell("and-count-more", count=more) if more > 0 else "")
+    rows = [_problem(each, report) for each in report.problems[: wording.MOST_PROBLEMS]]
+    return _filled("whole", texts, rows, wording.more_problems(report))
 
 
 def _problem(problem: CellProblem, report: Report) -> ProblemRow:
@@ -111,7 +104,7 @@ def _problem(problem: CellProblem, report: Report) -> ProblemRow:
         place=place_of(problem, report),
         anchor="",
         error=wording.one_line(problem.error),
-        message=wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES),
+        message=wording.error_of(problem),
         hint=wording.plain(problem.hint),
     )
 
@@ -144,7 +137,7 @@ def _tests(report: Report) -> Iterator[GradescopeCase]:
                 score=check.score,
                 max_score=check.max_score,
                 status="failed" if is_lost(check) else "passed",
-                name=f"{wording.one_line(part.title)}: {wording.one_line(check.title)}",
+                name=titled(part, check),
                 number=f"{place}.{step}",
                 output=_explained(part, check, report),
                 tags=(wording.one_line(part.id), wording.one_line(check.id)),

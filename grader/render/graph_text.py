@@ -18,11 +18,9 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from grader.language import Text as Words
-from grader.language import say
 from grader.render import wording
 from grader.render.speech import tell
-from grader.report import Graph, Node, NodeKind
+from grader.report import Graph, Node
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _LINES = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
@@ -35,14 +33,6 @@ _ASCII = {
     "○": "o",
     "→": "->",
     "…": "...",
-}
-_KINDS: dict[NodeKind, str | Words] = {
-    "tir": "TensorIR",
-    "extern": say("external"),
-    "operator": say("operator"),
-    "function": say("relax-function"),
-    "input": "",
-    "constant": "",
 }
 
 
@@ -152,7 +142,7 @@ class _Rails:
         text.append(_tensor(node))
         if place == self.graph.output:
             text.append(", " + tell("returned"))
-        notes = [tell(_KINDS[node.kind])] if node.callee else []
+        notes = [tell(wording.NODE_KINDS[node.kind])] if node.callee else []
         if beside:
             tensors = ", ".join(_tensor(self.graph.nodes[each]) for each in beside)
             notes.append(tell("with", tensors=tensors))

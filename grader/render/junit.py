@@ -138,7 +138,7 @@ def _points(score: float, maximum: float) -> str:
 
 def _short(text: str | Text) -> str:
     """Return foreign text as the message that stands in a list of cases."""
-    return wording.one_line(wording.plain(text, MESSAGE_CHARACTERS))
+    return wording.one_line(text, MESSAGE_CHARACTERS)
 
 
 # --- XML ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ leaves outside of it is escaped like any other. In code nothing has a meaning, t
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import islice
 
 from grader.language import Text, counted, say
 from grader.render import wording
@@ -30,6 +30,7 @@ from grader.render.findings import (
     place_of,
     reading,
     told_cause,
+    told_together,
     worth,
 )
 from grader.render.speech import speaking, tell
@@ -46,8 +47,6 @@ from grader.report import (
     Report,
     Section,
     StepSpeeds,
-    StepStatus,
-    Verdict,
 )
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&|~$#]")
@@ -99,12 +98,8 @@ def code(foreign: str) -> str:
     return f"{fence} {content} {fence}" if "`" in content else f"{fence}{content}{fence}"
 
 
-def block(foreign: str | Text, characters: int, rows: int) -> str:
-    """Return foreign text as a block of code, at most so long."""
-    return _listing(plain(foreign, characters, rows))
-
-
-def _listing(content: str) -> str:
+def block(content: str) -> str:
+    """Return printable text as a block of code."""
     fence = "`" * max(3, _longest_run(content) + 1)
     return f"{fence}text\n{content}\n{fence}"
 
@@ -116,20 +111,6 @@ def indented(markdown: str) -> str:
 
 def _longest_run(content: str) -> int:
     return max((len(run) for run in _BACKTICKS.findall(content)), default=0)
-
-
-MOST_PROBLEMS = 20
-"""Most failed cells that are listed; a notebook may have thousands."""
-
-ERROR_LINES = 12
-ERROR_CHARACTERS = 800
-"""How much of a cell's error message is shown at most."""
-
-STEPS_BEFORE, STEPS_AFTER = 8, 4
-"""Steps that are shown at most before the first to depart, and after it."""
-
-_MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
-_STEP: dict[StepStatus, str] = {"right": "✓", "unknown": "~", "wrong": "✗", "follows": "–"}
 
 
 def render_markdown(report: Report) -> bytes:
@@ -202,14 +183,13 @@ def _part(part: Part, report: Report) -> str:
         text(built(part.origin, report.submission.starts)) if part.origin else "",
         "\n".join(_checks(part.checks)),
         *_diagnosis(part),
-        *(block for section in part.sections for block in _evidence(section)),
+        *(told for section in part.sections for told in _evidence(section)),
     )
 
 
 def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
     """Yield an item a check; neighbours that lost for the same reason share its text."""
-    for _, group in groupby(checks, key=lambda check: (check.reason, check.hint, is_lost(check))):
-        same = list(group)
+    for same in told_together(checks):
         yield from map(_item, same)
         if is_lost(same[0]) and same[0].reason:
             yield f"\n{indented(lines(same[0].reason))}\n"
@@ -219,7 +199,7 @@ def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
 
 def _item(check: Check) -> str:
     points = wording.points_of(check.score, check.max_score)
-    return f"- {_MARK[check.verdict]} {text(check.title)}" + (
+    return f"- {wording.MARKS[check.verdict]} {text(check.title)}" + (
         f" ({points})" if check.max_score else ""
     )
 
@@ -246,13 +226,14 @@ def _diagnosis(part: Part) -> Iterator[str]:
 
 
 def _steps(diagnosis: Diagnosis) -> Iterator[str]:
-    first, last = max(0, diagnosis.wrong - STEPS_BEFORE), diagnosis.wrong + STEPS_AFTER
+    first = max(0, diagnosis.wrong - wording.STEPS_BEFORE)
+    last = diagnosis.wrong + wording.STEPS_AFTER
     if first:
         yield f"- {_more_steps(first)}"
     for step in diagnosis.steps[first : last + 1]:
         beside = f": PyTorch {text(step.layer)}" if step.layer else ""
         name = " = ".join(filter(None, (step.variable, step.callee)))
-        yield f"- {_STEP[step.status]} {code(name)} {tuple(step.shape)}{beside}"
+        yield f"- {wording.MARKS[step.status]} {code(name)} {tuple(step.shape)}{beside}"
     rest = len(diagnosis.steps) - last - 1
     if rest > 0:
         yield f"- {_more_steps(rest)}"
@@ -265,15 +246,15 @@ def _more_steps(count: int) -> str:
 
 def _evidence(section: Section) -> Iterator[str]:
     yield f"### {text(section.title)}"
-    for block in section.blocks:
-        if isinstance(block, Paragraph):
-            yield lines(block.text)
-        elif isinstance(block, Bars):
-            yield "\n".join(_bars(block))
-        elif isinstance(block, Grid):
-            yield "\n".join(_rows(block))
+    for each in section.blocks:
+        if isinstance(each, Paragraph):
+            yield lines(each.text)
+        elif isinstance(each, Bars):
+            yield "\n".join(_bars(each))
+        elif isinstance(each, Grid):
+            yield "\n".join(_rows(each))
         else:
-            yield _listing(code_of(block))
+            yield block(code_of(each))
 
 
 def _bars(bars: Bars) -> Iterator[str]:
@@ -293,18 +274,17 @@ def _rows(grid: Grid) -> Iterator[str]:
 
 
 def _problems(report: Report) -> str:
-    problems = tuple(failed_cells(report))
-    told, rest = problems[:MOST_PROBLEMS], problems[MOST_PROBLEMS:]
+    told = islice(failed_cells(report), wording.MOST_PROBLEMS)
     items = [_problem(problem, report) for problem in told]
-    if rest:
-        items.append("- " + tell("and-count-more", count=len(rest)))
+    more = wording.more_problems(report)
+    items += [f"- {more}"] if more else []
     return _section("## " + tell("failed-cells"), "\n".join(items))
 
 
 def _problem(problem: CellProblem, report: Report) -> str:
     item = "- " + _labelled(text(place_of(problem, report)), code(problem.error))
     if problem.message:
-        item += "\n\n" + indented(block(problem.message, ERROR_CHARACTERS, ERROR_LINES)) + "\n"
+        item += "\n\n" + indented(block(wording.error_of(problem))) + "\n"
     if problem.hint:
         item += "\n" + indented(_advice(problem.hint)) + "\n"
     return item

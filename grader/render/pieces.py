@@ -1,5 +1,6 @@
 """What pages in a terminal are made of: a bar, and tables with a line below their heads alone."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich import box
@@ -7,6 +8,21 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+from grader.render.wording import MARKS
+from grader.report import StepStatus, Verdict
+
+STYLES: Mapping[Verdict | StepStatus, str] = {
+    "passed": "green", "partial": "yellow", "failed": "red", "not_graded": "yellow",
+    "right": "green", "unknown": "yellow", "wrong": "red", "follows": "dim",
+}  # fmt: skip
+
+_ASCII = str.maketrans("✓✗–", "+x-")
+
+
+def mark(kind: Verdict | StepStatus, options: ConsoleOptions) -> str:
+    """Return the mark of a check or a step, in ASCII where the console knows nothing else."""
+    return MARKS[kind].translate(_ASCII) if options.ascii_only else MARKS[kind]
 
 
 class ShareBar:

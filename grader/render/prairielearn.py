@@ -12,15 +12,12 @@ import msgspec
 
 from grader.files import indented_json
 from grader.render import wording
-from grader.render.findings import cells_run, explanation, is_graded, is_lost, place_of
-from grader.render.speech import speaking, tell
+from grader.render.findings import cells_run, explanation, is_graded, is_lost, place_of, titled
+from grader.render.speech import speaking
 from grader.report import Report
 
 MOST_BYTES = 10**6
 """PrairieLearn refuses results of more than 1 MB."""
-
-MOST_PROBLEMS = 20
-"""Most failed cells that are listed; a notebook may have thousands."""
 
 _CUTS = (wording.LONGEST_TEXT, 400, 40)
 """How many characters of a text are shown: the first of these with which all fits."""
@@ -66,19 +63,16 @@ def _rendered(report: Report, characters: int) -> bytes:
 def _tests(report: Report, characters: int) -> Iterator[PrairieLearnCase]:
     for part in report.parts:
         for check in part.checks:
-            name = f"{wording.one_line(part.title)}: {wording.one_line(check.title)}"
             said = "\n".join(explanation(part, check, report)) if is_lost(check) else ""
             message = wording.plain(said, characters)
-            yield PrairieLearnCase(name, check.score, check.max_score, message)
+            yield PrairieLearnCase(titled(part, check), check.score, check.max_score, message)
 
 
 def _output(report: Report, characters: int) -> str:
     """Return what is said of the whole: how many cells ran, which did not, and notes."""
     left = [wording.not_marked(report.open)] if report.open else []
     told = [cells_run(report.submission), *left, *map(wording.plain, report.notes)]
-    for problem in report.problems[:MOST_PROBLEMS]:
+    for problem in report.problems[: wording.MOST_PROBLEMS]:
         said = wording.plain(problem.message, characters) or wording.one_line(problem.error)
         told += [f"{place_of(problem, report)}: {said}", wording.plain(problem.hint)]
-    more = len(report.problems) - MOST_PROBLEMS
-    told += [tell("and-count-more", count=more)] if more > 0 else []
-    return "\n".join(filter(None, told))
+    return "\n".join(filter(None, (*told, wording.more_problems(report))))

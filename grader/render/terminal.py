@@ -6,7 +6,6 @@ markup.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -32,10 +31,11 @@ from grader.render.findings import (
     left_to_people,
     place_of,
     told_cause,
+    told_together,
     worth,
 )
 from grader.render.graph_text import GraphDrawing
-from grader.render.pieces import ShareBar, plain_table
+from grader.render.pieces import STYLES, ShareBar, mark, plain_table
 from grader.render.speech import speaking, tell
 from grader.render.timings import speed_section
 from grader.report import Check, Part, Report, Timing, Verdict
@@ -43,20 +43,7 @@ from grader.report import Check, Part, Report, Timing, Verdict
 WIDEST = 100
 """Columns that are used at most: longer lines are hard to read."""
 
-ERROR_LINES = 12
-ERROR_CHARACTERS = 800
-"""How much of a cell's error message is shown at most."""
-
 BAR_WIDTH = 50
-
-_STYLE: dict[Verdict, str] = {
-    "passed": "green",
-    "partial": "yellow",
-    "failed": "red",
-    "not_graded": "yellow",
-}
-_MARK: dict[Verdict, str] = {"passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–"}
-_ASCII_MARK: dict[Verdict, str] = {"passed": "+", "partial": "~", "failed": "x", "not_graded": "-"}
 
 
 def render(report: Report, console: Console) -> None:
@@ -109,14 +96,11 @@ def _writable(text: str, encoding: str) -> str:
 
 
 class _Mark:
-    """A verdict's mark, in ASCII where the console knows nothing else."""
-
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        marks = _ASCII_MARK if options.ascii_only else _MARK
-        yield Text(marks[self.verdict], style=f"bold {_STYLE[self.verdict]}")
+        yield Text(mark(self.verdict, options), style=f"bold {STYLES[self.verdict]}")
 
 
 class _Heading:
@@ -233,19 +217,13 @@ def _checks(checks: tuple[Check, ...]) -> RenderableType:
     grid.add_column(width=1)
     grid.add_column(ratio=1, overflow="fold")
     grid.add_column(justify="right", no_wrap=True)
-    for _, group in groupby(checks, key=_explanation):
-        same = list(group)
+    for same in told_together(checks):
         for check in same:
             title = Text(wording.one_line(check.title))
             grid.add_row(_Mark(check.verdict), title, _points(check.score, check.max_score))
-        if same[0].reason and any(is_lost(check) for check in same):
+        if same[0].reason and is_lost(same[0]):
             grid.add_row("", _explain(same[0]), "")
     return grid
-
-
-def _explanation(check: Check) -> tuple[Words, Words] | str:
-    """Neighbours that lost their points for the same reason share one explanation."""
-    return (check.reason, check.hint) if is_lost(check) else check.id
 
 
 def _explain(check: Check) -> RenderableType:
@@ -272,7 +250,7 @@ def _problems(report: Report) -> Iterator[RenderableType]:
     for problem in failed_cells(report):
         error = Text(wording.one_line(problem.error), style="red")
         if problem.message:
-            message = wording.plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
+            message = wording.error_of(problem)
             error.append(f": {message}", style="default")
         grid.add_row(Text(place_of(problem, report)), error)
         if problem.hint:

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 
 from grader.language import Text, join, say
 from grader.render.speech import tell
-from grader.report import Diagnosis, Origin, Part, Sample, Step
+from grader.report import (
+    CellProblem,
+    Diagnosis,
+    NodeKind,
+    Origin,
+    Part,
+    Report,
+    Sample,
+    Step,
+    StepStatus,
+    Verdict,
+)
 
 LONGEST_TEXT = 4000
 """Characters of one foreign text that are shown at most."""
@@ -60,9 +71,54 @@ def _is_noncharacter(code: int) -> bool:
     return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
-def one_line(text: str | Text) -> str:
+def one_line(text: str | Text, characters: int = LONGEST_TEXT) -> str:
     """Return foreign text as `plain` does, on one line."""
-    return " ".join(plain(text).split())
+    return " ".join(plain(text, characters).split())
+
+
+MARKS: Mapping[Verdict | StepStatus, str] = {
+    "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
+    "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
+}  # fmt: skip
+"""Marks of checks, and of a module's steps."""
+
+STATUSES: Mapping[StepStatus, Text] = {
+    "right": say("as-in-pytorch"),
+    "unknown": say("not-layer-own-in-pytorch"),
+    "wrong": say("first-that-departs"),
+    "follows": say("after-it"),
+}
+
+NODE_KINDS: Mapping[NodeKind, str | Text] = {
+    "tir": "TensorIR",
+    "extern": say("external"),
+    "operator": say("operator"),
+    "function": say("relax-function"),
+    "input": say("input"),
+    "constant": say("constant"),
+}
+"""What nodes of a graph are called."""
+
+STEPS_BEFORE, STEPS_AFTER = 8, 4
+"""Steps that are listed at most before the first to depart, and after it."""
+
+ERROR_LINES = 12
+ERROR_CHARACTERS = 800
+"""How much of a cell's error message is shown at most."""
+
+MOST_PROBLEMS = 20
+"""Most failed cells that are listed; a notebook may have thousands."""
+
+
+def error_of(problem: CellProblem) -> str:
+    """Return as much of a cell's error message as a list of failed cells has."""
+    return plain(problem.message, ERROR_CHARACTERS, ERROR_LINES)
+
+
+def more_problems(report: Report) -> str:
+    """Say how many failed cells a list of them leaves out; nothing where it has all."""
+    more = len(report.problems) - MOST_PROBLEMS
+    return tell("and-count-more", count=more) if more > 0 else ""
 
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -80,6 +136,11 @@ def spans(text: str) -> list[tuple[bool, str]]:
 def points(value: float) -> str:
     """Return points with at most two decimals and no trailing zeros: 40, 37.5, 33.33."""
     return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
+
+
+def signed_points(change: float) -> str:
+    """Return by how much points change: +2, -0.5."""
+    return f"{'-' if change < 0 else '+'}{points(abs(change))}"
 
 
 def points_of(score: float, maximum: float) -> str:

@@ -80,14 +80,6 @@ def close_memory() -> Text:
 _INSTALL = say("install")
 
 
-def _use_runc() -> Text:
-    return say("use-runc", command=how_to_install("runc"))
-
-
-def _install_setpriv() -> Text:
-    return say(_INSTALL, command=how_to_install("util-linux"))
-
-
 _SETTINGS = Path("/proc/sys")
 _ALLOWING: Final = {
     "kernel/apparmor_restrict_unprivileged_userns": (range(1), 0),
@@ -106,26 +98,6 @@ def _namespaces() -> Text:
     if not wrong:
         return say("something-around-forbids-user-namespaces")
     return say("allow-user-namespaces", command=as_root(f"sysctl -w {' '.join(wrong)}"))
-
-
-def _proc() -> Text:
-    return say("in-container-start-with-security-opt-systempaths")
-
-
-def _landlock() -> Text:
-    return say("use-linux-5-13-or-newer-and-container")
-
-
-def _environment() -> Text:
-    return say("sandbox-sees-only-interpreters-own-folder-install")
-
-
-def _permission() -> Text:
-    return open_interpreter(map(Path, (sys.prefix, sys.base_prefix)))
-
-
-def _try_by_hand() -> Text:
-    return say("run-bwrap-unshare-all-ro-bind-true")
 
 
 def open_interpreter(paths: Iterable[Path]) -> Text:
@@ -149,11 +121,11 @@ def _is_closed(folder: Path) -> bool:
 
 _HINTS: Final[Mapping[Obstacle, Callable[[], Text]]] = {
     "namespaces": _namespaces,
-    "hybrid groups": _use_runc,
-    "proc": _proc,
-    "setpriv": _install_setpriv,
-    "landlock": _landlock,
-    "permission": _permission,
-    "environment": _environment,
-    "unknown": _try_by_hand,
+    "hybrid groups": lambda: say("use-runc", command=how_to_install("runc")),
+    "proc": lambda: say("in-container-start-with-security-opt-systempaths"),
+    "setpriv": lambda: say(_INSTALL, command=how_to_install("util-linux")),
+    "landlock": lambda: say("use-linux-5-13-or-newer-and-container"),
+    "permission": lambda: open_interpreter(map(Path, (sys.prefix, sys.base_prefix))),
+    "environment": lambda: say("sandbox-sees-only-interpreters-own-folder-install"),
+    "unknown": lambda: say("run-bwrap-unshare-all-ro-bind-true"),
 }

@@ -185,7 +185,7 @@ def covers(protected: Iterable[Path]) -> tuple[Path, ...]:
     found: set[Path] = set()
     for folder in _folders(protected):
         inside = {_place(folder, shown) for shown in shown_folders()} - {None}
-        if inside and holds_python(folder):
+        if inside and any(needed.is_relative_to(folder) for needed in _python_folders()):
             raise SandboxError(
                 say("folder-cannot-hidden-from-submissions-contains-python", folder=str(folder)),
                 say("keep-courses-data-submissions-and-reports-apart"),
@@ -201,11 +201,6 @@ def shown_folders() -> tuple[Path, ...]:
     system = [Path("/") / name for name in ("usr", *SYSTEM_FOLDERS)]
     paths = [path for path in (*system, *map(Path, SYSTEM_FILES)) if not path.is_symlink()]
     return tuple(path for path in (*paths, *interpreter_folders()) if path.is_dir())
-
-
-def holds_python(folder: Path) -> bool:
-    """Say whether the interpreter or its packages lie in a folder."""
-    return any(needed.is_relative_to(folder) for needed in _python_folders())
 
 
 def is_for_packages(folder: Path) -> bool:

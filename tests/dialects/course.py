@@ -17,6 +17,7 @@ from grader.assignment import DataNeeds, Limits
 from grader.data.dataset import DataSet
 from grader.data.resolve import resolve_data
 from grader.dialects.migration import Migration, migrate_cells
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.progress import Silent
@@ -82,14 +83,8 @@ def run(text: Text, sandbox: Sandbox) -> Run:
     """Migrate a text's blocks and run them, one after the other, in a student's kernel."""
     migration = migrate_cells(text.cells())
     cells = [new_code_cell(source or "pass") for source in migration.sources]
-    execution = execute_notebook(
-        new_notebook(cells=cells),
-        sandbox=sandbox,
-        entries=(),
-        files=_files(),
-        limits=Limits(),
-        progress=Silent(),
-    )
+    order = KernelOrder(sandbox, (), _files(), Limits())
+    execution = execute_notebook(new_notebook(cells=cells), order, Silent())
     return Run(migration, execution)
 
 

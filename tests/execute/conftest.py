@@ -12,6 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import execute_notebook
 from grader.execute.result import Execution
 from grader.messages.kernel import EntrySpec
@@ -41,14 +42,13 @@ def run_cells(
     is_preamble_run: bool = False,
 ) -> Execution:
     """Run code cells and return what came out."""
-    return execute_notebook(
-        new_notebook(cells=[new_code_cell(cell) for cell in cells]),
-        sandbox=sandbox,
-        entries=ENTRIES,
-        files=files or {},
-        limits=limits or Limits(cell_seconds=60),
-        progress=progress or Silent(),
-        clock=clock,
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
+    order = KernelOrder(
+        sandbox,
+        ENTRIES,
+        files or {},
+        limits or Limits(cell_seconds=60),
         preamble=preamble,
         is_preamble_run=is_preamble_run,
     )
+    return execute_notebook(notebook, order, progress or Silent(), clock=clock)

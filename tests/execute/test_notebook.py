@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from grader.assignment import Limits
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import CellClient, execute_notebook
 from grader.execute.result import Execution
 from grader.language import NOTHING, Text
@@ -220,14 +221,8 @@ def test_cells_are_counted_as_jupyter_counts_them(sandbox: Sandbox) -> None:
         new_code_cell("undefined"),
     ]
     notebook = new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
-    execution = execute_notebook(
-        notebook,
-        sandbox=sandbox,
-        entries=ENTRIES,
-        files={},
-        limits=Limits(),
-        progress=Recorder(),
-    )
+    order = KernelOrder(sandbox, ENTRIES, {}, Limits())
+    execution = execute_notebook(notebook, order, Recorder())
     assert (execution.cells, execution.executed) == (3, 2)
     assert [problem.cell for problem in execution.problems] == [3]
     counts = [cell.get("execution_count") for cell in execution.notebook.cells]

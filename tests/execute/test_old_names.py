@@ -6,6 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import execute_notebook
 from grader.progress import Silent
 from grader.sandbox.interface import Sandbox
@@ -24,13 +25,7 @@ importlib.import_module("tvm.s_tir")
 def test_old_names_are_there_on_demand(
     sandbox: Sandbox, compatibility: bool, expected: list[str]
 ) -> None:
-    execution = execute_notebook(
-        new_notebook(cells=[new_code_cell(CELL.format(expected=expected))]),
-        sandbox=sandbox,
-        entries=(),
-        files={},
-        limits=Limits(cell_seconds=60),
-        progress=Silent(),
-        compatibility=compatibility,
-    )
+    notebook = new_notebook(cells=[new_code_cell(CELL.format(expected=expected))])
+    order = KernelOrder(sandbox, (), {}, Limits(cell_seconds=60), compatibility)
+    execution = execute_notebook(notebook, order, Silent())
     assert () == execution.problems

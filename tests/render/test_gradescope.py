@@ -14,7 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from grader.language import LANGUAGES, foreign
-from grader.render.gradescope import MOST_PROBLEMS, render_gradescope
+from grader.render.gradescope import render_gradescope
+from grader.render.wording import MOST_PROBLEMS
 from grader.report import (
     CellProblem,
     Check,

@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from grader.language import LANGUAGES, foreign
-from grader.render.markdown import MOST_PROBLEMS, block, code, lines, render_markdown, text
-from grader.render.wording import one_line, plain, spans
+from grader.render.markdown import block, code, lines, render_markdown, text
+from grader.render.wording import MOST_PROBLEMS, one_line, plain, spans
 from grader.report import CellProblem, Diagnosis, Report, Step
 from tests import sample_reports
 from tests.render.diagnoses import three_mistakes
@@ -221,7 +221,7 @@ class TestForeignText:
                 rows = "\n".join(map(without_quotes, plain(harm).split("\n")))
                 assert squeezed(rows) == squeezed(read(lines(harm)))
                 assert one_line(harm) == read(code(harm)).strip()
-                assert plain(harm, 800, 12) + "\n" == read(block(harm, 800, 12))
+                assert plain(harm, 800, 12) + "\n" == read(block(plain(harm, 800, 12)))
 
     def test_nothing_is_there_that_github_makes_a_link_of(self, subtests: pytest.Subtests) -> None:
         for harm in HARMFUL:

@@ -12,6 +12,7 @@ import tvm
 from tvm import relax
 
 from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.modules import functions_of
 from grader.messages.frames import FrameError, unpack_array
 from grader.messages.kernel import PYTHON_FUNCTION
 from grader.messages.runner import RunModule
@@ -27,7 +28,7 @@ def module_to_run(module: tvm.IRModule | None, task: RunModule) -> tvm.IRModule:
     if module is None:
         with stage("signature"):
             return _around(None, task)
-    function = _find(module, task.function)
+    function = functions_of(module).get(task.function)
     if isinstance(function, relax.Function) and task.function == MAIN:
         return module
     if not isinstance(function, tvm.tirx.PrimFunc) or not task.outputs:
@@ -36,10 +37,6 @@ def module_to_run(module: tvm.IRModule | None, task: RunModule) -> tvm.IRModule:
         )
     with stage("signature"):
         return _around(function, task)
-
-
-def _find(module: tvm.IRModule, name: str) -> object:
-    return {var.name_hint: function for var, function in module.functions.items()}.get(name)
 
 
 def _around(function: tvm.tirx.PrimFunc | None, task: RunModule) -> tvm.IRModule:
@@ -103,7 +100,7 @@ def unpack_arguments(task: RunModule) -> Arguments:
 
 def check_signature(module: tvm.IRModule, arguments: Arguments) -> None:
     """Raise TaskError unless `main` takes as many tensors as there are arguments, and they fit."""
-    main = {var.name_hint: function for var, function in module.functions.items()}["main"]
+    main = module[MAIN]
     values = arguments.of_call(0)
     if len(main.params) != len(values):
         message = f"main takes {len(main.params)} arguments instead of {len(values)}."

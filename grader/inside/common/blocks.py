@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import tvm_ffi
 from tvm import tirx
 from tvm.s_tir import SBlockRealize
+
+from grader.inside.common.modules import nodes_of
 
 _REDUCTION = 2
 
@@ -60,6 +61,4 @@ def block_places(body: Any, loops: tuple[Any, ...] = ()) -> Iterator[BlockPlace]
 
 
 def _uses(value: Any, variable: Any) -> bool:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(value, ((type(variable), found.append),), order="pre")
-    return any(each.same_as(variable) for each in found)
+    return any(each.same_as(variable) for each in nodes_of(value, type(variable)))

@@ -34,6 +34,7 @@ from grader.inside.common.allocations import (
 from grader.inside.common.checks import GuardCheck, Site, Unguarded, decides_by_contents
 from grader.inside.common.expressions import Reader
 from grader.inside.common.failure import TaskError
+from grader.inside.common.modules import changed_loop
 from grader.messages.runner import OUT_OF_BOUNDS, Violation
 
 PIPELINE = "grader.guarded"
@@ -307,22 +308,11 @@ class _Writer:
 
     def _loop(self, statement: Statement) -> Statement:
         self._reader.begin()
-        step = statement.step
-        self._reader.bind_loop(statement.loop_var, statement.min, statement.extent, step)
+        self._reader.bind_loop(statement.loop_var, statement.min, statement.extent, statement.step)
         checks = self._reader.demands.checks
         with self._reader.demands.depending_on(statement.min, statement.extent):
             body = self._inside(statement.body)
-        loop = tirx.For(
-            statement.loop_var,
-            statement.min,
-            statement.extent,
-            statement.kind,
-            body,
-            statement.thread_binding,
-            statement.annotations,
-            step,
-        )
-        return self._behind(checks, loop)
+        return self._behind(checks, changed_loop(statement, body=body))
 
     def _repeat(self, statement: Statement) -> Statement:
         """Check the condition of a `while` before each look at it."""

@@ -23,10 +23,42 @@ def load_module(document: bytes) -> tvm.IRModule:
     return module
 
 
+def functions_of(module: tvm.IRModule) -> dict[str, Any]:
+    """Return the functions of a module by their names."""
+    return {str(variable.name_hint): function for variable, function in module.functions.items()}
+
+
+def with_function(module: tvm.IRModule, name: str, function: Any) -> tvm.IRModule:
+    """Return a copy of a module in which another function has a name."""
+    copied = module.clone()
+    copied.update_func(module.get_global_var(name), function)
+    return copied
+
+
+def nodes_of(root: Any, *kinds: Any) -> list[Any]:
+    """Return the nodes of some kinds in a module, a function, a statement or an expression."""
+    found: list[Any] = []
+    tvm_ffi.structural_walk(root, [(kind, found.append) for kind in kinds], order="pre")
+    return found
+
+
+_LOOP = ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step")
+"""What a loop has, in the order of its constructor."""
+
+
+def changed_loop(loop: Any, **changes: Any) -> Any:
+    """Return a loop with other values for some of what it has."""
+    return tvm.tirx.For(*(changes.get(name, getattr(loop, name)) for name in _LOOP))
+
+
+def key_of(node: Any) -> int:
+    """Return what two references to the same node have in common."""
+    return int(node.__chandle__())
+
+
 def take_function(module: tvm.IRModule, name: str) -> Any:
     """Return a PrimFunc of a module by its name. Raises TaskError."""
-    functions = {var.name_hint: function for var, function in module.functions.items()}
-    function = functions.get(name)
+    function = functions_of(module).get(name)
     if not isinstance(function, tvm.tirx.PrimFunc):
         raise TaskError("signature", "NoFunction", f"The module has no TIR function {name}.")
     return function

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Protocol
 
-from grader.inside.kernel.entry_points import EntryPoints, bind, required, single
+from grader.inside.kernel.entry_points import EntryPoints, Supply, bind, required, single
 from grader.inside.kernel.externs import ExternRegistry
 from grader.inside.kernel.faults import Faults
 from grader.inside.kernel.modules import (
@@ -22,7 +22,6 @@ from grader.inside.kernel.modules import (
     ScheduleLedger,
     SeenSchedule,
     Snapshot,
-    Unwrap,
     is_schedule,
     module_of,
     module_within,
@@ -69,18 +68,25 @@ class FunctionPart:
         self._entries = entries
         self._sender = sender
         self._faults = faults
-        self._modules = BoundModules(_plain(spec))
+        self._modules = BoundModules(functools.partial(module_of, holds=spec.holds))
 
     def sweep(self, values: Namespace) -> None:
         """Call what is due; then take all modules."""
         self._entries.sweep(values)
-        for name, module in self._modules.news(values).items():
-            by_name = rank_of(name, self._spec.names) is not None
+        self._offer(self._modules.news(values))
+
+    def _offer(self, modules: dict[str, Snapshot], *, by_name: bool | None = None) -> None:
+        """Send modules; whether they have a name that was asked for is told by it, or is given."""
+        for name, module in modules.items():
+            is_asked = self._is_asked(name) if by_name is None else by_name
             with self._faults.shielded():
-                self._sender.offer(SentModule(self._spec.part, name, by_name, module))
+                self._sender.offer(SentModule(self._spec.part, name, is_asked, module))
+
+    def _is_asked(self, name: str) -> bool:
+        return rank_of(name, self._spec.names) is not None
 
 
-class ModulePart:
+class ModulePart(FunctionPart):
     """A part whose answer is bound to a name; any module may be it, too.
 
     The lecture's introduction may use the name for an example: the referee looks at the others
@@ -90,13 +96,9 @@ class ModulePart:
     def __init__(
         self, spec: EntrySpec, entries: EntryPoints, sender: Sender, faults: Faults
     ) -> None:
-        self._spec = spec
-        self._entries = entries
-        self._sender = sender
-        self._faults = faults
+        super().__init__(spec, entries, sender, faults)
         self._unwrap = functools.partial(module_within, holds=spec.holds)
         self._asked = BoundModules(self._unwrap)
-        self._others = BoundModules(_plain(spec))
         self._other: object = self
 
     def sweep(self, values: Namespace) -> None:
@@ -104,26 +106,21 @@ class ModulePart:
         asked = {name: values[name] for name in ranked(values, self._spec.names)}
         self._offer(self._asked.news(asked), by_name=True)
         self._entries.sweep(values)
-        self._offer(self._others.news(values), by_name=False)
+        self._offer(self._modules.news(values), by_name=False)
         with self._faults.shielded():
             self._tell_other(self._spec.names[0], values)
 
     def _tell_other(self, name: str, values: Namespace) -> None:
         """Say once what has the name that was asked for, if that is no module and not called."""
         value = values.get(name, self._other)
-        if value is self._other or self._entries.are_there({name: value}):
+        if value is self._other or self._entries.present({name: value}):
             return
         self._other = value
         if self._unwrap(value) is None:
-            self._sender.fail_value(self._spec.part, name, type_name(value))
-
-    def _offer(self, modules: dict[str, Snapshot], *, by_name: bool) -> None:
-        for name, module in modules.items():
-            with self._faults.shielded():
-                self._sender.offer(SentModule(self._spec.part, name, by_name, module))
+            self._sender.fail_here(self._spec.part, name, "other_type", type_name(value))
 
 
-class SchedulePart:
+class SchedulePart(FunctionPart):
     """A part whose answer is a Schedule, or a module that was scheduled or put together by hand.
 
     `makers` are called as long as the notebook has no Schedule under a name that was asked for: it
@@ -139,13 +136,9 @@ class SchedulePart:
         ledger: ScheduleLedger,
         faults: Faults,
     ) -> None:
-        self._spec = spec
-        self._entries = entries
+        super().__init__(spec, entries, sender, faults)
         self._makers = makers
-        self._sender = sender
-        self._faults = faults
         self._ledger = ledger
-        self._modules = BoundModules(_plain(spec))
         self._states: dict[int, tuple[SeenSchedule, Snapshot]] = {}
 
     def sweep(self, values: Namespace) -> None:
@@ -162,9 +155,7 @@ class SchedulePart:
         self._entries.sweep(values)
         if not any(map(self._is_asked, names.values())):
             self._makers.sweep(values)
-        for name, module in self._modules.news(values).items():
-            with self._faults.shielded():
-                self._sender.offer(SentModule(self._spec.part, name, self._is_asked(name), module))
+        self._offer(self._modules.news(values))
 
     def _name_schedules(self, values: Namespace) -> dict[int, str]:
         """Return the best public name of each Schedule that has one, by TVM's identity of it."""
@@ -201,17 +192,10 @@ class SchedulePart:
             )
         )
 
-    def _is_asked(self, name: str) -> bool:
-        return rank_of(name, self._spec.names) is not None
-
 
 def exact_names(spec: EntrySpec) -> tuple[str, ...]:
     """Return the patterns of a part that match one name only."""
     return tuple(name for name in spec.names if not has_wildcard(name))
-
-
-def _plain(spec: EntrySpec) -> Unwrap:
-    return functools.partial(module_of, holds=spec.holds)
 
 
 class PythonPart:
@@ -327,11 +311,11 @@ class ImporterPart:
 
     def sweep(self, values: Namespace) -> None:
         """Call the importers that are due. Raises ModelError the first time it has no model."""
-        if self._entries.are_there(values) and self._model.make():
+        if self._entries.present(values) and self._model.make():
             self._entries.sweep(values)
 
 
-class ImporterSupply:
+class ImporterSupply(Supply):
     """Gives an importer the traced model and the list of its inputs' shapes.
 
     The model is the first parameter, the shapes are the one with "shape" in its name or else the
@@ -346,11 +330,6 @@ class ImporterSupply:
         """Return the names of the notebook that a call takes values from."""
         given = _given(signature)
         return tuple(name for name in required(signature) if name not in given)
-
-    def stand_in(self, name: str) -> object | None:
-        """Return None: what else an importer needs is the notebook's."""
-        del name
-        return None
 
     def bind(self, signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
         """Return the arguments of one call, with a model and shapes that it may spoil."""

@@ -337,8 +337,8 @@ class Watcher:
         if spec.kind == "pass" and spec.model is not None:
             return self._make_pass(spec, spec.model)
         if spec.kind == "space":
-            entries = self._make_entries(spec, NotebookSupply(), lambda *_: True)
-            return SpacePart(spec, entries, sender.asked, self._is_space)
+            entries = self._make_entries(spec, NotebookSupply(), is_space)
+            return SpacePart(spec, entries, sender.asked)
         entries = self._make_entries(spec, NotebookSupply(spec.arguments, sender.asked))
         if spec.kind == "module":
             return ModulePart(spec, entries, sender, faults)
@@ -350,14 +350,7 @@ class Watcher:
     def _make_pass(self, spec: EntrySpec, named: ModelSpec) -> WatchedPart:
         traced = self._models.setdefault(named, TracedModel(named, self._quiet))
         model = self._imported.setdefault(named, ImportedModel(traced, self._quiet))
-        entries = self._make_entries(spec, PassSupply(model), lambda *_: True)
-        return PassPart(model, entries, spec.names, self._is_pass)
-
-    def _is_pass(self, value: object) -> bool:
-        return is_pass(value, self._shell.user_ns, self._sender.folders)
-
-    def _is_space(self, value: object) -> bool:
-        return is_space(value, self._shell.user_ns, self._sender.folders)
+        return PassPart(model, self._make_entries(spec, PassSupply(model), is_pass))
 
     def _make_makers(self, spec: EntrySpec) -> EntryPoints:
         """Return the functions of a module that bear a pattern's name, as `schedule_conv(mod)`."""

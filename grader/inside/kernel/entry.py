@@ -4,6 +4,7 @@ The sockets are already listening when the process starts, so no folder is share
 and no connection file is written.
 """
 
+import functools
 import os
 import socket
 import sys
@@ -55,9 +56,8 @@ def main(arguments: Sequence[str]) -> None:
     sys.path.insert(0, "")  # as in Jupyter: a notebook may import a file that it has written
     refused.install()
     notes = habits.Notes(emit)
-    compatibility.explain_loop_variables(
-        notes.tell_of_loop_variable if config.compatibility else None
-    )
+    accept = functools.partial(notes.tell, "loop_variable") if config.compatibility else None
+    compatibility.explain_loop_variables(accept)
     _make_at_home(app, config, notes.tell)
     app.shell.run_cell(config.preamble, store_history=False, silent=True)
     watcher = capture.install(app.shell, config.entries, emit)

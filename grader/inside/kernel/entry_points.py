@@ -7,10 +7,11 @@ import functools
 import inspect
 import pickle
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CoroutineType, FunctionType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -49,26 +50,28 @@ from grader.messages.kernel import ArgumentSpec, CaptureFailure, LoopVariable
 _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-class Supply(Protocol):
-    """Where the arguments of an entry point come from."""
+class Supply(ABC):
+    """Where the arguments of an entry point come from: not from the notebook, unless it says so."""
 
     def needed(self, signature: inspect.Signature) -> tuple[str, ...]:
         """Return the names of the notebook that a call takes values from."""
-        ...
+        del signature
+        return ()
 
     def stand_in(self, name: str) -> object | None:
         """Return what is given for a name that the notebook lacks, or stands for it; else None.
 
         It is another object when what is given is no longer the same.
         """
-        ...
+        del name
+        return None
 
+    @abstractmethod
     def bind(self, signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
         """Return the arguments of one call; what is needed is in `namespace` or stood in for."""
-        ...
 
 
-class NotebookSupply:
+class NotebookSupply(Supply):
     """Takes every parameter without a default from the notebook, or what is declared for its name.
 
     `modules` has the module that the notebook made last under a name that was asked for, by part:
@@ -325,21 +328,22 @@ class EntryPoints:
 
     def sweep(self, values: Namespace) -> None:
         """Call the entry points that are due, exact names first."""
-        for name in self._present(values):
+        self.call(self.present(values))
+
+    def call(self, functions: Mapping[str, object]) -> None:
+        """Call those of some functions, by the names of entry points, that are due."""
+        for name, function in functions.items():
             with self._faults.shielded():
-                self._consider(name, values[name])
+                self._consider(name, function)
 
-    def are_there(self, values: Namespace) -> bool:
-        """Say whether an entry point is defined now."""
-        return bool(self._present(values))
-
-    def _present(self, values: Namespace) -> list[str]:
+    def present(self, values: Namespace) -> Namespace:
+        """Return the entry points that are defined now, exact names first."""
         namespace: Namespace = self._caller.shell.user_ns
-        return [
-            name
+        return {
+            name: values[name]
             for name in ranked(values, self._names)
             if self._is_callable(values[name], namespace, self._sender.folders)
-        ]
+        }
 
     def _consider(self, name: str, function: object) -> None:
         """Call an entry point if what it depends on has changed since it was called last."""

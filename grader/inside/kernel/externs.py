@@ -16,6 +16,7 @@ import tvm
 import tvm_ffi
 from ipykernel.iostream import OutStream
 
+from grader.inside.common.modules import nodes_of
 from grader.inside.kernel.faults import describe_error, error_name
 from grader.inside.kernel.objects import is_a, is_alive, is_local_file, type_name
 
@@ -99,18 +100,11 @@ class ExternRegistry:
 
 def called_names(module: Any) -> frozenset[str]:
     """Return every name by which a module may call a function that it does not hold itself."""
-    names: set[str] = set()
-
-    def note_function(function: Any) -> None:
-        names.add(str(function.global_symbol))
-
-    def note_text(text: Any) -> None:
-        names.add(str(text.value))
-
-    tvm_ffi.structural_walk(
-        module, ((tvm.relax.ExternFunc, note_function), (tvm.ir.StringImm, note_text)), order="pre"
+    found = nodes_of(module, tvm.relax.ExternFunc, tvm.ir.StringImm)
+    return frozenset(
+        str(each.value if isinstance(each, tvm.ir.StringImm) else each.global_symbol)
+        for each in found
     )
-    return frozenset(names)
 
 
 def _current(name: object) -> Any:
@@ -195,13 +189,9 @@ def _reduce_script(function: Any) -> Any:
     return torch.jit.load, (io.BytesIO(buffer.getvalue()),)
 
 
-def _reduce_text(file: Any) -> Any:
-    """Take of an open text what is left of it to read; what is written to it, nobody reads."""
-    return io.StringIO, (_rest(file, io.StringIO),)
-
-
-def _reduce_bytes(file: Any) -> Any:
-    return io.BytesIO, (_rest(file, io.BytesIO),)
+def _as(memory: Any) -> Callable[[Any], Any]:
+    """Take of an open file what is left of it to read; what is written to it, nobody reads."""
+    return lambda file: (memory, (_rest(file, memory),))
 
 
 def _rest(file: Any, memory: Any) -> Any:
@@ -219,10 +209,10 @@ _REDUCERS: dict[type, Any] = {
     torch.jit.ScriptFunction: _reduce_script,
     type(threading.Lock()): lambda _: (threading.Lock, ()),
     type(threading.RLock()): lambda _: (threading.RLock, ()),
-    io.TextIOWrapper: _reduce_text,
-    io.BufferedReader: _reduce_bytes,
-    io.BufferedWriter: _reduce_bytes,
-    io.BufferedRandom: _reduce_bytes,
+    io.TextIOWrapper: _as(io.StringIO),
+    io.BufferedReader: _as(io.BytesIO),
+    io.BufferedWriter: _as(io.BytesIO),
+    io.BufferedRandom: _as(io.BytesIO),
     OutStream: lambda stream: (getattr, (sys, "stderr" if stream.name == "stderr" else "stdout")),
 }
 """What nobody can pickle, and a function that is right may hold: each is another one there."""

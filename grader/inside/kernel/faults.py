@@ -12,7 +12,7 @@ import traceback
 from collections import deque
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -72,7 +72,7 @@ class Cells:
 
     def locate(self, error: BaseException) -> Place | None:
         """Return the innermost line of a cell in an error's traceback."""
-        places = [self._place(step) for step in _steps(error.__traceback__)]
+        places = [self._place(*step) for step in traceback.walk_tb(error.__traceback__)]
         return next((place for place in reversed(places) if place is not None), None)
 
     def here(self) -> tuple[str, int] | None:
@@ -91,13 +91,12 @@ class Cells:
             return StepLine()
         return StepLine(place.cell, place.line, text.line(place)[:_LINE_LENGTH])
 
-    def _place(self, step: TracebackType) -> Place | None:
-        if step.tb_frame.f_globals is not self._shell.user_ns:
+    def _place(self, frame: FrameType, line: int) -> Place | None:
+        if frame.f_globals is not self._shell.user_ns:
             return None
-        filename = step.tb_frame.f_code.co_filename
+        filename = frame.f_code.co_filename
         text = self._text_of(filename)
-        source = linecache.getline(filename, step.tb_lineno)
-        return None if text is None else text.place(step.tb_lineno, source)
+        return None if text is None else text.place(line, linecache.getline(filename, line))
 
     def _text_of(self, filename: str) -> _Text | None:
         label = self._shell.compile.format_code_name(filename)
@@ -127,12 +126,6 @@ class _Text:
     def line(self, place: Place) -> str:
         """Return the text of a line, without the blanks around it."""
         return self._lines[place.line - 1]
-
-
-def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
 
 
 _KEPT = 20

@@ -70,10 +70,6 @@ class Notes:
         self._process = os.getpid()
         self._sent: set[tuple[NoteKind, int]] = set()
 
-    def tell_of_loop_variable(self, found: LoopVariable | None) -> None:
-        """Send a note that a block with a loop's variable was let pass."""
-        self.tell("loop_variable", found)
-
     def end_cell(self, result: Any) -> None:
         """Send a note where a cell ended in the refusal of such a block, or of a module.
 

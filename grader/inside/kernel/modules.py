@@ -13,7 +13,6 @@ import contextlib
 import functools
 import hashlib
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Literal, NamedTuple
@@ -77,11 +76,11 @@ def _packed_name(call: Any) -> str | None:
     return str(called.global_symbol) if isinstance(called, relax.ExternFunc) else None
 
 
-_CACHED_DOCUMENTS = 6
-
-
 class Snapshot:
-    """An IRModule as it is now. Later changes in place do not reach it."""
+    """An IRModule as it is now. Later changes in place do not reach it.
+
+    Two are equal that have the same content, and not a copy of it.
+    """
 
     def __init__(self, module: Any) -> None:
         self.module = tvm.IRModule.clone(module)
@@ -91,6 +90,12 @@ class Snapshot:
     def key(self) -> tuple[int, ...]:
         """Identity of the content; it is unique for as long as the snapshot lives."""
         return tuple(int(part.__chandle__()) for part in self._parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     def is_current(self, module: Any) -> bool:
         """Say whether `module` still has this content."""
@@ -104,23 +109,11 @@ class ModuleDocument(msgspec.Struct, frozen=True):
     digest: bytes
 
 
-class Serializer:
-    """Saves snapshots. The last few documents are kept: one module often has several names."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, ...], tuple[Snapshot, ModuleDocument]] = OrderedDict()
-
-    def save(self, snapshot: Snapshot) -> ModuleDocument:
-        """Return the graph JSON. Raises what TVM raises for a module that cannot be saved."""
-        key = snapshot.key
-        if key not in self._kept:
-            content = tvm.ir.save_json(with_own_calls(snapshot.module)).encode()
-            document = ModuleDocument(content, hashlib.sha256(content).digest())
-            self._kept[key] = (snapshot, document)
-        self._kept.move_to_end(key)
-        while len(self._kept) > _CACHED_DOCUMENTS:
-            self._kept.popitem(last=False)
-        return self._kept[key][1]
+@functools.lru_cache(maxsize=6)  # one module often has several names
+def document_of(snapshot: Snapshot) -> ModuleDocument:
+    """Return the graph JSON. Raises what TVM raises for a module that cannot be saved."""
+    content = tvm.ir.save_json(with_own_calls(snapshot.module)).encode()
+    return ModuleDocument(content, hashlib.sha256(content).digest())
 
 
 def _shared_parts(module: Any) -> tuple[Any, ...]:

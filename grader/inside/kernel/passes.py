@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import tvm
 
 from grader.inside.kernel.candidates import TracedModel
-from grader.inside.kernel.entry_points import EntryPoints, required, signature_of, single
+from grader.inside.kernel.entry_points import EntryPoints, Supply, required, signature_of, single
 from grader.inside.kernel.objects import (
     Namespace,
     is_a,
     is_alive,
     is_exactly,
     is_notebook_callable,
-    ranked,
 )
 
 Quiet = Callable[[], contextlib.AbstractContextManager[None]]
@@ -71,30 +70,21 @@ class _Applied(NamedTuple):
 
 
 class PassPart:
-    """A part whose answer is what a pass makes of one model. `accepts` says what is a pass."""
+    """A part whose answer is what a pass makes of one model."""
 
-    def __init__(
-        self,
-        model: ImportedModel,
-        entries: EntryPoints,
-        names: tuple[str, ...],
-        accepts: Callable[[object], bool],
-    ) -> None:
+    def __init__(self, model: ImportedModel, entries: EntryPoints) -> None:
         self._model = model
         self._entries = entries
-        self._names = names
-        self._accepts = accepts
         self._applied: dict[int, _Applied] = {}
 
     def sweep(self, values: Namespace) -> None:
         """Apply the passes that are due. Raises ModelError the first time it has no model."""
-        named = {name: values[name] for name in ranked(values, self._names)}
-        found = {name: value for name, value in named.items() if self._accepts(value)}
+        found = self._entries.present(values)
         around = _looked_up(values) if found else []
         applied = {name: self._find(value, around) for name, value in found.items()}
         self._applied = {id(each.value): each for each in applied.values()}
         if applied and self._model.make():
-            self._entries.sweep({name: each.apply for name, each in applied.items()})
+            self._entries.call({name: each.apply for name, each in applied.items()})
 
     def _find(self, value: object, around: list[object]) -> _Applied:
         """Return what applies a pass, the same for the same pass.
@@ -111,21 +101,11 @@ class PassPart:
         return known
 
 
-class PassSupply:
+class PassSupply(Supply):
     """Gives what applies a pass the imported model: an IRModule that it may spoil."""
 
     def __init__(self, model: ImportedModel) -> None:
         self._model = model
-
-    def needed(self, signature: inspect.Signature) -> tuple[str, ...]:
-        """Return no name: a pass takes nothing of the notebook by the names of its parameters."""
-        del signature
-        return ()
-
-    def stand_in(self, name: str) -> object | None:
-        """Return None: there is nothing to stand in for."""
-        del name
-        return None
 
     def bind(self, signature: inspect.Signature, namespace: Namespace) -> inspect.BoundArguments:
         """Return the arguments of one application."""

@@ -15,7 +15,7 @@ from grader.inside.kernel.externs import (
     pickle_function,
 )
 from grader.inside.kernel.faults import Cells, describe_error, error_name, tidy, uninterrupted
-from grader.inside.kernel.modules import ModuleDocument, SeenSchedule, Serializer, Snapshot
+from grader.inside.kernel.modules import ModuleDocument, SeenSchedule, Snapshot, document_of
 from grader.inside.kernel.objects import Namespace, fingerprint
 from grader.messages.kernel import PYTHON_FUNCTION, Capture, CaptureFailure, FromKernel, StepLine
 
@@ -84,7 +84,6 @@ class Sender:
         self._shell = shell
         self._cells = cells
         self._quiet = quiet
-        self._serializer = Serializer()
         self._sent: dict[tuple[object, ...], set[str]] = {}
         self._failed: set[CaptureFailure] = set()
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -108,7 +107,7 @@ class Sender:
             with self._quiet():
                 pickle = pickle_function(function, self._registry, self.folders)
         except NotPortableError as error:
-            self._fail_here(part, name, "extern_not_portable", f"{error}")
+            self.fail_here(part, name, "extern_not_portable", f"{error}")
             return
         key = (part, name, hashlib.sha256(pickle).digest())
         if key not in self._sent and self._count(part, "capture", CAPTURE_LIMIT):
@@ -135,15 +134,8 @@ class Sender:
             self._failed.add(failure)
             self._transmit(failure)
 
-    def fail_candidate(self, candidate: SentModule, reason: Reason, message: str) -> None:
-        """Say why a candidate cannot leave the kernel."""
-        self._fail_here(candidate.part, candidate.name, reason, message)
-
-    def fail_value(self, part: str, name: str, told: str) -> None:
-        """Say that a name is bound to no module, but to a value of the type that is told."""
-        self._fail_here(part, name, "other_type", told)
-
-    def _fail_here(self, part: str, name: str, reason: Reason, message: str) -> None:
+    def fail_here(self, part: str, name: str, reason: Reason, message: str) -> None:
+        """Say why what is bound to a name after this cell cannot be sent."""
         self.fail(CaptureFailure(part, name, self._cells.number, reason, message=tidy(message)))
 
     def _send(self, candidate: SentModule, names: frozenset[str]) -> None:
@@ -179,14 +171,14 @@ class Sender:
 
     def _save(self, candidate: SentModule) -> ModuleDocument | None:
         try:
-            document = self._serializer.save(candidate.module)
+            document = document_of(candidate.module)
         except Exception as error:  # noqa: BLE001 - TVM raises what it likes; it is reported
             message = f"{error_name(error)}: {describe_error(error)}"
-            self.fail_candidate(candidate, "cannot_be_saved", message)
+            self.fail_here(candidate.part, candidate.name, "cannot_be_saved", message)
             return None
         if len(document.content) > MODULE_SIZE_LIMIT:
             message = f"it is larger than {MODULE_SIZE_LIMIT // 2**20} MB"
-            self.fail_candidate(candidate, "cannot_be_saved", message)
+            self.fail_here(candidate.part, candidate.name, "cannot_be_saved", message)
             return None
         return document
 
@@ -195,7 +187,7 @@ class Sender:
         if candidate.base is None:
             return None
         try:
-            content = self._serializer.save(candidate.base).content
+            content = document_of(candidate.base).content
         except Exception:  # noqa: BLE001 - see above
             return None
         return content if len(content) <= MODULE_SIZE_LIMIT else None
@@ -229,13 +221,15 @@ class Sender:
                 with self._quiet():
                     pickles[name] = pickle_function(function, self._registry, self.folders)
         except NotPortableError as error:
-            self.fail_candidate(candidate, "extern_not_portable", f"{name}: {error}")
+            self.fail_here(
+                candidate.part, candidate.name, "extern_not_portable", f"{name}: {error}"
+            )
             return None
         if sum(map(len, pickles.values())) > EXTERNS_SIZE_LIMIT:
             message = (
                 f"with their data all externs are larger than {EXTERNS_SIZE_LIMIT // 2**20} MB"
             )
-            self.fail_candidate(candidate, "extern_not_portable", message)
+            self.fail_here(candidate.part, candidate.name, "extern_not_portable", message)
             return None
         return pickles
 

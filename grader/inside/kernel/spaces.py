@@ -18,7 +18,6 @@ from grader.inside.kernel.objects import (
     is_alive,
     is_exactly,
     is_notebook_callable,
-    ranked,
 )
 from grader.messages.kernel import EntrySpec
 
@@ -47,13 +46,10 @@ class SpacePart:
         spec: EntrySpec,
         entries: EntryPoints,
         modules: Mapping[str, Snapshot],
-        accepts: Callable[[object], bool],
     ) -> None:
-        self._names = spec.names
         self._of = next((each.part for each in spec.arguments if each.meaning == "module"), "")
         self._entries = entries
         self._modules = modules
-        self._accepts = accepts
         self._applied: dict[str, _AppliedSpace] = {}
 
     def sweep(self, values: Namespace) -> None:
@@ -61,10 +57,9 @@ class SpacePart:
         base = self._modules.get(self._of)
         if base is None:
             return
-        named = {name: values[name] for name in ranked(values, self._names)}
-        found = {name: value for name, value in named.items() if self._accepts(value)}
+        found = self._entries.present(values)
         self._applied = {name: self._find(name, value, base) for name, value in found.items()}
-        self._entries.sweep({name: each.apply for name, each in self._applied.items()})
+        self._entries.call({name: each.apply for name, each in self._applied.items()})
 
     def _find(self, name: str, value: object, base: Snapshot) -> _AppliedSpace:
         """Return what applies a space, the same for the same space and module."""

@@ -63,9 +63,7 @@ class _Finder(MetaPathFinder, Loader):
         return _Quiet(spec.name) if spec.name in _QUIET else kind(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        maker = _MAKERS.get(module.__name__)
-        if maker is not None:
-            maker(module)
+        vars(module).update(_CONTENTS.get(module.__name__, {}))
 
 
 class _Package(ModuleType):
@@ -144,61 +142,41 @@ def _range(*arguments: int, **options: Any) -> Bar:
     return Bar(range(*arguments), **options)
 
 
-def _bars(module: ModuleType) -> None:
-    for name in ("tqdm", "tqdm_notebook"):
-        setattr(module, name, Bar)
-    for name in ("trange", "tnrange"):
-        setattr(module, name, _range)
+def _mount(mountpoint: str, *_: object, **__: object) -> None:
+    print(f"Mounted at {mountpoint}")
 
 
-def _drive(module: ModuleType) -> None:
-    def mount(mountpoint: str, *_: object, **__: object) -> None:
-        print(f"Mounted at {mountpoint}")
-
-    vars(module).update(mount=mount, flush_and_unmount=_nothing)
-
-
-def _files(module: ModuleType) -> None:
-    def upload(*_: object, **__: object) -> dict[str, bytes]:
-        """Return the files of the working folder: what a student would upload lies there."""
-        return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
-
-    vars(module).update(upload=upload, download=_nothing, view=_nothing)
+def _upload(*_: object, **__: object) -> dict[str, bytes]:
+    """Return the files of the working folder: what a student would upload lies there."""
+    return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
 
 
 def _no_secret(*_: object, **__: object) -> str:
     return ""
 
 
-def _user_data(module: ModuleType) -> None:
-    vars(module).update(get=_no_secret)
-
-
 class UserSecretsClient:
     """Kaggle's keeper of secrets; it has none."""
 
-    def get_secret(self, *_: object) -> str:
-        """Return an empty text."""
-        return ""
-
-
-def _secrets(module: ModuleType) -> None:
-    vars(module).update(UserSecretsClient=UserSecretsClient)
+    get_secret = _no_secret
 
 
 _BARS = ("tqdm", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.std")
 
-_MAKERS: dict[str, Callable[[ModuleType], None]] = {
-    "google.colab.drive": _drive,
-    "google.colab.files": _files,
-    "google.colab.userdata": _user_data,
-    "kaggle_secrets": _secrets,
-    **dict.fromkeys(_BARS, _bars),
+_IN_BARS = {"tqdm": Bar, "tqdm_notebook": Bar, "trange": _range, "tnrange": _range}
+
+_CONTENTS: dict[str, dict[str, Any]] = {
+    "google.colab.drive": {"mount": _mount, "flush_and_unmount": _nothing},
+    "google.colab.files": {"upload": _upload, "download": _nothing, "view": _nothing},
+    "google.colab.userdata": {"get": _no_secret},
+    "kaggle_secrets": {"UserSecretsClient": UserSecretsClient},
+    **dict.fromkeys(_BARS, _IN_BARS),
 }
+"""What is in modules, by their names."""
 
 
 def _is_known(name: str) -> bool:
-    return name in _PACKAGES or name in _QUIET or name in _MAKERS
+    return name in _PACKAGES or name in _QUIET or name in _CONTENTS
 
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -246,7 +224,7 @@ def _is_plain(result: Any) -> bool:
 
 def is_cell_of_imports(nodes: list[ast.stmt]) -> bool:
     """Say whether most statements of a cell import something."""
-    imports = sum(isinstance(node, _IMPORTS) or _is_magic(node) for node in nodes)
+    imports = sum(map(_is_passed_over, nodes))
     defines = any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in nodes
     )

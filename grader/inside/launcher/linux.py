@@ -15,7 +15,7 @@ import fcntl
 import os
 import platform
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
@@ -305,8 +305,7 @@ def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[s
     What is below the folders `listed` can be listed, and not read.
     Raises OSError where the kernel has no Landlock. Paths that do not exist are passed over.
     """
-    ruleset, handled = _ruleset()
-    try:
+    with _ruleset() as (ruleset, handled):
         for path in (*readable, *READABLE_FILES, f"/proc/{os.getpid()}"):
             _allow(ruleset, path, READ & handled)
         for path in listed:
@@ -314,8 +313,6 @@ def confine(readable: Iterable[str], listed: Iterable[str], writable: Iterable[s
         for path in (*writable, *WRITABLE_DEVICES):
             _allow(ruleset, path, handled)
         landlock_restrict(ruleset)
-    finally:
-        os.close(ruleset)
 
 
 def close_files() -> None:
@@ -324,18 +321,20 @@ def close_files() -> None:
     Processes that were not made by it are closed to it, too, as after `confine`. Raises OSError
     where the kernel has no Landlock.
     """
-    ruleset, _ = _ruleset()
-    try:
+    with _ruleset() as (ruleset, _):
         landlock_restrict(ruleset)
-    finally:
-        os.close(ruleset)
 
 
-def _ruleset() -> tuple[int, int]:
-    """Return a descriptor of a ruleset that denies all there is, and the kinds of file access."""
+@contextlib.contextmanager
+def _ruleset() -> Iterator[tuple[int, int]]:
+    """Open a ruleset that denies all there is; enters its descriptor and the kinds of access."""
     version = landlock_version()
     handled = _ALL_OF_VERSION[max(known for known in _ALL_OF_VERSION if known <= max(version, 1))]
-    return landlock_ruleset(handled, _TCP, _SCOPES, version), handled
+    ruleset = landlock_ruleset(handled, _TCP, _SCOPES, version)
+    try:
+        yield ruleset, handled
+    finally:
+        os.close(ruleset)
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:

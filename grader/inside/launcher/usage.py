@@ -180,7 +180,7 @@ def _thread_folders(processes: Iterable[int]) -> Iterator[str]:
 
 def fetches_of(processes: Iterable[int]) -> int:
     """Return how many pages were brought from a disk for living processes: major faults."""
-    fields = [_read(f"/proc/{number}/stat").rpartition(b") ")[2].split() for number in processes]
+    fields = map(_fields, processes)
     return sum(int(each[9]) for each in fields if len(each) > 9)
 
 
@@ -188,8 +188,7 @@ def processor_time_of(processes: Iterable[int]) -> float:
     """Return how many seconds of processor time living processes have used, and ended children."""
     ticks = 0
     for number in processes:
-        fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
-        ticks += sum(map(int, fields[11:15]))
+        ticks += sum(map(int, _fields(number)[11:15]))
     return ticks / _TICKS
 
 
@@ -286,8 +285,13 @@ def _numbers() -> list[int]:
         return [int(entry.name) for entry in entries if entry.name.isdecimal()]
 
 
+def _fields(number: int) -> list[bytes]:
+    """Return what `stat` says of a process behind its name, which may have blanks in it."""
+    return _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+
+
 def _living_parent(number: int) -> int | None:
-    fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+    fields = _fields(number)
     return int(fields[1]) if len(fields) > 17 and not _has_ended(fields) else None
 
 
@@ -297,7 +301,7 @@ def _has_ended(fields: list[bytes]) -> bool:
 
 
 def _told_by(number: int) -> int:
-    fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+    fields = _fields(number)
     if len(fields) < 18 or fields[0] not in _ENDED or _has_ended(fields):
         return number
     try:
@@ -311,7 +315,7 @@ def _told_by(number: int) -> int:
 
 
 def _threads(number: int) -> int:
-    fields = _read(f"/proc/{number}/stat").rpartition(b") ")[2].split()
+    fields = _fields(number)
     return int(fields[17]) if len(fields) > 17 else 0
 
 

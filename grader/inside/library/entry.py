@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from grader.inside.common.failure import TaskError, stage
+from grader.inside.common.failure import answering_for_errors, stage
 from grader.inside.common.machine import pin, prepare_environment, silence
 from grader.inside.launcher import linux
 from grader.messages.frames import (
@@ -56,10 +56,7 @@ def serve(connection: socket.socket) -> None:
 
 def perform(task: TimeLibrary) -> FromLibrary:
     """Do one task; whatever goes wrong becomes a TaskFailure."""
-    try:
-        return time_library(task)
-    except TaskError as error:
-        return error.as_failure()
+    return answering_for_errors(lambda: time_library(task))
 
 
 def time_library(task: TimeLibrary) -> LibraryTiming:

@@ -4,7 +4,8 @@ A mutant whose outputs are those of the module itself has no mistake: a bias of 
 dropped, two layers that may be done in either order. It is not returned.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -13,7 +14,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError, answering_for_errors, stage
-from grader.inside.common.modules import load_module
+from grader.inside.common.modules import functions_of, load_module, with_function
 from grader.inside.mutants import relax, tensorir
 from grader.inside.runner.entry import run
 from grader.inside.runner.evaluation import Evaluator, Given
@@ -161,76 +162,69 @@ def _sites(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
     """Return what can be changed in a module in this way, in the order of its calls."""
     if kind == "float16":
         yield from _half_precision(subject)
-    elif kind in ("off_by_one", "narrow"):
-        changes = tensorir.off_by_one if kind == "off_by_one" else tensorir.narrow
-        yield from _in_functions(subject, kind, changes)
-    elif subject.main is None:
-        yield from _of_functions(subject, kind)
-    else:
-        yield from _of_main(subject, kind)
-
-
-def _of_main(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
-    module = subject.module
-    if kind == "drop_bias":
-        changes = relax.drop_bias(module)
-    elif kind == "flip_kernel":
-        changes = relax.flip_kernel(module)
-    elif kind == "swap_layers":
-        changes = relax.swap_layers(module)
-    else:
-        changes = relax.other_result(module, kind.removeprefix("return_"))
-    found = False
-    for change in changes:
-        found = True
-        yield _Site(Mutation(kind, change.function, change.binding, change.about), change.make)
-    if found:
         return
-    if kind == "drop_bias":
-        yield from _in_functions(subject, kind, tensorir.drop_addend)
-    elif kind == "flip_kernel":
-        yield from _in_functions(subject, kind, tensorir.flip_window)
+    in_main = _IN_MAIN.get(kind) if subject.main is not None else None
+    of_main = [] if in_main is None else list(in_main(subject.module))
+    for change in of_main:
+        yield _Site(Mutation(kind, change.function, change.binding, change.about), change.make)
+    if of_main:
+        return
+    if kind in _IN_FUNCTIONS:
+        yield from _in_functions(subject, kind, _IN_FUNCTIONS[kind])
+    elif subject.main is None:
+        yield from _other_functions(subject, kind)
 
 
-def _of_functions(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
-    """Return the changes of a module that is TensorIR functions alone."""
-    if kind == "drop_bias":
-        yield from _in_functions(subject, kind, tensorir.drop_addend)
-    elif kind == "flip_kernel":
-        yield from _in_functions(subject, kind, tensorir.flip_window)
-    elif kind in ("return_zeros", "return_input"):
+_IN_MAIN: Mapping[MutationKind, Callable[[Module], Iterator[relax.BindingMutation]]] = {
+    "drop_bias": relax.drop_bias,
+    "flip_kernel": relax.flip_kernel,
+    "swap_layers": relax.swap_layers,
+    "return_zeros": partial(relax.other_result, kind="zeros"),
+    "return_input": partial(relax.other_result, kind="input"),
+}
+_IN_FUNCTIONS: Mapping[MutationKind, Any] = {
+    "drop_bias": tensorir.drop_addend,
+    "flip_kernel": tensorir.flip_window,
+    "off_by_one": tensorir.off_by_one,
+    "narrow": tensorir.narrow,
+}
+"""What is changed in TIR functions: of biases and kernels only where `main` has none."""
+
+
+def _other_functions(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
+    """Return functions of a module of TensorIR alone that write something else."""
+    if kind in ("return_zeros", "return_input"):
         change = tensorir.zeros if kind == "return_zeros" else tensorir.echo
         about = "zeros are written" if kind == "return_zeros" else "the first argument is written"
-        for variable, function in _functions(subject):
+        for name, function in _functions(subject):
             changed = change(function)
             if changed is not None:
-                mutation = Mutation(kind, str(variable.name_hint), "", about)
-                yield _Site(mutation, lambda v=variable, f=changed: _with(subject.module, v, f))
+                make = partial(with_function, subject.module, name, changed)
+                yield _Site(Mutation(kind, name, "", about), make)
 
 
 def _in_functions(subject: _Subject, kind: MutationKind, changes: Any) -> Iterator[_Site]:
-    for variable, function in _functions(subject):
-        name = str(variable.name_hint)
+    for name, function in _functions(subject):
         for about, make in changes(function):
             mutation = Mutation(kind, name, _first_call(subject, name), f"in {name}, {about}")
-            yield _Site(mutation, lambda v=variable, m=make: _with(subject.module, v, m()))
+            yield _Site(mutation, lambda n=name, m=make: with_function(subject.module, n, m()))
 
 
 def _half_precision(subject: _Subject) -> Iterator[_Site]:
     changed = {}
-    for variable, function in _functions(subject):
+    for name, function in _functions(subject):
         rounded = tensorir.half_precision(function)
         if rounded is not None:
-            changed[variable] = rounded
+            changed[name] = rounded
     operators = None if subject.main is None else relax.half_precision(subject.module)
     if not changed and operators is None:
         return
-    binding = _first_rounded(subject, {str(variable.name_hint) for variable in changed})
+    binding = _first_rounded(subject, set(changed))
 
     def make() -> Module:
         result = subject.module if operators is None else operators
-        for variable, function in changed.items():
-            result = _with(result, result.get_global_var(variable.name_hint), function)
+        for name, function in changed.items():
+            result = with_function(result, name, function)
         return result
 
     about = "everything is rounded to float16"
@@ -246,17 +240,14 @@ def _first_rounded(subject: _Subject, functions: set[str]) -> str:
     return ""
 
 
-def _functions(subject: _Subject) -> list[tuple[Any, Any]]:
+def _functions(subject: _Subject) -> list[tuple[str, Any]]:
+    """Return the TIR functions that are run, in the order of their first calls."""
     order = [subject.function]
     if subject.main is not None:
-        calls = relax.calls_of(subject.main)
-        order = [relax.callee_of(binding.value) for binding in calls]
-    found = [
-        (variable, function)
-        for variable, function in subject.module.functions.items()
-        if isinstance(function, tvm.tirx.PrimFunc) and str(variable.name_hint) in order
-    ]
-    return sorted(found, key=lambda pair: order.index(str(pair[0].name_hint)))
+        order = [relax.callee_of(binding.value) for binding in relax.calls_of(subject.main)]
+    known = functions_of(subject.module)
+    found = ((name, known.get(name)) for name in dict.fromkeys(order))
+    return [pair for pair in found if isinstance(pair[1], tvm.tirx.PrimFunc)]
 
 
 def _first_call(subject: _Subject, function: str) -> str:
@@ -264,12 +255,6 @@ def _first_call(subject: _Subject, function: str) -> str:
         if relax.callee_of(binding.value) == function:
             return str(binding.var.name)
     return ""
-
-
-def _with(module: Module, variable: Any, function: Any) -> Module:
-    copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
-    copied.update_func(variable, function)
-    return copied
 
 
 def main(arguments: list[str]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import tvm
 from tvm import relax, te, tirx
 
+from grader.inside.common.modules import functions_of, key_of, with_function
 from grader.inside.mutants import tensorir
 
 Module = Any
@@ -26,8 +27,7 @@ class BindingMutation(NamedTuple):
 
 def main_of(module: Module) -> Any | None:
     """Return the Relax function called main, if there is one."""
-    functions = {str(name.name_hint): function for name, function in module.functions.items()}
-    main = functions.get("main")
+    main = functions_of(module).get("main")
     return main if isinstance(main, relax.Function) else None
 
 
@@ -61,11 +61,11 @@ def arguments_of(call: Any) -> list[Any]:
 
 def drop_bias(module: Module) -> Iterator[BindingMutation]:
     """Give zeros for a vector of parameters."""
-    main = main_of(module)
-    parameters = set() if main is None else {_key(each) for each in main.params[1:]}
-    for binding in [] if main is None else calls_of(main):
+    main = module["main"]
+    parameters = {key_of(each) for each in main.params[1:]}
+    for binding in calls_of(main):
         for each in arguments_of(binding.value):
-            if not _is_vector(each) or not (_is_constant(each) or _key(each) in parameters):
+            if not _is_vector(each) or not (_is_constant(each) or key_of(each) in parameters):
                 continue
             shape, dtype = _form(each) or ((), "")
             replaced = relax.const(np.zeros(shape, dtype), dtype)
@@ -76,8 +76,7 @@ def drop_bias(module: Module) -> Iterator[BindingMutation]:
 
 def flip_kernel(module: Module) -> Iterator[BindingMutation]:
     """Turn the last two axes of a constant of four axes round."""
-    main = main_of(module)
-    for binding in [] if main is None else calls_of(main):
+    for binding in calls_of(module["main"]):
         for each in arguments_of(binding.value):
             form = _form(each)
             if form is None or not _is_constant(each) or len(form[0]) != 4 or max(form[0][2:]) < 2:
@@ -90,9 +89,8 @@ def flip_kernel(module: Module) -> Iterator[BindingMutation]:
 
 def swap_layers(module: Module) -> Iterator[BindingMutation]:
     """Do two layers in the other order, where the second takes what the first takes."""
-    main = main_of(module)
-    calls = [] if main is None else calls_of(main)
-    for first, second in pairwise(calls):
+    main = module["main"]
+    for first, second in pairwise(calls_of(main)):
         inner, outer = first.value, second.value
         names = (callee_of(inner), callee_of(outer))
         if not _takes(outer, first.var) or _takes_elsewhere(main, first.var, second):
@@ -110,11 +108,11 @@ def swap_layers(module: Module) -> Iterator[BindingMutation]:
 
 def other_result(module: Module, kind: str) -> Iterator[BindingMutation]:
     """Return zeros ("zeros") or the input ("input") from `main`."""
-    main = main_of(module)
-    binding = None if main is None else _result(main)
+    main = module["main"]
+    binding = _result(main)
     form = None if binding is None else _form(binding.var)
-    source = None if main is None or not main.params else _form(main.params[0])
-    if main is None or binding is None or form is None or source is None:
+    source = _form(main.params[0]) if main.params else None
+    if binding is None or form is None or source is None:
         return
     about = "main returns zeros" if kind == "zeros" else "main returns its input"
     yield BindingMutation(
@@ -127,7 +125,7 @@ def other_result(module: Module, kind: str) -> Iterator[BindingMutation]:
 
 def half_precision(module: Module) -> Module | None:
     """Round what operators of Relax give to float16; None where no operator gives float32."""
-    main = main_of(module)
+    main = module["main"]
     changed = []
 
     def rounded(block: Any) -> Any:
@@ -141,10 +139,8 @@ def half_precision(module: Module) -> Module | None:
             bindings += _rounding(binding, form)
         return type(block)(bindings)
 
-    if main is None:
-        return None
     blocks = [rounded(block) for block in main.body.blocks]
-    return with_main(module, _with_blocks(main, blocks)) if changed else None
+    return with_function(module, "main", _with_blocks(main, blocks)) if changed else None
 
 
 def is_rounded(binding: Any) -> bool:
@@ -154,15 +150,6 @@ def is_rounded(binding: Any) -> bool:
         return False
     form = _form(binding.var)
     return form is not None and form[1] == "float32" and not _is_destination(value)
-
-
-def with_main(module: Module, main: Any, **others: Any) -> Module:
-    """Return a copy of a module with another `main`, and functions added by name."""
-    copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
-    for name, function in others.items():
-        copied[name] = function
-    copied.update_func(module.get_global_var("main"), main)
-    return copied
 
 
 def _with_blocks(main: Any, blocks: list[Any]) -> Any:
@@ -191,8 +178,8 @@ def _with_argument(module: Module, binding: Any, old: Any, new: Any, about: str)
     value = binding.value
 
     def make() -> Module:
-        changed = _substituted(value, {_key(old): new})
-        return _with_values(module, {_key(binding.var): changed})
+        changed = _substituted(value, {key_of(old): new})
+        return _with_values(module, {key_of(binding.var): changed})
 
     return BindingMutation(str(binding.var.name), callee_of(value), about, make)
 
@@ -201,8 +188,8 @@ def _swapped(module: Module, first: Any, second: Any, source: Any) -> Module:
     return _with_values(
         module,
         {
-            _key(first.var): _substituted(second.value, {_key(first.var): source}),
-            _key(second.var): _substituted(first.value, {_key(source): first.var}),
+            key_of(first.var): _substituted(second.value, {key_of(first.var): source}),
+            key_of(second.var): _substituted(first.value, {key_of(source): first.var}),
         },
     )
 
@@ -221,29 +208,28 @@ def _with_result(
     else:
         result = tensorir.copy_of_input([given], form[0], form[1], "result")
     function = te.create_prim_func([given, result]).with_attr("global_symbol", "mutant_result")
-    builder = relax.BlockBuilder(tvm.IRModule(dict(module.functions.items()), attrs=module.attrs))
+    builder = relax.BlockBuilder(module.clone())
     variable = builder.add_func(function, "mutant_result")
     added = builder.get()
     call = relax.op.call_tir(variable, [main.params[0]], relax.TensorType(form[0], form[1]))
-    return _with_values(added, {_key(binding.var): call})
+    return _with_values(added, {key_of(binding.var): call})
 
 
 def _with_values(module: Module, values: dict[int, Any]) -> Module:
     """Return a copy of a module in which some variables of `main` have other values."""
 
     def change(binding: Any) -> Any:
-        value = values.get(_key(binding.var))
+        value = values.get(key_of(binding.var))
         if value is None:
             return binding
         return relax.VarBinding(binding.var, builder.normalize(value))
 
-    main = main_of(module)
-    assert main is not None
+    main = module["main"]
     builder = relax.BlockBuilder(module)
     blocks = [
         type(block)([change(binding) for binding in block.bindings]) for block in main.body.blocks
     ]
-    return with_main(module, _with_blocks(main, blocks))
+    return with_function(module, "main", _with_blocks(main, blocks))
 
 
 def _substituted(value: Any, replaced: dict[int, Any]) -> Any:
@@ -252,7 +238,7 @@ def _substituted(value: Any, replaced: dict[int, Any]) -> Any:
     def change(node: Any) -> Any:
         if isinstance(node, tvm.ir.Tuple):
             return tvm.ir.Tuple([change(field) for field in node.fields])
-        return replaced.get(_key(node), node)
+        return replaced.get(key_of(node), node)
 
     arguments = [change(each) for each in value.args]
     return tvm.ir.Call(value.op, arguments, value.attrs, value.ty_args)
@@ -261,14 +247,14 @@ def _substituted(value: Any, replaced: dict[int, Any]) -> Any:
 def _result(main: Any) -> Any | None:
     """Return the call whose value `main` returns, through variables that are only other names."""
     bindings = {
-        _key(binding.var): binding
+        key_of(binding.var): binding
         for block in main.body.blocks
         for binding in block.bindings
         if isinstance(binding, relax.VarBinding)
     }
-    found = bindings.get(_key(main.body.body))
+    found = bindings.get(key_of(main.body.body))
     while found is not None and isinstance(found.value, relax.Var):
-        found = bindings.get(_key(found.value))
+        found = bindings.get(key_of(found.value))
     return found if found is not None and isinstance(found.value, tvm.ir.Call) else None
 
 
@@ -306,7 +292,3 @@ def _is_vector(value: Any) -> bool:
     if form is None or not form[1].startswith("float"):
         return False
     return max(form[0], default=1) == math.prod(form[0]) > 1
-
-
-def _key(node: Any) -> int:
-    return int(node.__chandle__())

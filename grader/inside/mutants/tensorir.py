@@ -8,6 +8,8 @@ import tvm
 import tvm_ffi
 from tvm import te, tirx
 
+from grader.inside.common.modules import changed_loop, key_of, nodes_of
+
 TensorLoad = tvm.ir.TensorLoad
 PrimFunc = Any
 Change = tuple[str, Callable[[], PrimFunc]]
@@ -22,9 +24,9 @@ _REDUCTION = 2
 def off_by_one(function: PrimFunc) -> Iterator[Change]:
     """Leave out the last round of a loop that only a sum, or another reduction, goes along."""
     for loop in _reduction_loops(function):
-        extent = int(loop.extent)
+        rounds = _rounds(loop)
         about = (
-            f"the loop {loop.loop_var.name} ends one round early, after {extent - 1} of {extent}"
+            f"the loop {loop.loop_var.name} ends one round early, after {rounds - 1} of {rounds}"
         )
         yield about, lambda chosen=loop: _map(function, tirx.For, _shortened(chosen))  # type: ignore[misc]
 
@@ -47,7 +49,7 @@ def half_precision(function: PrimFunc) -> PrimFunc | None:
 
 def narrow(function: PrimFunc) -> Iterator[Change]:
     """Cut off at half their bits the integers of 32 bits or more that a buffer is given."""
-    for store in _all(function, tirx.BufferStore):
+    for store in nodes_of(function, tirx.BufferStore):
         dtype, half = str(store.value.ty.dtype), _HALVES.get(str(store.value.ty.dtype))
         if half is None or isinstance(store.value, tvm.ir.prim.IntImm):
             continue
@@ -58,8 +60,8 @@ def narrow(function: PrimFunc) -> Iterator[Change]:
 
 def drop_addend(function: PrimFunc) -> Iterator[Change]:
     """Leave out the addition of an argument that has fewer axes, or shorter ones."""
-    arguments = set(map(_key, function.params))
-    for store in _all(function, tirx.BufferStore):
+    arguments = set(map(key_of, function.params))
+    for store in nodes_of(function, tirx.BufferStore):
         value = store.value
         if _is_smaller(value, store, arguments):  # the sum begins with the bias
             nothing = tirx.const(0, str(value.ty.dtype))
@@ -75,16 +77,16 @@ def drop_addend(function: PrimFunc) -> Iterator[Change]:
 
 def flip_window(function: PrimFunc) -> Iterator[Change]:
     """Let the window of a convolution run the wrong way round."""
-    arguments = set(map(_key, function.params))
-    for store in _all(function, tirx.BufferStore):
-        outer = {_key(v) for index in store.indices for v in _all(index, tvm.ir.Var)}
-        for load in _all(store.value, TensorLoad):
+    arguments = set(map(key_of, function.params))
+    for store in nodes_of(function, tirx.BufferStore):
+        outer = {key_of(v) for index in store.indices for v in nodes_of(index, tvm.ir.Var)}
+        for load in nodes_of(store.value, TensorLoad):
             window = list(load.indices[-2:])
-            if len(load.indices) != 4 or _key(load.source) not in arguments:
+            if len(load.indices) != 4 or key_of(load.source) not in arguments:
                 continue
             inner = [each for each in window if isinstance(each, tvm.ir.Var)]
             extents = [int(extent) for extent in load.source.shape[-2:]]
-            if len(inner) < 2 or max(extents) < 2 or outer & set(map(_key, inner)):
+            if len(inner) < 2 or max(extents) < 2 or outer & set(map(key_of, inner)):
                 continue
             flipped = [extent - 1 - index for extent, index in zip(extents, window, strict=True)]
             turned = tirx.BufferLoad(load.source, [*load.indices[:-2], *flipped])
@@ -134,8 +136,8 @@ def copy_of_input(inputs: list[Any], shape: tuple[int, ...], dtype: str, name: s
 
 def outputs_of(function: PrimFunc) -> list[Any]:
     """Return the parameters that the function writes."""
-    written = {_key(store.buffer) for store in _all(function, tirx.BufferStore)}
-    return [each for each in function.params if _key(each) in written]
+    written = {key_of(store.buffer) for store in nodes_of(function, tirx.BufferStore)}
+    return [each for each in function.params if key_of(each) in written]
 
 
 def _echoed(inputs: list[Any], output: Any) -> Any:
@@ -145,7 +147,8 @@ def _echoed(inputs: list[Any], output: Any) -> Any:
 
 def _replaced(function: PrimFunc, compute: Callable[..., Any]) -> PrimFunc | None:
     outputs = outputs_of(function)
-    places = [index for index, each in enumerate(function.params) if _among(each, outputs)]
+    written = set(map(key_of, outputs))
+    places = [index for index, each in enumerate(function.params) if key_of(each) in written]
     count = len(function.params) - len(outputs)
     if not outputs or count < 1 or places != list(range(count, len(function.params))):
         return None
@@ -163,30 +166,38 @@ def _reduction_loops(function: PrimFunc) -> list[Any]:
     """Return the loops of more than one round whose variable only reductions depend on."""
     reduced: set[int] = set()
     spatial: set[int] = set()
-    for realize in _all(function, tvm.s_tir.SBlockRealize):
+    for realize in nodes_of(function, tvm.s_tir.SBlockRealize):
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            names = {_key(variable) for variable in _all(value, tvm.ir.Var)}
+            names = {key_of(variable) for variable in nodes_of(value, tvm.ir.Var)}
             (reduced if axis.iter_type == _REDUCTION else spatial).update(names)
     reduced |= _plain_reductions(function)
     loops = [
         loop
-        for loop in _all(function, tirx.For)
-        if isinstance(loop.extent, tvm.ir.prim.IntImm) and int(loop.extent) > 1
+        for loop in nodes_of(function, tirx.For)
+        if isinstance(loop.extent, tvm.ir.prim.IntImm) and _rounds(loop) > 1
     ]
-    return [loop for loop in loops if _key(loop.loop_var) in reduced - spatial]
+    return [loop for loop in loops if key_of(loop.loop_var) in reduced - spatial]
+
+
+def _rounds(loop: Any) -> int:
+    return -(-int(loop.extent) // _step(loop))
+
+
+def _step(loop: Any) -> int:
+    return 1 if loop.step is None else int(loop.step)
 
 
 def _plain_reductions(function: PrimFunc) -> set[int]:
     """Return the variables of loops outside of blocks along which a store repeats its place."""
     found: set[int] = set()
-    for loop in _all(function, tirx.For):
-        for store in _all(loop.body, tirx.BufferStore):
-            loads = _all(store.value, TensorLoad)
-            own = any(_key(load.source) == _key(store.buffer) for load in loads)
-            used = {_key(v) for index in store.indices for v in _all(index, tvm.ir.Var)}
-            read = {_key(v) for v in _all(store.value, tvm.ir.Var)}
-            if own and _key(loop.loop_var) in read - used:
-                found.add(_key(loop.loop_var))
+    for loop in nodes_of(function, tirx.For):
+        for store in nodes_of(loop.body, tirx.BufferStore):
+            loads = nodes_of(store.value, TensorLoad)
+            own = any(key_of(load.source) == key_of(store.buffer) for load in loads)
+            used = {key_of(v) for index in store.indices for v in nodes_of(index, tvm.ir.Var)}
+            read = {key_of(v) for v in nodes_of(store.value, tvm.ir.Var)}
+            if own and key_of(loop.loop_var) in read - used:
+                found.add(key_of(loop.loop_var))
     return found
 
 
@@ -194,16 +205,9 @@ def _shortened(chosen: Any) -> Callable[[Any], Any]:
     def shorten(loop: Any) -> Any:
         if not loop.loop_var.same_as(chosen.loop_var):
             return loop
-        extent = tvm.ir.prim.IntImm(str(loop.extent.ty.dtype), int(loop.extent) - 1)
-        return tirx.For(
-            loop.loop_var,
-            loop.min,
-            extent,
-            loop.kind,
-            loop.body,
-            loop.thread_binding,
-            loop.annotations,
-        )
+        less = (_rounds(loop) - 1) * _step(loop)
+        extent = tvm.ir.prim.IntImm(str(loop.extent.ty.dtype), less)
+        return changed_loop(loop, extent=extent)
 
     return shorten
 
@@ -216,7 +220,7 @@ def _is_smaller(value: Any, store: Any, arguments: set[int]) -> bool:
     """Say whether a value is read from an argument with fewer items than what is stored to."""
     return (
         isinstance(value, TensorLoad)
-        and _key(value.source) in arguments
+        and key_of(value.source) in arguments
         and _size(value.source) < _size(store.buffer)
     )
 
@@ -231,23 +235,8 @@ def _with_value(function: PrimFunc, chosen: Any, value: Any) -> PrimFunc:
     )
 
 
-def _all(root: Any, kind: Any) -> list[Any]:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
-    return found
-
-
 def _map(root: Any, kind: Any, change: Callable[[Any], Any]) -> Any:
     return tvm_ffi.structural_map(root, (kind, change))
-
-
-def _key(node: Any) -> int:
-    """Return what two references to the same object have in common."""
-    return int(node.__chandle__())
-
-
-def _among(node: Any, others: list[Any]) -> bool:
-    return any(node.same_as(other) for other in others)
 
 
 def _size(buffer: Any) -> int:

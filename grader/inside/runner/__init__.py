@@ -4,10 +4,8 @@ A runner sees inputs and never an expected output; what it answers is bytes that
 Python externs are loaded and called in another sandbox, by an evaluator, which the runner asks.
 
     entry       the runner's process: prepares itself, reads tasks, writes answers
-    tasks       which task is done by what
     model       RunModule: build a module and run `main` on every batch
-    externs     external functions: those that the evaluator calls, and stubs of the runner's own
-    evaluation  the runner's end of its evaluator
+    evaluation  external functions: those that the evaluator calls, and stubs of the runner's own
     timing      TimeSchedule: interleaved rounds of baseline, submission and reference
     kinds       Examine: what the folders of `grader/evidence/` have done in boxes
     find_step   FindStep: find the step of a schedule that changes what is computed

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import tvm
 
 from grader.inside.common.failure import TaskError
-from grader.inside.runner.signature import OUTPUT, Arrays, Shape
+from grader.inside.runner.signature import OUTPUT, Arrays, Shape, Values
 from grader.messages.frames import number_type
 from grader.messages.runner import integer_poison
 from grader.timing.slices import CALLS_OF_A_SLICE, FUNCTIONS, MOST_ROUNDS
@@ -37,7 +37,6 @@ _CLOSED, _READABLE, _OPEN = 0, 1, 3  # PROT_NONE, PROT_READ, PROT_READ | PROT_WR
 _PATTERN = 0xA7
 
 Bytes = npt.NDArray[np.uint8]
-Values = npt.NDArray[Any]
 
 
 class FencedMemory:
@@ -102,7 +101,8 @@ TABLE = 2 * CALLS_OF_A_SLICE
 STAMPS = 4 * FUNCTIONS * MOST_ROUNDS
 """Numbers of the clock: for each block of a slice two times, of two numbers each."""
 
-_ALIGNMENT = 64
+ALIGNMENT = 64
+"""What TVM demands of the address of an array, in bytes."""
 
 
 class ArenaSlots(NamedTuple):
@@ -142,7 +142,7 @@ class Ledger:
         item = number_type(dtype)
         fence = FencedMemory(items * item.itemsize)
         self._fences.append(fence)
-        return fence.open_at_end(items * item.itemsize, _ALIGNMENT).view(item)
+        return fence.open_at_end(items * item.itemsize, ALIGNMENT).view(item)
 
     def begin(self, *, poison: bool = False) -> None:
         """Draw places and numbers anew, and forget the last slice.
@@ -196,10 +196,6 @@ def unwritten(dtype: str, items: int) -> Values:
     if dtype.startswith(("bool", "int", "uint")):
         return integer_poison(dtype, items)
     return np.full(items, np.nan, number_type(dtype))
-
-
-ALIGNMENT = 64
-"""What TVM demands of the address of an array, in bytes."""
 
 
 PLACES = 4096

@@ -60,17 +60,15 @@ def build(task: RunModule | TimeSchedule | TimeSteps) -> float:
     Its own attempt tells what cannot be built.
     """
     begin = time.monotonic()
-    answering_for_errors(lambda: _build(task))
+    answering_for_errors(lambda: _BUILT_BY[type(task)](task))
     return time.monotonic() - begin
 
 
-def _build(task: RunModule | TimeSchedule | TimeSteps) -> None:
-    if isinstance(task, RunModule):
-        build_ahead(task)
-    elif isinstance(task, TimeSteps):
-        build_steps_ahead(task)
-    else:
-        compile_ahead(task)
+_BUILT_BY: Mapping[type[ToRunner], Callable[[Any], None]] = {
+    RunModule: build_ahead,
+    TimeSchedule: compile_ahead,
+    TimeSteps: build_steps_ahead,
+}
 
 
 def _perform(task: ToRunner, evaluator: Evaluator | None) -> FromRunner:

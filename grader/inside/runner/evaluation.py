@@ -17,6 +17,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import Stage, TaskError
+from grader.inside.common.modules import nodes_of
 from grader.inside.common.poison import Poison, as_array
 from grader.messages.evaluator import (
     Argument,
@@ -279,16 +280,12 @@ def _check_names(called: set[str], given: set[str]) -> None:
 
 def extern_names(module: Any) -> set[str]:
     """Return the names of all external functions that a module's Relax functions refer to."""
-    names: set[str] = set()
-
-    def visit(expression: Any) -> None:
-        if isinstance(expression, tvm.relax.ExternFunc):
-            names.add(str(expression.global_symbol))
-
-    for function in module.functions.values():
-        if isinstance(function, tvm.relax.Function):
-            tvm.relax.analysis.post_order_visit(function, visit)
-    return names
+    return {
+        str(each.global_symbol)
+        for function in module.functions.values()
+        if isinstance(function, tvm.relax.Function)
+        for each in nodes_of(function, tvm.relax.ExternFunc)
+    }
 
 
 def _evaluated(name: str, evaluator: Evaluator, poison: Poison) -> Function:

@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import tvm
 from tvm import tirx
 
+from grader.inside.common.arguments import Values
 from grader.inside.common.blocks import BlockPlace, block_places
 from grader.inside.common.failure import TaskError, stage
 from grader.inside.common.modules import load_module
 from grader.inside.runner.model import run_module
-from grader.inside.runner.replay import apply_trace, differing_functions
+from grader.inside.runner.replay import apply_trace, beginning, differing_functions
 from grader.messages.frames import pack_array, unpack_array
 from grader.messages.runner import SEARCH_SECONDS, FindStep, FoundStep, Within
 
@@ -75,7 +75,6 @@ _LOOKING = ("Get", "Sample", "EnterPostproc")
 _MOVES = ("ComputeAt", "ReverseComputeAt")
 
 Instruction = list[Any]
-Values = npt.NDArray[np.generic]
 Clock = Callable[[], float]
 
 
@@ -114,8 +113,8 @@ class _Trial:
 
     def module(self, instructions: Sequence[Instruction]) -> tvm.IRModule:
         """Return what the first instructions make of the base. Raises TaskError."""
-        decisions = [each for each in self.decisions if each[0] < len(instructions)]
-        return apply_trace(self.base, [list(instructions), decisions])
+        trace = [list(instructions), self.decisions]
+        return apply_trace(self.base, beginning(trace, len(instructions)))
 
     def without(self, place: int) -> tvm.IRModule:
         """Return what all instructions but one make of the base. Raises TaskError."""
@@ -193,7 +192,7 @@ def _described(found: FoundStep, trial: _Trial, place: int) -> FoundStep:
     """Say what the instruction at `place` was done on, what is seen of it, and what was tried."""
     instruction = trial.instructions[place]
     before = tvm.s_tir.Schedule(trial.base)
-    trace = [trial.instructions[:place], [each for each in trial.decisions if each[0] < place]]
+    trace = beginning([trial.instructions, trial.decisions], place)
     tvm.s_tir.schedule.Trace.apply_json_to_schedule(trace, before)
     known = _known(trial.instructions[:place], before)
     inputs = [each for each in instruction[1] if isinstance(each, str) and each in known]

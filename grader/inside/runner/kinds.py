@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from grader.inside.common.failure import TaskError, stage
@@ -28,11 +27,8 @@ class BoxedKind(NamedTuple):
         inside = importlib.import_module(f"{folder}.inside")
         for each in pkgutil.walk_packages(inside.__path__, f"{inside.__name__}."):
             importlib.import_module(each.name)
-        return cls(_import(f"{folder}.messages"), _import(f"{folder}.inside.entry"))
-
-
-def _import(name: str) -> ModuleType:
-    return importlib.import_module(name)
+        messages = importlib.import_module(f"{folder}.messages")
+        return cls(messages, importlib.import_module(f"{folder}.inside.entry"))
 
 
 _LOADED = {kind: BoxedKind.load(kind) for kind in KINDS}

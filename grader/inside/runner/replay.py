@@ -11,7 +11,7 @@ import tvm
 import tvm_ffi
 
 from grader.inside.common.failure import TaskError, shorten, stage
-from grader.inside.common.modules import load_module
+from grader.inside.common.modules import functions_of, load_module
 from grader.messages.runner import SCRIPT_LIMIT, ReplayResult, ReplayTrace
 
 _ERROR = "ScheduleError: "
@@ -43,6 +43,12 @@ def apply_trace(module: tvm.IRModule, trace: list[Any]) -> tvm.IRModule:
         return schedule.mod
 
 
+def beginning(trace: list[Any], count: int) -> list[Any]:
+    """Return the first so many instructions of a trace, with their decisions."""
+    instructions, decisions = trace
+    return [instructions[:count], [each for each in decisions if each[0] < count]]
+
+
 def apply_to_document(document: bytes, trace: list[Any]) -> bytes:
     """Return what a trace makes of a module, both as graph JSON; empty where it fails."""
     with stage("load"):
@@ -60,7 +66,7 @@ def script_of(module: tvm.IRModule, name: str) -> str:
 
     Empty where there is no such function, or TVM cannot print it: it explains, it proves nothing.
     """
-    function = _by_name(module).get(name)
+    function = functions_of(module).get(name)
     if function is None:
         return ""
     try:
@@ -77,7 +83,7 @@ def cut(text: str, length: int) -> str:
 
 def differing_functions(one: tvm.IRModule, other: tvm.IRModule) -> tuple[str, ...]:
     """Return the names of the functions that are not the same, or not there, in two modules."""
-    left, right = _by_name(one), _by_name(other)
+    left, right = functions_of(one), functions_of(other)
     return tuple(
         name
         for name in sorted({*left, *right})
@@ -85,10 +91,6 @@ def differing_functions(one: tvm.IRModule, other: tvm.IRModule) -> tuple[str, ..
         or name not in right
         or (_is_prim(left[name]) and not tvm_ffi.structural_equal(left[name], right[name]))
     )
-
-
-def _by_name(module: tvm.IRModule) -> dict[str, Any]:
-    return {str(variable.name_hint): function for variable, function in module.functions.items()}
 
 
 def _is_prim(function: Any) -> bool:

@@ -13,53 +13,48 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 import tvm
-import tvm_ffi
 from tvm import relax, tirx
 
+from grader.inside.common.modules import functions_of, key_of, nodes_of, with_function
 from grader.messages.frames import DType
-from grader.messages.runner import STEP_LIMIT, RunModule, TracedStep
+from grader.messages.runner import STEP_LIMIT, RunModule, TensorSpec, TracedStep
 
 Module = Any
 
 
-class Step(NamedTuple):
-    """One step: see `TracedStep`. `dtype` is the declared one; empty where it is left open."""
+class Source(NamedTuple):
+    """What a value is computed from: steps or shown buffers, by place, and arguments.
 
-    variable: str
-    dtype: str
-    takes: tuple[int, ...]
-    takes_input: bool
-    binding: int | None
+    Of a tuple, `fields` has the same for each of its fields.
+    """
 
-
-class _Origin(NamedTuple):
-    """What a value is computed from: steps, an argument, and a tuple's fields where it is one."""
-
-    steps: frozenset[int] = frozenset()
+    places: frozenset[int] = frozenset()
     is_input: bool = False
-    fields: tuple[_Origin, ...] | None = None
+    fields: tuple[Source, ...] | None = None
 
 
-_NOTHING = _Origin()
+def join(sources: Sequence[Source | None]) -> Source:
+    """Return what a value is computed from that takes several others; None is nothing known."""
+    known = [each for each in sources if each is not None]
+    places: frozenset[int] = frozenset().union(*(each.places for each in known))
+    return Source(places, any(each.is_input for each in known))
 
 
-def watched(module: Module, watcher: str) -> tuple[Module, list[Step]]:
+def watched(module: Module, watcher: str) -> tuple[Module, list[TracedStep]]:
     """Return a copy of a module whose `main` calls an external function after every step.
 
-    The function of the name `watcher` is given one tensor at a time, in the order of the steps. The
+    The function of the name `watcher` is given one tensor at a time, in the order of the steps,
+    which have no values yet; their `dtype` is the declared one, empty where it is left open. The
     copy has no dataflow blocks: TVM fuses and reorders only within those. Names and functions stay.
     """
     plain = relax.transform.ToNonDataflow()(module)
-    functions = {str(name.name_hint): function for name, function in plain.functions.items()}
-    main = functions["main"]
+    main = plain["main"]
     builder = relax.BlockBuilder(plain)
     marker = _Marker(main, watcher)
     bindings = [new for each in _bindings(main.body) for new in marker.mark(each)]
     body = builder.normalize(relax.SeqExpr([relax.BindingBlock(bindings)], main.body.body))
     changed = relax.Function(main.params, body, main.ret_ty, False, main.attrs)
-    copied = tvm.IRModule(dict(plain.functions.items()), attrs=plain.attrs)
-    copied.update_func(plain.get_global_var("main"), changed)
-    return copied, marker.steps
+    return with_function(plain, "main", changed), marker.steps
 
 
 def _bindings(body: Any) -> Iterator[Any]:
@@ -71,10 +66,10 @@ class _Marker:
     """Goes through the bindings of `main` in order."""
 
     def __init__(self, main: Any, watcher: str) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TracedStep] = []
         self._calls = 0
         self._watcher = relax.ExternFunc(watcher)
-        self._origins = {_key(each): _Origin(is_input=True) for each in main.params}
+        self._origins = {key_of(each): Source(is_input=True) for each in main.params}
         self._names = _names_of_fields(main.body)
 
     def mark(self, binding: Any) -> list[Any]:
@@ -82,59 +77,59 @@ class _Marker:
         value, variable = binding.value, binding.var
         is_call = isinstance(value, tvm.ir.Call)
         if not is_call and not isinstance(value, relax.If):
-            self._origins[_key(variable)] = self._origin(value)
+            self._origins[key_of(variable)] = self._origin(value)
             return [binding]
         taken = self._taken(value)
         number = None
         if is_call:
             number, self._calls = self._calls, self._calls + 1
         origin, calls = self._step(variable, variable.ty, (taken, number))
-        self._origins[_key(variable)] = origin
+        self._origins[key_of(variable)] = origin
         return [binding, *calls]
 
     def _step(
-        self, value: Any, kind: Any, about: tuple[_Origin, int | None], name: str = ""
-    ) -> tuple[_Origin, list[Any]]:
+        self, value: Any, kind: Any, about: tuple[Source, int | None], name: str = ""
+    ) -> tuple[Source, list[Any]]:
         """Take down what a call has made; return its origin and bindings that show it."""
         taken, number = about
         if isinstance(kind, relax.TupleType):
             return self._fields(value, kind, about)
         if not isinstance(kind, relax.TensorType) or len(self.steps) >= STEP_LIMIT:
             return taken, []
-        takes = tuple(sorted(taken.steps))
         self.steps.append(
-            Step(
+            TracedStep(
                 variable=name or str(value.name),
                 dtype=str(kind.dtype),
-                takes=takes,
+                values=None,
+                takes=tuple(sorted(taken.places)),
                 takes_input=taken.is_input,
                 binding=number,
             )
         )
         call = tvm.ir.Call(self._watcher, [value], None, [relax.ObjectType()])
         shown = relax.VarBinding(relax.Var("shown", relax.ObjectType()), call)
-        return _Origin(frozenset({len(self.steps) - 1})), [shown]
+        return Source(frozenset({len(self.steps) - 1})), [shown]
 
     def _fields(
-        self, value: Any, kind: Any, about: tuple[_Origin, int | None]
-    ) -> tuple[_Origin, list[Any]]:
+        self, value: Any, kind: Any, about: tuple[Source, int | None]
+    ) -> tuple[Source, list[Any]]:
         """Take down the elements of a tuple, each under the first name that it is given."""
         origins, bindings = [], []
         for place, field in enumerate(kind.fields):
-            name = self._names.get((_key(value), place), f"{value.name}[{place}]")
+            name = self._names.get((key_of(value), place), f"{value.name}[{place}]")
             element = relax.Var(name, field)
             origin, calls = self._step(element, field, about, name)
             if calls:
                 bindings.append(relax.VarBinding(element, tvm.ir.TupleGetItem(value, place)))
             origins.append(origin)
             bindings += calls
-        joined = _join(origins)
+        joined = join(origins)
         return joined._replace(fields=tuple(origins)), bindings
 
-    def _taken(self, value: Any) -> _Origin:
+    def _taken(self, value: Any) -> Source:
         """Return what a call is given, or what an `if` looks at, within its branches too."""
         if isinstance(value, tvm.ir.Call):
-            return _join([self._origin(each) for each in value.args])
+            return join([self._origin(each) for each in value.args])
         found = [self._origin(value.cond)]
         for branch in (value.true_branch, value.false_branch):
             for binding in _bindings(branch):
@@ -142,27 +137,20 @@ class _Marker:
                 if isinstance(inner, tvm.ir.Call | relax.If):
                     found.append(self._taken(inner))
                     self._calls += isinstance(inner, tvm.ir.Call)
-                self._origins[_key(binding.var)] = self._origin(inner)
+                self._origins[key_of(binding.var)] = self._origin(inner)
             found.append(self._origin(branch.body))
-        return _join(found)
+        return join(found)
 
-    def _origin(self, value: Any) -> _Origin:
+    def _origin(self, value: Any) -> Source:
         """Return where a value comes from that is no call."""
         if isinstance(value, tvm.ir.Tuple):
             fields = [self._origin(each) for each in value.fields]
-            return _join(fields)._replace(fields=tuple(fields))
+            return join(fields)._replace(fields=tuple(fields))
         if isinstance(value, tvm.ir.TupleGetItem):
             whole = self._origin(value.tuple_value)
             known = whole.fields or ()
             return known[value.index] if value.index < len(known) else whole
-        return self._origins.get(_key(value), _NOTHING)
-
-
-def _join(origins: list[_Origin]) -> _Origin:
-    return _Origin(
-        frozenset().union(*(each.steps for each in origins)),
-        any(each.is_input for each in origins),
-    )
+        return self._origins.get(key_of(value), Source())
 
 
 def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
@@ -171,12 +159,8 @@ def _names_of_fields(body: Any) -> dict[tuple[int, int], str]:
     for binding in _bindings(body):
         value = binding.value
         if isinstance(value, tvm.ir.TupleGetItem):
-            names.setdefault((_key(value.tuple_value), int(value.index)), str(binding.var.name))
+            names.setdefault((key_of(value.tuple_value), int(value.index)), str(binding.var.name))
     return names
-
-
-def _key(node: Any) -> int:
-    return int(node.__chandle__())
 
 
 SIZE_LIMIT = 64 * 2**20
@@ -184,28 +168,6 @@ SIZE_LIMIT = 64 * 2**20
 
 _SERIAL = 0
 _DTYPES = get_args(DType)
-
-
-class Buffer(NamedTuple):
-    """A buffer that was made an output."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-
-
-class Source(NamedTuple):
-    """What a buffer is computed from: shown ones, by place, and arguments."""
-
-    places: frozenset[int] = frozenset()
-    is_input: bool = False
-
-
-def join(sources: Sequence[Source | None]) -> Source:
-    """Return what a value is computed from that takes several others; None is nothing known."""
-    known = [each for each in sources if each is not None]
-    places: frozenset[int] = frozenset().union(*(each.places for each in known))
-    return Source(places, any(each.is_input for each in known))
 
 
 class Buffers(NamedTuple):
@@ -216,7 +178,7 @@ class Buffers(NamedTuple):
     """
 
     module: Any
-    added: tuple[Buffer, ...]
+    added: tuple[TensorSpec, ...]
     names: tuple[str, ...]
     order: tuple[int, ...]
     sources: tuple[Source, ...]
@@ -262,33 +224,32 @@ def expose(module: Any, run: RunModule) -> Buffers | None:
     shared by all its loops: so they may as well be its caller's, unless it is scheduled and its
     threads would share what each has for itself. Then only the outputs are told about.
     """
-    functions = {str(variable.name_hint): each for variable, each in module.functions.items()}
-    name = run.function
-    function = functions.get(name)
+    function = functions_of(module).get(run.function)
     if not isinstance(function, tirx.PrimFunc) or not run.outputs:
         return None
     outputs = list(function.params)[-len(run.outputs) :]
     inner = _inner(function)[: max(0, STEP_LIMIT - len(outputs))]
     changed = _with_parameters(function, inner) if inner else function
-    copied = tvm.IRModule(dict(module.functions.items()), attrs=module.attrs)
-    copied.update_func(module.get_global_var(name), changed)
-    added = tuple(Buffer(str(each.name), _dtype(each), _shape(each) or ()) for each in inner)
+    copied = with_function(module, run.function, changed)
+    added = tuple(TensorSpec(_dtype(each), _shape(each) or ()) for each in inner)  # type: ignore[arg-type]
     return _described(copied, added, function, [*outputs, *inner])
 
 
-def _described(module: Any, added: tuple[Buffer, ...], function: Any, shown: list[Any]) -> Buffers:
-    places = {_key(each): place for place, each in enumerate(shown)}
+def _described(
+    module: Any, added: tuple[TensorSpec, ...], function: Any, shown: list[Any]
+) -> Buffers:
+    places = {key_of(each): place for place, each in enumerate(shown)}
     known = {key: Source(frozenset({place}), False) for key, place in places.items()}
-    inputs = {_key(each) for each in function.params} - set(places)
+    inputs = {key_of(each) for each in function.params} - set(places)
     known |= dict.fromkeys(inputs, Source(frozenset(), True))
     sources = [Source() for _ in shown]
     order: list[int] = []
-    for store in _all(function.body, tirx.BufferStore):
-        read = [known.get(_key(load.source)) for load in _all(store.value, tvm.ir.TensorLoad)]
+    for store in nodes_of(function.body, tirx.BufferStore):
+        read = [known.get(key_of(load.source)) for load in nodes_of(store.value, tvm.ir.TensorLoad)]
         source = join(read)
-        place = places.get(_key(store.buffer))
+        place = places.get(key_of(store.buffer))
         if place is None:
-            known[_key(store.buffer)] = join([known.get(_key(store.buffer)), source])
+            known[key_of(store.buffer)] = join([known.get(key_of(store.buffer)), source])
             continue
         order += [place] if place not in order else []
         sources[place] = join([sources[place], source])
@@ -310,7 +271,7 @@ def _inner(function: Any) -> list[Any]:
     realize = function.body
     if not isinstance(realize, tvm.s_tir.SBlockRealize) or len(realize.block.iter_vars):
         return []
-    if any(int(loop.kind) != _SERIAL for loop in _all(function.body, tirx.For)):
+    if any(int(loop.kind) != _SERIAL for loop in nodes_of(function.body, tirx.For)):
         return []
     return [each for each in realize.block.alloc_buffers if _is_plain(each)]
 
@@ -325,7 +286,7 @@ def _is_plain(buffer: Any) -> bool:
 def _with_parameters(function: Any, buffers: list[Any]) -> Any:
     """Return a function that is given some of the buffers that it allocates."""
     realize, block = function.body, function.body.block
-    given = {_key(each) for each in buffers}
+    given = {key_of(each) for each in buffers}
     changed = tvm.s_tir.SBlock(
         block.iter_vars,
         block.reads,
@@ -333,7 +294,7 @@ def _with_parameters(function: Any, buffers: list[Any]) -> Any:
         block.name_hint,
         block.body,
         block.init,
-        [each for each in block.alloc_buffers if _key(each) not in given],
+        [each for each in block.alloc_buffers if key_of(each) not in given],
         block.match_buffers,
         block.annotations,
     )
@@ -350,9 +311,3 @@ def _shape(buffer: Any) -> tuple[int, ...] | None:
 
 def _dtype(buffer: Any) -> str:
     return str(buffer.ty.dtype)
-
-
-def _all(root: Any, kind: Any) -> list[Any]:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(root, ((kind, found.append),), order="pre")
-    return found

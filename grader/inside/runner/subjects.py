@@ -21,6 +21,7 @@ from grader.inside.runner.signature import (
     OUTPUT,
     Form,
     Signature,
+    Values,
     read_signature,
     unpack_arrays,
 )
@@ -44,65 +45,76 @@ MOST_SLOTS = 2**20
 SLOTS_OF_A_SLICE = 2**12
 """Most slots that are kept of a shape, and of one slice."""
 
-Values = npt.NDArray[Any]
 
+class TimedKernels:
+    """Functions that are timed in turn on arrays that they share.
 
-class Subjects:
-    """The four functions at one shape, as `grader.timing` wants them; `variant` is what they
-    compute, `calls` how many a block has.
-
-    What the submission's function leaves is kept. Each call takes the input after that of the call
-    before it, whichever function that was of.
+    Each call takes the input after that of the call before it, whichever function that was of.
     """
 
-    def __init__(
-        self, variant: str, kernels: Sequence[Kernel], arena: Arena, outputs: TimedOutputs
-    ) -> None:
-        self.variant = variant
+    def __init__(self, kernels: Sequence[Kernel], arena: Arena) -> None:
         self.arena = arena
-        self.outputs = outputs
         self._kernels = kernels
         self._bound = [each.bound() for each in kernels]
         self._made = 0
-        self._submitted: list[range] = []
+        self._calls: list[list[range]] = [[] for _ in kernels]
 
     def begin(self, turn: int, place: int) -> None:
         """Take the inputs of a turn, at a placement of the arrays; poison the output."""
         self.arena.take_turn(turn, place)
         self.arena.restore()
         self._bound = [each.bound() for each in self._kernels]
-        self._made, self._submitted = 0, []
+        self._made, self._calls = 0, [[] for _ in self._kernels]
 
     def run(self, function: int, block: int, plan: Plan) -> None:
         """Call a function, some times before the clock is read and some times after."""
         self._bound[function](block, *plan)
         end = self._made + plan.made
-        if function == SUBMISSION:
-            self._submitted.append(range(self._made, end))
+        self._calls[function].append(range(self._made, end))
         self._made = end
-
-    def keep(self) -> None:
-        """Offer the whole output of the last call."""
-        self.outputs.offer_whole(self.arena, self._made - 1)
 
     def seconds(self, blocks: int) -> npt.NDArray[np.float64]:
         """Return how long each of the first blocks took."""
         return self.arena.ledger.seconds(blocks)
 
-    def assembly(self, function: int) -> str:
-        """Return the machine code of a function as text."""
-        return self._kernels[function].assembly()
+    def offer_to(self, outputs: TimedOutputs, function: int) -> None:
+        """Offer what the calls of a function have left in a slice."""
+        outputs.offer_calls(self.arena, np.concatenate(self._calls[function]))
 
-    def finish(self) -> None:
-        """Offer what the submission's calls have left. Raises TaskError when an input is not what
-        it was, when something was written beside the arrays, or when a call is missing."""
+    def demand_undisturbed(self) -> None:
+        """Raise TaskError when an input is not what it was, when something was written beside the
+        arrays, or when a call is missing."""
         if not self.arena.is_untouched():
             raise TaskError("run", "InputChanged", "A function wrote into its inputs.")
         made = self.arena.ledger.calls
         if not self.arena.is_intact() or made != self._made:
             message = f"{made} of {self._made} calls were made, or memory beside arrays written."
             raise TaskError("run", "Disturbed", message)
-        self.outputs.offer_calls(self.arena, np.concatenate(self._submitted))
+
+
+class Subjects(TimedKernels):
+    """The four functions at one shape, as `grader.timing` wants them; `variant` is what they
+    compute. What the submission's function leaves is kept."""
+
+    def __init__(
+        self, variant: str, kernels: Sequence[Kernel], arena: Arena, outputs: TimedOutputs
+    ) -> None:
+        super().__init__(kernels, arena)
+        self.variant = variant
+        self.outputs = outputs
+
+    def keep(self) -> None:
+        """Offer the whole output of the last call."""
+        self.outputs.offer_whole(self.arena, self._made - 1)
+
+    def assembly(self, function: int) -> str:
+        """Return the machine code of a function as text."""
+        return self._kernels[function].assembly()
+
+    def finish(self) -> None:
+        """Offer what the submission's calls have left. Raises TaskError."""
+        self.demand_undisturbed()
+        self.offer_to(self.outputs, SUBMISSION)
 
 
 class TimedOutputs:
@@ -279,6 +291,11 @@ def call_guarded(name: str, function: Any, signature: Signature, arena: Arena, t
     guards = Guards(for_all_inputs=True)
     with stage("build"):
         kernel = Kernel(name, function, signature, arena, target, guards)
+    guarded_call(guards, kernel, arena)
+
+
+def guarded_call(guards: Guards, kernel: Kernel, arena: Arena) -> None:
+    """Call a function that was compiled with guards once. Raises TaskError."""
     try:
         with stage("run"):
             one_call(kernel, arena)

@@ -28,7 +28,7 @@ from grader.inside.common.timed import as_timed
 from grader.inside.runner.arena import Arena
 from grader.inside.runner.core import CoreLoops, compile_loops
 from grader.inside.runner.kernels import Kernel
-from grader.inside.runner.replay import apply_trace
+from grader.inside.runner.replay import apply_trace, beginning
 from grader.inside.runner.signature import (
     OUTPUT,
     Form,
@@ -37,7 +37,7 @@ from grader.inside.runner.signature import (
     read_signature,
     unpack_arrays,
 )
-from grader.inside.runner.subjects import TimedOutputs, one_call
+from grader.inside.runner.subjects import TimedKernels, TimedOutputs, guarded_call
 from grader.inside.runner.timing import pack_slices, settle, without_collector
 from grader.messages.timing import PrefixFate, ShapeResult, StepTimes, TimeSteps
 from grader.timing.estimate import LEAST_PORTIONS, TimedSlice, Times, Waiting
@@ -106,9 +106,9 @@ def time_steps(task: TimeSteps) -> StepTimes:
     settle(task.cpus)
     prepared = _ahead.pop(_key(task), None) or _prepare(task)
     generator = np.random.default_rng(task.seed)
-    with stage("run"):
-        _call_guarded(prepared.base, prepared.arena)
-        kernels = [prepared.base.plain, prepared.copy.plain, *_callable(prepared)]
+    base = prepared.base
+    guarded_call(base.guards, base.guarded, prepared.arena)
+    kernels = [base.plain, prepared.copy.plain, *_callable(prepared)]
     with stage("time"), without_collector():
         bench = Bench(kernels, prepared, generator)
         slices = pack_slices(_measure(bench, task, generator))
@@ -166,14 +166,13 @@ def _functions(
     module: Any, trace: list[Any], task: TimeSteps, threads: int
 ) -> tuple[list[Any], list[PrefixFate]]:
     """Return the function after each of the beginnings, and whether it is to be timed."""
-    instructions, decisions = trace
     before = as_timed(take_function(module, task.function), threads)
     functions: list[Any] = []
     fates: list[PrefixFate] = []
     for end in task.ends:
-        begun = [instructions[:end], [each for each in decisions if each[0] < end]]
         try:
-            function = as_timed(take_function(apply_trace(module, begun), task.function), threads)
+            made = apply_trace(module, beginning(trace, end))
+            function = as_timed(take_function(made, task.function), threads)
         except TaskError:
             functions.append(None)
             fates.append("failed")
@@ -196,61 +195,35 @@ def _halving(count: int) -> list[int]:
 # --- calling --------------------------------------------------------------------------------------
 
 
-def _call_guarded(built: _Built, arena: Arena) -> npt.NDArray[Any]:
-    try:
-        return one_call(built.guarded, arena)
-    finally:
-        built.guards.demand_none()
-
-
 def _callable(prepared: _Prepared) -> Iterator[Kernel]:
     """Yield what stays within its arrays in a call with guards, and so in every further one."""
     for place, built in enumerate(prepared.built):
         if built is None:
             continue
         try:
-            with stage("run"):
-                _call_guarded(built, prepared.arena)
+            guarded_call(built.guards, built.guarded, prepared.arena)
         except TaskError:
             prepared.fates[place] = "failed"
             continue
         yield built.plain
 
 
-class Bench:
-    """The functions of a round on the arrays that they share, as `grader.timing.slices` has it."""
+class Bench(TimedKernels):
+    """The functions of a round, as `grader.timing.slices` has it."""
 
     def __init__(
         self, kernels: Sequence[Kernel], prepared: _Prepared, generator: np.random.Generator
     ) -> None:
+        super().__init__(kernels, prepared.arena)
         shape, dtype = prepared.output
         self.count = len(kernels)
-        self.arena = prepared.arena
         self.core = CoreLoops(prepared.target)
-        self._kernels = kernels
-        self._bound = [each.bound() for each in kernels]
-        self._made = 0
-        self._calls: list[list[range]] = [[] for _ in kernels]
         self._outputs = [
             TimedOutputs(shape, generator, dtype, most_bytes=0, slots=SLOTS) for _ in kernels[1:]
         ]
         item = np.dtype(prepared.arena.dtypes[OUTPUT]).itemsize
         if len(self._outputs) * item * math.prod(shape) > MOST_BYTES:
             raise TaskError("time", "TooLarge", "The outputs of so many functions are too large.")
-
-    def begin(self, turn: int, place: int) -> None:
-        """Take the inputs of a turn, at a placement of the arrays; poison the output."""
-        self.arena.take_turn(turn, place)
-        self.arena.restore()
-        self._bound = [each.bound() for each in self._kernels]
-        self._made, self._calls = 0, [[] for _ in self._kernels]
-
-    def run(self, function: int, block: int, plan: Plan) -> None:
-        """Call a function, some times before the clock is read and some times after."""
-        self._bound[function](block, *plan)
-        end = self._made + plan.made
-        self._calls[function].append(range(self._made, end))
-        self._made = end
 
     def keep(self) -> None:
         """Part of the protocol: whole outputs are kept by `keep_of`."""
@@ -261,17 +234,11 @@ class Bench:
         if function:
             self._outputs[function - 1].offer_whole(self.arena, self._made - 1)
 
-    def seconds(self, blocks: int) -> npt.NDArray[np.float64]:
-        """Return how long each of the first blocks took."""
-        return self.arena.ledger.seconds(blocks)
-
     def finish(self) -> None:
         """Offer what calls have left. Raises TaskError where a function has written elsewhere."""
-        made = self.arena.ledger.calls
-        if not (self.arena.is_untouched() and self.arena.is_intact()) or made != self._made:
-            raise TaskError("run", "Disturbed", "Memory beside the output was written.")
-        for outputs, calls in zip(self._outputs, self._calls[1:], strict=True):
-            outputs.offer_calls(self.arena, np.concatenate(calls))
+        self.demand_undisturbed()
+        for function, outputs in enumerate(self._outputs, start=1):
+            self.offer_to(outputs, function)
 
     def results(self) -> tuple[ShapeResult, ...]:
         """Return what was kept, of `base` and of each beginning that was timed."""

@@ -20,11 +20,11 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import tvm
 
 from grader.inside.common.arguments import (
     Arguments,
+    Values,
     check_signature,
     module_to_run,
     unpack_arguments,
@@ -39,7 +39,7 @@ from grader.inside.runner.model import (
     Main,
     build_main,
 )
-from grader.inside.runner.steps import Buffers, Step, expose, watched
+from grader.inside.runner.steps import Buffers, expose, watched
 from grader.messages.frames import (
     RUNNER_FRAME_LIMIT,
     Array,
@@ -57,7 +57,6 @@ from grader.messages.runner import (
     FailureCode,
     RunModule,
     TaskFailure,
-    TensorSpec,
     TracedPass,
     TracedStep,
     TraceModule,
@@ -122,8 +121,6 @@ def _failure(status: int) -> TaskFailure | None:
 WATCHER = "grader.trace.step"
 """Name of the function that is called after every step."""
 
-Values = npt.NDArray[np.generic]
-
 
 class _Seen(Message, frozen=True):
     """The value of one step in one call, None where no message carries anything like it."""
@@ -155,7 +152,8 @@ def trace_module(task: TraceModule, evaluator: Evaluator | None = None) -> Trace
         given = load_module(run.module) if run.module else None
         buffers = None if given is None else expose(given, run)
     if buffers is not None:
-        given, run = buffers.module, _with_outputs(run, buffers)
+        given = buffers.module
+        run = msgspec.structs.replace(run, outputs=(*run.outputs, *buffers.added))
     module = module_to_run(given, run)
     check_signature(module, arguments)
     name = _free_name(module)
@@ -271,12 +269,6 @@ def _free_name(module: tvm.IRModule) -> str:
     return name
 
 
-def _with_outputs(run: RunModule, buffers: Buffers) -> RunModule:
-    """Return the task to run a function that has buffers for further outputs."""
-    added = tuple(TensorSpec(each.dtype, each.shape) for each in buffers.added)  # type: ignore[arg-type]
-    return msgspec.structs.replace(run, outputs=(*run.outputs, *added))
-
-
 def _of_python(steps: Sequence[TracedStep]) -> tuple[TracedStep, ...]:
     """Name the outputs of a Python function, which have no variable."""
     count = len(steps)
@@ -293,7 +285,7 @@ def _of_python(steps: Sequence[TracedStep]) -> tuple[TracedStep, ...]:
 class _Watcher:
     """Is given the values of a module's steps, in their order, sends them on, and corrects them."""
 
-    def __init__(self, name: str, steps: Sequence[Step], room: int) -> None:
+    def __init__(self, name: str, steps: Sequence[TracedStep], room: int) -> None:
         self.name = name
         self.steps = steps
         self._room = room
@@ -352,18 +344,14 @@ def _copy(tensor: Any) -> Values | None:
     return np.array(as_array(tensor))
 
 
-def _traced(steps: Sequence[Step], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:
+def _traced(steps: Sequence[TracedStep], seen: Sequence[_Seen]) -> tuple[TracedStep, ...]:
     columns: list[list[_Seen]] = [[] for _ in steps]
     for each in seen:
         columns[each.step].append(each)
     return tuple(
-        TracedStep(
-            variable=step.variable,
-            dtype=step.dtype,
+        msgspec.structs.replace(
+            step,
             values=_joined([each.value for each in column if each.value is not None]),
-            takes=step.takes,
-            takes_input=step.takes_input,
-            binding=step.binding,
             is_unwritten=any(each.is_unwritten for each in column),
         )
         for step, column in zip(steps, columns, strict=True)

@@ -246,8 +246,7 @@ class _Row(NamedTuple):
 
 
 def _rows(shape: ShapeTiming) -> list[_Row]:
-    times = [shape.baseline_us, shape.submission_us, shape.reference_us, shape.library_us]
-    if any(time is not None and time <= 0 for time in times):
+    if not _is_timed(shape):
         return [_Row(kind, "", 0.0) for kind in _KINDS]
     pairs = zip(_KINDS, roofline_rows(shape), strict=False)
     return [_Row(kind, row.name, row.microseconds) for kind, row in pairs]

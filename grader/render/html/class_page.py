@@ -29,9 +29,9 @@ from grader.render.html.charts import (
     names_on_page,
     strip,
 )
-from grader.render.html.page import SIZE, style_hash, template
+from grader.render.html.page import SIZE, written
 from grader.render.html.sections import share
-from grader.render.speech import speaking, spoken, tell
+from grader.render.speech import speaking, tell
 from grader.render.wording import MISTAKE_NAMES
 
 _FRAME: Final = 300_000
@@ -127,7 +127,7 @@ class _Line(NamedTuple):
 def render_insights(insights: Insights, language: str, made: str) -> bytes:
     """Return the page, in a language, of at most SIZE bytes; `made` says when and of what."""
     with speaking(language):
-        return _Page(insights, made).render().encode("utf-8", "replace")
+        return _Page(insights, made).render()
 
 
 class _Page:
@@ -141,13 +141,12 @@ class _Page:
         self._anchors = {id: line.anchor for id, line in zip(ids, self._lines, strict=False)}
         self._left = SIZE - _FRAME - _STUDENTS
 
-    def render(self) -> str:
+    def render(self) -> bytes:
         """Return the document. What is most needed takes its room first."""
         found = self._all
         numbers = found.numbers
-        return template("insights.html.j2").render(
-            language=spoken(),
-            style_hash=style_hash("insights.css"),
+        return written(
+            "insights.html.j2",
             slug=wording.one_line(found.assignment)[:_NAME],
             title=wording.one_line(found.title)[:_EXAMPLE] or found.assignment[:_NAME],
             made=self._made,

@@ -10,8 +10,8 @@ from grader.insights.exports import Leaderboard
 from grader.language import Text, say
 from grader.render import wording
 from grader.render.html.charts import names_on_page
-from grader.render.html.page import SIZE, style_hash, template
-from grader.render.speech import speaking, spoken, tell
+from grader.render.html.page import SIZE, written
+from grader.render.speech import speaking, tell
 from grader.similarity.fragments import Fragment, FragmentKind, Writing
 from grader.similarity.pairs import Pair, Similarities, Support
 
@@ -25,9 +25,8 @@ _ELSEWHERE_MANY = say("measured-on-other-kinds-machines")
 def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str) -> bytes:
     """Return the page, in a language."""
     with speaking(language):
-        page = template("leaderboard.html.j2").render(
-            language=spoken(),
-            style_hash=style_hash("insights.css"),
+        return written(
+            "leaderboard.html.j2",
             slug=wording.one_line(board.assignment)[:_NAME],
             title=wording.one_line(title)[:300],
             machine=_machine(board),
@@ -35,7 +34,6 @@ def render_leaderboard(board: Leaderboard, title: Text, language: str, made: str
             rows=_rows(board),
             made=made,
         )
-        return page.encode("utf-8", "replace")
 
 
 def leaderboard_markdown(board: Leaderboard, title: Text, language: str) -> bytes:
@@ -135,22 +133,15 @@ def render_similar(
         names = _names(writings)
         pairs = tuple(_within(SIZE - _FRAME, _pairs(found, writings, names)))
         left_out = len(found.pairs) - len(pairs)
-        page = template("similar.html.j2").render(
-            language=spoken(),
-            style_hash=style_hash("insights.css"),
+        return written(
+            "similar.html.j2",
             slug=wording.one_line(found.assignment)[:_NAME],
-            about=_about(found),
+            about=wording.counted(found.works, say("work-compared"), say("works-compared")),
             pairs=pairs,
             clusters=tuple(tuple(names[id] for id in each[:200]) for each in found.clusters),
             left_out=tell("more-pairs-in-json", count=left_out) if left_out else "",
             made=made,
         )
-        return page.encode("utf-8", "replace")
-
-
-def _about(found: Similarities) -> str:
-    one, many = say("work-compared"), say("works-compared")
-    return wording.counted(found.works, one, many)
 
 
 def _within(room: int, pairs: Iterator[_Pair]) -> Iterator[_Pair]:

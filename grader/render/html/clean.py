@@ -80,11 +80,14 @@ def cleaned_part(part: Part) -> Part:
     return found
 
 
+def length_of(cell: Cell) -> int:
+    """Return the characters of a cell and of what it has put out."""
+    return len(cell.source) + sum(len(output.text) for output in cell.outputs)
+
+
 def _first_cells(report: Report) -> tuple[Cell, ...]:
     """Return the cells that there may be room for; an image has the size of its text."""
-    ends = itertools.accumulate(
-        len(cell.source) + sum(len(output.text) for output in cell.outputs) for cell in report.cells
-    )
+    ends = itertools.accumulate(map(length_of, report.cells))
     count = sum(end <= CELLS_LENGTH for end in ends)
     return report.cells[: max(count, 1)]
 

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from grader.language import Text, in_a_row, say
+from grader.language import in_a_row
 from grader.render import wording
 from grader.render.speech import tell
-from grader.report import Diagnosis, Graph, Node, NodeKind, StepStatus
+from grader.report import Diagnosis, Graph, Node, StepStatus
 
 # Places for the boxes: in layers, each below what it takes, edges between them. The method is that
 # of K. Sugiyama, S. Tagawa and M. Toda, "Methods for visual understanding of hierarchical system
@@ -51,22 +51,18 @@ class Placed(NamedTuple):
     height: float
 
 
-class _Slot(NamedTuple):
-    width: float
-
-
 def place(sizes: Sequence[Size], edges: Sequence[tuple[int, int]], gap: Size) -> Placed:
     """Return places for boxes of these sizes; every edge leads from an earlier box to a later one.
 
     `gap` is the least distance between boxes of a layer, and between layers.
     """
     layers = _layers(len(sizes), edges)
-    slots = [_Slot(size.width) for size in sizes]
-    chains = [_chain(edge, layers, slots) for edge in edges]
+    widths = [size.width for size in sizes]
+    chains = [_chain(edge, layers, widths) for edge in edges]
     rows = _rows(layers)
     links = [(a, b) for chain in chains for a, b in itertools.pairwise(chain)]
     rows = _ordered(rows, links)
-    middles = _aligned(rows, links, [slot.width for slot in slots], gap.width)
+    middles = _aligned(rows, links, widths, gap.width)
     heights = [
         max((sizes[each].height for each in row if each < len(sizes)), default=0.0) for row in rows
     ]
@@ -82,7 +78,7 @@ def place(sizes: Sequence[Size], edges: Sequence[tuple[int, int]], gap: Size) ->
     routes = tuple(
         tuple(point for each in chain for point in sides(each))[1:-1] for chain in chains
     )
-    right = max((middles[each] + slots[each].width / 2 for each in row_of), default=0.0)
+    right = max((middles[each] + widths[each] / 2 for each in row_of), default=0.0)
     bottom = tops[-1] + heights[-1] if rows else 0.0
     return Placed(boxes, routes, right, bottom)
 
@@ -101,14 +97,14 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     return layers
 
 
-def _chain(edge: tuple[int, int], layers: list[int], slots: list[_Slot]) -> list[int]:
+def _chain(edge: tuple[int, int], layers: list[int], widths: list[float]) -> list[int]:
     """Return the slots that an edge passes, from source to target, and make the new ones."""
     source, target = edge
     passed = range(layers[source] + 1, layers[target])
-    first = len(slots)
-    slots.extend(_Slot(_THREAD) for _ in passed)
+    first = len(widths)
+    widths.extend(_THREAD for _ in passed)
     layers.extend(passed)
-    return [source, *range(first, len(slots)), target]
+    return [source, *range(first, len(widths)), target]
 
 
 def _rows(layers: list[int]) -> list[list[int]]:
@@ -200,16 +196,6 @@ _COLUMNS = 30
 _BESIDE = 3
 """Parameters and constants that are named in a box."""
 
-KINDS: dict[NodeKind, str | Text] = {
-    "tir": "TensorIR",
-    "extern": say("external"),
-    "operator": say("operator"),
-    "function": say("relax-function"),
-    "input": say("input"),
-    "constant": say("constant"),
-}
-WRONG = say("first-that-departs")
-
 
 class DrawnRow(NamedTuple):
     """A line of text in a box: its class, and its distance from the upper side of the drawing."""
@@ -299,18 +285,18 @@ class _Shown:
     def rows(self, each: int) -> list[tuple[str, str]]:
         """Return the lines of a box, with their classes."""
         node = self.nodes[each]
-        rows = [("name", node.callee or node.variable or tell(KINDS[node.kind]))]
+        rows = [("name", node.callee or node.variable or tell(wording.NODE_KINDS[node.kind]))]
         made = _tensor(node) if node.callee else _shape(node)
         rows += [("tensor", f"→ {made}" if node.callee else made)] if made else []
         rows += [("note", text) for text in self._notes(each)]
         rows += [("beside", text) for text in self._beside(each)]
         if self.statuses.get(node.variable) == "wrong":
-            rows.append(("wrong", tell(WRONG)))
+            rows.append(("wrong", tell(wording.STATUSES["wrong"])))
         return rows
 
     def _notes(self, each: int) -> Iterator[str]:
         node = self.nodes[each]
-        yield tell(KINDS[node.kind])
+        yield tell(wording.NODE_KINDS[node.kind])
         if node.callee and not node.dataflow:
             yield tell("outside-dataflow-block")
         if each == self.output:

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
@@ -12,9 +13,9 @@ from grader.language import NOTHING, Text
 from grader.render import wording
 from grader.render.html.clean import cleaned
 from grader.render.html.notebook import CellView, Notebook
-from grader.render.html.page import PageBudget, macro, template
+from grader.render.html.page import PageBudget, macro, written
 from grader.render.html.sections import share
-from grader.render.speech import speaking, spoken, tell
+from grader.render.speech import speaking, tell
 from grader.report import Cell, Environment, Report, ungraded_report
 
 SIZE: Final = 2_900_000
@@ -101,8 +102,8 @@ def render_marking(
         shown, places = _shown_cells(view, report, answer, question if not is_own else (), lang)
         cells = tuple(written_cells(shown, places))
         first = len(places) - len(answer or report.cells)
-        page = template("marking.html.j2").render(
-            language=spoken(),
+        return written(
+            "marking.html.j2",
             style=MARKING_STYLE,
             script=MARKING_SCRIPT,
             title=wording.one_line(view.title),
@@ -121,7 +122,6 @@ def render_marking(
             is_found=bool(answer) or view.shows_notebook,
             view=view,
         )
-        return page.encode("utf-8", "replace")
 
 
 def _shown_cells(
@@ -143,8 +143,8 @@ def _shown_cells(
 def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
     """Return the page of when there is nothing left to mark; all are shown at the address."""
     with speaking(lang):
-        page = template("marked.html.j2").render(
-            language=spoken(),
+        return written(
+            "marked.html.j2",
             style=MARKING_STYLE,
             script=MARKING_SCRIPT,
             title=wording.one_line(title),
@@ -152,37 +152,18 @@ def render_marked(title: Text, done: int, address: str, lang: str) -> bytes:
             address=address,
             is_empty=not done,
         )
-        return page.encode("utf-8", "replace")
-
-
-def marking_style() -> bytes:
-    """Return the page's style sheet: that of reports, and its own."""
-    return template("marking.css").render().encode()
-
-
-def marking_script() -> bytes:
-    """Return the page's script."""
-    return template("marking.js").render().encode()
 
 
 def _groups(rows: tuple[RubricRow, ...]) -> Iterator[_ShownGroup]:
     """Yield the rows in order, those of a group together where its first one stands."""
     keys = dict(zip((each.id for each in rows), _DIGITS, strict=False))
-    names = dict.fromkeys(each.group for each in rows if each.group)
-    seen: set[str] = set()
-    single: list[_ShownRow] = []
-    for each in rows:
-        if not each.group:
-            single.append(_shown(each, keys))
-        elif each.group not in seen:
-            if single:
-                yield _ShownGroup("", tuple(single))
-                single = []
-            seen.add(each.group)
-            own = tuple(_shown(other, keys) for other in rows if other.group == each.group)
-            yield _ShownGroup(f"group-{[*names].index(each.group)}", own)
-    if single:
-        yield _ShownGroup("", tuple(single))
+    groups = [each.group for each in rows]
+    names = [*dict.fromkeys(filter(None, groups))]
+    places = [groups.index(group) if group else place for place, group in enumerate(groups)]
+    ordered = sorted(zip(places, rows, strict=True), key=lambda pair: pair[0])
+    for group, own in groupby((row for _, row in ordered), key=lambda row: row.group):
+        name = f"group-{names.index(group)}" if group else ""
+        yield _ShownGroup(name, tuple(_shown(each, keys) for each in own))
 
 
 def _shown(row: RubricRow, keys: dict[str, str]) -> _ShownRow:
@@ -236,8 +217,8 @@ def render_frames(
     with speaking(spoken_language):
         reference = tell("the-solved-notebook")
         shown = [(each, f"{each}: {wording.plain(about)}") for each, about in mutants if each]
-        page = template("preview.html.j2").render(
-            language=spoken(),
+        return written(
+            "preview.html.j2",
             style=PREVIEW_STYLE,
             script=PREVIEW_SCRIPT,
             languages=[(each, _LANGUAGES.get(each, each)) for each in languages],
@@ -245,7 +226,6 @@ def render_frames(
             chosen_language=language,
             chosen_mutant=mutant,
         )
-        return page.encode("utf-8", "replace")
 
 
 def render_notebook(notebook: NotebookNode, language: str) -> bytes:
@@ -263,30 +243,19 @@ def render_told(reason: Text, hint: Text, language: str) -> bytes:
     return _render((), language, reason, hint)
 
 
-def preview_style() -> bytes:
-    """Return the style sheet: that of reports, and its own."""
-    return template("preview.css").render().encode()
-
-
-def preview_script() -> bytes:
-    """Return the page's script."""
-    return template("preview.js").render().encode()
-
-
 def _render(
     cells: Iterable[Cell], language: str, reason: Text = NOTHING, hint: Text = NOTHING
 ) -> bytes:
     nowhere = Environment(python="", cpu="", cores=0, packages={})
     report = replace(ungraded_report("", NOTHING, nowhere), cells=tuple(cells), notes=())
     with speaking(language):
-        page = template("preview_pane.html.j2").render(
-            language=spoken(),
+        return written(
+            "preview_pane.html.j2",
             style=PREVIEW_STYLE,
             cells=tuple(written_cells(report, ())) if report.cells else (),
             reason=wording.plain(reason),
             hint=wording.plain(hint),
         )
-        return page.encode("utf-8", "replace")
 
 
 def _cells_of(notebook: NotebookNode) -> list[Cell]:

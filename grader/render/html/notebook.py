@@ -6,7 +6,7 @@ from typing import NamedTuple
 from grader.language import say
 from grader.render import wording
 from grader.render.findings import is_lost, place_of
-from grader.render.html.sections import MARKS, CellAnchors, part_anchor, standing
+from grader.render.html.sections import CellAnchors, part_anchor, standing
 from grader.render.html.text import (
     Element,
     Headings,
@@ -16,7 +16,7 @@ from grader.render.html.text import (
     read_markdown,
 )
 from grader.render.speech import tell
-from grader.report import Cell, CellOutput, CellProblem, Part, Report, image_size
+from grader.report import Cell, CellOutput, CellProblem, Part, Report, Verdict, image_size
 
 READ = 100_000
 READ_LISTINGS = 60_000
@@ -34,7 +34,7 @@ _LABELS = {
     "error": say("error-2"),
     "listing": say("code-that-shown"),
 }
-_WORST_FIRST = ("failed", "partial", "not_graded", "passed")
+_WORST_FIRST: tuple[Verdict, ...] = ("failed", "partial", "not_graded", "passed")
 _FOLDED = say("cell-handout"), say("cells-handout")
 _OUTLINED, _HEADING_LENGTH = 3, 60
 """Most headings of folded cells that are listed, and how much of each, in characters."""
@@ -133,9 +133,10 @@ class Notebook:
             if not anchor or cell.given:
                 continue
             found = {each.verdict for each in self._findings.get(cell.number or 0, ())}
-            worst = next((each for each in _WORST_FIRST if each in found), "")
+            worst = next((each for each in _WORST_FIRST if each in found), None)
             label = tell("code-cell", cell=cell.number or 0)
-            yield OwnCell(anchor, str(cell.number), label, worst, MARKS.get(worst, ""))
+            mark = "" if worst is None else wording.MARKS[worst]
+            yield OwnCell(anchor, str(cell.number), label, worst or "", mark)
 
     def full(self, cell: Cell) -> CellView:
         """Return a cell with everything; code is coloured, Markdown is read."""
@@ -229,7 +230,7 @@ def _output(
 def _error(problem: CellProblem, report: Report) -> MarginNote:
     return MarginNote(
         verdict="failed",
-        mark=MARKS["failed"],
+        mark=wording.MARKS["failed"],
         title=place_of(problem, report),
         points="",
         texts=(": ".join(filter(None, (problem.error, problem.message))),),
@@ -243,14 +244,10 @@ def _part(part: Part, place: int) -> MarginNote:
     lost = [check for check in part.checks if is_lost(check)]
     return MarginNote(
         verdict=verdict,
-        mark=MARKS[verdict],
+        mark=wording.MARKS[verdict],
         title=tell(part.title),
         points=wording.points_of(part.score, part.max_score),
-        texts=tuple(_distinct(tell(check.reason or check.title) for check in lost)),
+        texts=tuple(dict.fromkeys(tell(check.reason or check.title) for check in lost)),
         hint=next((tell(check.hint) for check in lost if check.hint), ""),
         anchor=part_anchor(place),
     )
-
-
-def _distinct(texts: Iterator[str]) -> Iterator[str]:
-    yield from dict.fromkeys(texts)

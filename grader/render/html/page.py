@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from grader.language import Text, say
+from grader.language import say
 from grader.render import wording
 from grader.render.asking import AskAddress
 from grader.render.final_grade import (
@@ -37,7 +37,7 @@ from grader.render.findings import (
     place_of,
 )
 from grader.render.html.charts import speed_view
-from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned
+from grader.render.html.clean import PARTS, TEXT_LENGTH, cleaned, length_of
 from grader.render.html.notebook import Notebook
 from grader.render.html.sections import (
     CellAnchors,
@@ -88,7 +88,8 @@ def _group(decision: Decision) -> CheckGroup:
 def _row(item: DecisionItem) -> CheckView:
     verdict = _verdict(item)
     mark = _SIGNS[verdict] if item.factor is None else "×"
-    return CheckView(verdict, mark, tell(_MARKED_BY), _one_line(item.text), _points(item))
+    title = wording.one_line(item.text, _REASON)
+    return CheckView(verdict, mark, tell(_MARKED_BY), title, _points(item))
 
 
 def _verdict(item: DecisionItem) -> Verdict:
@@ -99,13 +100,7 @@ def _verdict(item: DecisionItem) -> Verdict:
 def _points(item: DecisionItem) -> str:
     if item.factor is not None:
         return f"× {item.factor:g}"
-    if item.points is None:
-        return ""
-    return f"{'-' if item.points < 0 else '+'}{wording.points(abs(item.points))}"
-
-
-def _one_line(text: Text) -> str:
-    return wording.one_line(wording.plain(text, _REASON))
+    return "" if item.points is None else wording.signed_points(item.points)
 
 
 # What a student asked about a grade, and what was answered.
@@ -144,11 +139,10 @@ class Questions:
         return ObjectionView(asked.time, wording.plain(asked.text, _TEXT), replies)
 
     def _reply(self, reply: ToldReply) -> ReplyView:
-        who = wording.one_line(wording.plain(reply.who, _WHO))
+        who = wording.one_line(reply.who, _WHO)
         by = tell(_BY, who=who, time=reply.time)
         if reply.points and self._is_told:
-            sign = "-" if reply.points < 0 else "+"
-            points = f"{sign}{wording.points(abs(reply.points))}"
+            points = wording.signed_points(reply.points)
             by = tell(_BY_WITH_POINTS, who=who, time=reply.time, points=points)
         return ReplyView(by, wording.plain(reply.text, _TEXT))
 
@@ -267,6 +261,16 @@ def template(name: str) -> Template:
     return _environment().get_template(name)
 
 
+def written(name: str, **values: object) -> bytes:
+    """Return a page of the template of this file name, in the language that is spoken."""
+    return template(name).render(**values).encode("utf-8", "replace")
+
+
+def asset(name: str) -> bytes:
+    """Return a style sheet or a script, which may be put together of others."""
+    return template(name).render().encode()
+
+
 def macro(name: str, piece: str) -> Callable[..., Markup]:
     """Return what makes a piece of a page: a macro of `name`.html.j2."""
     module: Any = template(f"{name}.html.j2").make_module()
@@ -284,7 +288,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"tell": tell, "spoken": spoken}
+    environment.globals |= {"tell": tell, "spoken": spoken, "style_hash": style_hash}
     environment.filters["spans"] = wording.spans
     environment.filters["resized"] = _resized
     return environment
@@ -372,9 +376,7 @@ def render_html(
     and then its cells are left out, and the page says so.
     """
     with speaking(report.language):
-        return (
-            _Page(report, _heading(whose, attempt), final, ask).render().encode("utf-8", "replace")
-        )
+        return _Page(report, _heading(whose, attempt), final, ask).render()
 
 
 def _steps(final: FinalGrade | None) -> Iterator[tuple[str]]:
@@ -414,12 +416,11 @@ class _Page:
         self._first = tuple(first_view(each, report) for each in causes)
         self._missing = missing_parts(report) - {each.part for each in causes[:1]}
 
-    def render(self) -> str:
+    def render(self) -> bytes:
         """Return the document."""
         report, cells = self._report, tuple(self._cells())
-        return template("page.html.j2").render(
-            language=spoken(),
-            style_hash=style_hash("style.css"),
+        return written(
+            "page.html.j2",
             report=report,
             title=tell(report.assignment.title),
             whose=self._whose,
@@ -492,15 +493,11 @@ class _Page:
     def _forms_of(self, cell: Cell) -> Iterator[Callable[[], Markup]]:
         """Yield the forms of a cell that may fit: none is shorter than the text that is in it."""
         write, notebook = macro("notebook", "cell"), self._notebook
-        if _length(cell) <= self._budget.left:
+        if length_of(cell) <= self._budget.left:
             yield lambda: write(notebook.full(cell))
         if len(cell.source) <= self._budget.left:
             yield lambda: write(notebook.plain(cell))
         yield lambda: write(notebook.cut(cell))
-
-
-def _length(cell: Cell) -> int:
-    return len(cell.source) + sum(len(output.text) for output in cell.outputs)
 
 
 def _some(rows: Iterable[Row], room: int = _LIST, each: int = _ROW) -> tuple[Row, ...]:
@@ -516,6 +513,5 @@ def _some(rows: Iterable[Row], room: int = _LIST, each: int = _ROW) -> tuple[Row
 @functools.cache
 def style_hash(name: str) -> str:
     """Return what the content security policy calls a page's own style by: that of a template."""
-    style = template(name).render()
-    digest = hashlib.sha256(style.encode()).digest()
+    digest = hashlib.sha256(asset(name)).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,12 +1,11 @@
 """What the page shows of a part: its checks, what explains them, and where links lead."""
 
 from collections.abc import Collection, Iterator
-from itertools import groupby
 from typing import NamedTuple
 
 from grader.language import Text, say
 from grader.render import evidence, wording
-from grader.render.findings import Cause, is_lost, left_to_people, told_cause, worth
+from grader.render.findings import Cause, left_to_people, told_cause, told_together, worth
 from grader.render.html.graph_drawing import Drawing, describe, draw
 from grader.render.html.text import TextBlock, compare, is_web_link
 from grader.render.speech import tell
@@ -25,7 +24,6 @@ from grader.report import (
     Sample,
     Section,
     Step,
-    StepStatus,
     Verdict,
     image_size,
 )
@@ -53,21 +51,11 @@ class CellAnchors:
         return self.of(number) if self._cells.get(number) is cell else ""
 
 
-MARKS: dict[str, str] = {
-    "passed": "✓", "partial": "~", "failed": "✗", "not_graded": "–",
-    "right": "✓", "unknown": "~", "wrong": "✗", "follows": "–",
-}  # fmt: skip
 VERDICTS: dict[Verdict, Text] = {
     "passed": say("passed-2"),
     "partial": say("partly-passed"),
     "failed": say("failed"),
     "not_graded": say("not-graded"),
-}
-STATUSES: dict[StepStatus, Text] = {
-    "right": say("as-in-pytorch"),
-    "unknown": say("not-layer-own-in-pytorch"),
-    "wrong": say("first-that-departs"),
-    "follows": say("after-it"),
 }
 
 _ENLARGED = 112
@@ -253,7 +241,7 @@ def first_view(cause: Cause, report: Report) -> FirstView:
     """Return what is said of the first thing to mend."""
     return FirstView(
         anchor=part_anchor(cause.part + 1),
-        title=wording.one_line(wording.plain(report.parts[cause.part].title, _TITLE)),
+        title=wording.one_line(report.parts[cause.part].title, _TITLE),
         said=told_cause(cause, report),
         brings=worth(cause),
     )
@@ -290,7 +278,7 @@ def part_view(
         verdict=standing_of(part),
         origin="" if origin is None else wording.built(origin, starts),
         origin_anchor=origin_anchor,
-        groups=tuple(_groups(part)),
+        groups=tuple(map(_group, told_together(part.checks))),
         diagnosis=None if part.diagnosis is None else _diagnosis(part.diagnosis, part),
         sample=None if part.sample is None else _sample(part.sample),
         evidence=tuple(map(evidence_view, part.sections)),
@@ -329,22 +317,15 @@ def standing_of(part: Part) -> Verdict:
     return "not_graded" if is_open else standing(part.score, part.max_score)
 
 
-def _groups(part: Part) -> Iterator[CheckGroup]:
-    """Yield the checks; neighbours that lost their points for the same reason come together."""
-    for _, group in groupby(part.checks, key=_explanation):
-        same = list(group)
-        yield CheckGroup(tuple(map(check_view, same)), tell(same[0].reason), tell(same[0].hint))
-
-
-def _explanation(check: Check) -> tuple[Text | str, ...]:
-    return (check.reason, check.hint) if is_lost(check) else ("", "", check.id)
+def _group(same: list[Check]) -> CheckGroup:
+    return CheckGroup(tuple(map(check_view, same)), tell(same[0].reason), tell(same[0].hint))
 
 
 def check_view(check: Check) -> CheckView:
     """Return a check without its explanation."""
     points = wording.points_of(check.score, check.max_score) if check.max_score else ""
     word = tell(VERDICTS[check.verdict])
-    return CheckView(check.verdict, MARKS[check.verdict], word, tell(check.title), points)
+    return CheckView(check.verdict, wording.MARKS[check.verdict], word, tell(check.title), points)
 
 
 # --- diagnosis ------------------------------------------------------------------------------------
@@ -374,8 +355,8 @@ def _step(step: Step, diagnosis: Diagnosis) -> StepView:
     if step.status == "wrong":
         layer = wording.layer_there(diagnosis, step)
     name = " = ".join(filter(None, map(wording.one_line, (step.variable, step.callee))))
-    word = tell(STATUSES[step.status])
-    return StepView(step.status, MARKS[step.status], word, name, wording.shape(step.shape), layer)
+    mark, word = wording.MARKS[step.status], tell(wording.STATUSES[step.status])
+    return StepView(step.status, mark, word, name, wording.shape(step.shape), layer)
 
 
 # --- an image and its scores ----------------------------------------------------------------------

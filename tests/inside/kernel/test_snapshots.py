@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tvm
 
-from grader.inside.kernel.modules import Serializer, Snapshot
+from grader.inside.kernel.modules import Snapshot, document_of
 from tests.inside.kernel.conftest import Notebook
 
 
@@ -21,7 +21,7 @@ def test_it_keeps_what_update_func_replaces(module: Any) -> None:
     snapshot = Snapshot(module)
     module.update_func(module.get_global_var("relu"), module["relu"].with_attr("a", 1))
     assert not snapshot.is_current(module)
-    assert Serializer().save(snapshot).content.decode() == document
+    assert document_of(snapshot).content.decode() == document
 
 
 def test_it_keeps_what_a_schedule_changes(module: Any) -> None:
@@ -33,8 +33,7 @@ def test_it_keeps_what_a_schedule_changes(module: Any) -> None:
         schedule.fuse(*loops[:2])
         assert not snapshots[-1].is_current(schedule.mod)
         snapshots.append(Snapshot(schedule.mod))
-    serializer = Serializer()
-    contents = [serializer.save(each).content for each in snapshots]
+    contents = [document_of(each).content for each in snapshots]
     assert contents[0].decode() == document
     assert len(set(contents)) == 3
 
@@ -44,7 +43,6 @@ def test_attributes_count(module: Any) -> None:
 
 
 def test_an_unchanged_module_is_current_and_saved_once(module: Any) -> None:
-    serializer = Serializer()
     snapshot = Snapshot(module)
     assert snapshot.is_current(module)
-    assert serializer.save(snapshot) is serializer.save(Snapshot(module))
+    assert document_of(snapshot) is document_of(Snapshot(module))

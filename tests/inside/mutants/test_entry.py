@@ -13,8 +13,9 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from grader.inside.common.failure import TaskError
-from grader.inside.common.modules import load_module
+from grader.inside.common.modules import load_module, nodes_of
 from grader.inside.mutants.entry import mutate_module
+from grader.inside.mutants.tensorir import off_by_one
 from grader.inside.runner.evaluation import Evaluator
 from grader.messages.frames import pack_array
 from grader.messages.runner import MutateModule, MutationResult, RunArgument, RunModule, TensorSpec
@@ -226,6 +227,16 @@ class TestFunction:
         schedule.decompose_reduction(block, p)
         result = mutate_module(MutateModule(kernel_task(schedule.mod)))
         assert {"off_by_one", "flip_kernel", "float16"} < set(kinds(result))
+
+    def test_a_loop_with_steps_ends_a_step_early(self) -> None:
+        @T.prim_func(s_tir=True)
+        def total(x: T.Buffer((8,), "float32"), y: T.Buffer((1,), "float32")):
+            for k in T.serial(0, 8, step=2):
+                y[0] = y[0] + x[k]
+
+        ((about, make),) = off_by_one(total)
+        (loop,) = nodes_of(make(), tvm.tirx.For)
+        assert (True, 6, 2) == ("after 3 of 4" in about, int(loop.extent), int(loop.step))
 
     def test_integers_have_nothing_to_round(self) -> None:
         a, b = (te.placeholder((4,), "int64", name=name) for name in "ab")
