@@ -84,7 +84,7 @@ def _is_of(capture: Capture, cell: LostCell) -> bool:
 
 
 def _names(capture: Capture, cell: LostCell) -> str:
-    """Return the names that a cell has for a schedule, as alternatives: `s = sch = Schedule(mod)`."""
+    """Return the names that a cell has for a schedule: `s = sch = Schedule(mod)` are two."""
     names = {capture.name}
     for chain in _ALIASES.findall(cell.source):
         others = set(re.split(r"[ \t]*=[ \t]*", chain))
