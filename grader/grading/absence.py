@@ -207,8 +207,9 @@ def _defined_in_vain(part: PartTable, written: Written) -> Problem | None:
     for number, text in written.ran.items():
         for name, outer in _within_others(text):
             if any(fnmatchcase(name, pattern) for pattern in part.entry):
-                facts = {"cell": number, "name": shown(name), "outer": shown(outer)}
-                told = join(say(reason, entry=entry), say("cell-defines-within", **facts))
+                facts = {"name": shown(name), "outer": shown(outer)}
+                within = say("cell-defines-within", cell=number, **facts)
+                told = join(say(reason, entry=entry), within)
                 return Problem(told, say("define-outside-of", **facts), code="absent")
     return None
 
