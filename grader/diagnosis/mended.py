@@ -364,8 +364,14 @@ def _mended(
     if not (is_computed or is_beyond) and first is not None and _has_equal(first, right):
         return None
     # Where every statement is right, what is not is where its axes go.
-    is_told = may_bind and not is_computed and trial.gives(function, few, wanted.numbers)
-    return first or _binding(function, buffer, has_main=has_main, is_told=is_told)
+    is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
+    found_axis = _binding(function, buffer, has_main=has_main, is_told=is_told)
+    return first or (found_axis if may_bind or _is_too_long(found_axis) else None)
+
+
+def _is_too_long(edit: Edit | None) -> bool:
+    """Say whether an edit is of an axis that leaves its buffer, for which a guard stops it."""
+    return edit is not None and edit.kind == "short_axis" and int(edit.found) > int(edit.wanted)
 
 
 def _has_equal(first: Edit, others: Iterator[Edit]) -> bool:

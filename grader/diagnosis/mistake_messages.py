@@ -411,6 +411,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "short_axis": MistakeMessage(
         say("axis-of-block-goes-over-too-few"), say("let-axis-and-its-loop-go-over-all")
     ),
+    "short_axis:long": MistakeMessage(
+        say("axis-of-block-goes-over-too-many"), say("let-axis-and-its-loop-go-over-all")
+    ),
     "arguments_exchanged": MistakeMessage(
         say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")
     ),

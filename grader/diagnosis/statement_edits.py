@@ -433,6 +433,9 @@ def _may_be_elsewhere(store: Store, block: Block) -> bool:
 
     Nothing else says of one iterator for each axis that two of them are exchanged.
     """
+    # Nobody means to store at an index with a summand: mostly it leaves the buffer.
+    if not all(each.kind in ("variable", "constant") for each in store.index):
+        return True
     stored = {part.name for each in store.index for part in each.walk()}
     letters = zip((name for name, _ in block.extents), block.iterators, strict=False)
     if any(letter == "S" and name not in stored for name, letter in letters):
@@ -543,7 +546,9 @@ def _moved_by_one(one: Expression) -> Iterator[Expression]:
     for spot in _spots(Spot(one)):
         if spot.one.kind == "constant" and isinstance(spot.one.value, int):
             for value in (spot.one.value + 1, spot.one.value - 1):
-                yield spot.holding(replace(spot.one, value=value))
+                new = replace(spot.one, value=value)
+                if spot.outer is None or not _does_nothing(spot.around(new)):
+                    yield spot.holding(new)
 
 
 def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:
