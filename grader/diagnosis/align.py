@@ -223,7 +223,7 @@ class _Search:
     def _given_in_vain(self, wrong: int) -> tuple[int, LikelyMistake | None]:
         """Return the product before an unexplained step that is given its bias and gives none.
 
-        `linear(x, w, b)` without the bias is as a product in PyTorch, and no layer of the student's.
+        `linear(x, w, b)` without the bias has the product's numbers, and is no right step.
         """
         for step in sorted(self.ancestors[wrong]):
             place = self._next_of_match(step)

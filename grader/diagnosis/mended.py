@@ -366,12 +366,8 @@ def _mended(
     # Where every statement is right, what is not is where its axes go.
     is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
     found_axis = _binding(function, buffer, has_main=has_main, is_told=is_told)
-    return first or (found_axis if may_bind or _is_too_long(found_axis) else None)
-
-
-def _is_too_long(edit: Edit | None) -> bool:
-    """Say whether an edit is of an axis that leaves its buffer, for which a guard stops it."""
-    return edit is not None and edit.kind == "short_axis" and int(edit.found) > int(edit.wanted)
+    is_seen = may_bind or (found_axis is not None and found_axis.where == "long")
+    return first or (found_axis if is_seen else None)
 
 
 def _has_equal(first: Edit, others: Iterator[Edit]) -> bool:
@@ -511,7 +507,8 @@ def _binding(function: FunctionFacts, buffer: str, *, has_main: bool, is_told: b
     short = short_axis(function, blocks)
     if short is not None:
         extents = str(short.found), str(short.wanted)
-        return Edit(function, "short_axis", short.block, *extents, short.iterator)
+        where = "long" if short.found > short.wanted else ""
+        return Edit(function, "short_axis", short.block, *extents, short.iterator, where=where)
     if not own or not is_name(own[-1].name) or len(blocks) > len(own):
         return None
     if any(each.iterators != _letters(each) for each in own[:-1]):

@@ -93,7 +93,8 @@ class Edit(NamedTuple):
     """A function with one expression replaced: what it is called, and how both are spelled.
 
     `iterator` is the axis that it is about, where no expression is. `stage`: the larger, the more
-    is changed. `where` is "everywhere" if it is in every statement.
+    is changed. `where` is "everywhere" if it is in every statement, and "long" of an axis that
+    leaves its buffer.
     """
 
     function: FunctionFacts

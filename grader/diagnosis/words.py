@@ -245,8 +245,6 @@ def _key(kind: str, facts: Facts) -> str:
         variant = "buffer"
     if kind == "axis_binding" and facts.get("wanted"):
         variant = "letters"
-    if kind == "short_axis" and int(facts["found"]) > int(facts["wanted"]):
-        variant = "long"
     if kind == "softmax_missing" and "along" in facts:
         variant = "along"
     if kind == "partly_right" and "start" in facts:

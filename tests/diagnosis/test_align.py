@@ -507,7 +507,7 @@ class TestBiasByHand:
 def test_a_product_that_is_given_its_bias_lacks_it_where_nothing_explains_the_next_step(
     given: str, wrong: int
 ) -> None:
-    """`linear` forgot its bias, and `relu` takes the minimum: "up to `linear` everything is right"."""
+    """`linear` has no bias, `relu` is wrong: "up to `linear` everything is right" was told."""
     x, w, b = noise(2, 4), noise(3, 4), noise(3)
 
     def compute() -> Any:

@@ -235,7 +235,7 @@ class TestSayings:
     def test_every_variant_belongs_to_a_mistake_that_has_variants(self) -> None:
         varied = {key.partition(":")[0] for key in MISTAKE_MESSAGES if ":" in key}
         special = {"layer_left_out", "other_operand", "low_precision", "partly_right"}
-        special |= {"softmax_missing", "axis_binding", "short_axis"}
+        special |= {"softmax_missing", "axis_binding"}
         assert varied == special | set(DECIDES)
 
     def test_every_one_can_be_said(self, subtests: pytest.Subtests) -> None:
