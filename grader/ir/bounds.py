@@ -17,7 +17,7 @@ from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
-from grader.language import join, say
+from grader.language import Text, join, say
 
 NESTING_LIMIT = 64
 """Deepest index expression that is looked at."""
@@ -53,10 +53,12 @@ class _Outside(NamedTuple):
     most: int
     values: _Range
 
-    def told(self) -> dict[str, int]:
-        """Return what is said of it."""
+    def told(self) -> dict[str, int | Text]:
+        """Return what is said of it. Of one value nobody says "from 1 to 1"."""
         low, high = self.values.low, self.values.high
-        return {"axis": self.axis, "low": low, "high": high, "most": self.most}
+        found = say("index-is", low=low) if low == high else say("index-runs", low=low, high=high)
+        allowed = say("index-must-stay", most=self.most) if self.most else say("index-must-be-0")
+        return {"axis": self.axis, "found": found, "allowed": allowed}
 
 
 def find_out_of_bounds(
