@@ -264,10 +264,10 @@ def _relative_errors(outputs: Outputs) -> npt.NDArray[np.float64]:
     if outputs.actual.shape != outputs.desired.shape:
         return np.full(len(outputs.desired), np.inf)
     flat = (len(outputs.desired), -1)
-    actual, desired = (
-        each.astype(np.float64).reshape(flat) for each in (outputs.actual, outputs.desired)
-    )
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # what was never written may be a signalling NaN
+        actual, desired = (
+            each.astype(np.float64).reshape(flat) for each in (outputs.actual, outputs.desired)
+        )
         errors = np.abs(actual - desired).max(axis=1) / np.abs(desired).max(axis=1)
     return np.where(np.isnan(errors), np.inf, errors)
 
