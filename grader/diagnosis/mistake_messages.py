@@ -200,6 +200,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("exponentials-large-numbers-overflow-infinity"),
         say("subtract-largest-number-each-row-before-you"),
     ),
+    "overflows:integer": MistakeMessage(
+        say("numbers-wrap-round-in-type"), say("compute-in-wider-type-cast-operands-first")
+    ),
     "overflows:square": MistakeMessage(
         say("squares-large-numbers-overflow-infinity"), say("divide-x-by-m-largest-size-number")
     ),
