@@ -241,7 +241,7 @@ def _adds_to(one: Expression, own: Expression) -> bool:
 
 
 def _longer(function: FunctionFacts) -> Iterator[Edit]:
-    """Yield sums over all of an axis, where they end before what they read does."""
+    """Yield sums over all of an axis, where they end before what they read does, or behind it."""
     buffers = (*function.parameters, *function.allocations)
     shapes = {each.name: each.tensor.shape or () for each in buffers}
     for place, block in enumerate(function.blocks):
@@ -261,7 +261,7 @@ def _longer(function: FunctionFacts) -> Iterator[Edit]:
         for (name, _), letter in zip(block.extents, block.iterators, strict=False):
             found = extents[name]
             for wanted in (n for each, n in read if each == name and letter == "R"):
-                if found is not None and found < wanted:
+                if found is not None and found != wanted:
                     whole = tuple(
                         (each, wanted if each == name else n) for each, n in block.extents
                     )
@@ -269,7 +269,8 @@ def _longer(function: FunctionFacts) -> Iterator[Edit]:
                     blocks[place] = replace(block, extents=whole)
                     edited = replace(function, blocks=tuple(blocks))
                     told = str(found), str(wanted)
-                    yield Edit(edited, "short_axis", block.name, *told, name)
+                    where = "long" if found > wanted else ""
+                    yield Edit(edited, "short_axis", block.name, *told, name, where=where)
 
 
 def _everywhere(function: FunctionFacts) -> Iterator[Edit]:

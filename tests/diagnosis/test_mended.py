@@ -579,6 +579,17 @@ def test_a_store_that_leaves_its_buffer_is_named_with_one_that_does_not(
     assert (kind, found, wanted) == (mistake.kind, *map(mistake.facts.get, ("found", "wanted")))
 
 
+def test_a_sum_that_goes_on_behind_what_it_reads_is_to_end_there() -> None:
+    """`te.reduce_axis((0, rows))` over the columns: the index was said to be wrong."""
+    module = from_source(
+        MATMUL.replace("T.grid(5, 5, 6)", "T.grid(5, 5, 9)"), extra_vars={"I": I, "T": T}
+    )
+    mistake = told_of(module, (A, B, V), pytorch, None, is_stopped=True)
+    assert mistake is not None and "short_axis" == mistake.kind
+    told = [mistake.facts[each] for each in ("iterator", "found", "wanted", "where")]
+    assert ["vk", "9", "6", "long"] == told
+
+
 def test_an_iterator_that_is_always_0_is_no_summand() -> None:
     """`vi + vk + vn` was advised, with `vn` over a batch of one."""
     source = WINDOW.replace(
