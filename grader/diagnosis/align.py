@@ -136,6 +136,8 @@ class _Search:
         candidates = candidates or [step for step in steps if self.matching.is_wrong_constant(step)]
         if candidates:
             wrong, mistake = self._explained(candidates)
+            if mistake is None:
+                wrong, mistake = self._given_in_vain(wrong)
             passed_by = self._passed_by(wrong, mistake)
             if passed_by is not None:
                 return self._alignment(wrong, passed_by)
@@ -217,6 +219,20 @@ class _Search:
             and expected is not None
             and (self.known[expected].shape == value.shape)
         )
+
+    def _given_in_vain(self, wrong: int) -> tuple[int, LikelyMistake | None]:
+        """Return the product before an unexplained step that is given its bias and gives none.
+
+        `linear(x, w, b)` without the bias has the product's numbers, and is no right step.
+        """
+        for step in sorted(self.ancestors[wrong]):
+            place = self._next_of_match(step)
+            fixed = [name for name, varies in self.steps[step].arguments or () if not varies]
+            if place is not None and self._is_partial(step) and len(fixed) > 1:
+                layer = self.program.layers[place]
+                if layer.operation.kind == "bias":
+                    return step, LikelyMistake("bias_missing", layer.name, {}, place)
+        return wrong, None
 
     def _passed_by(self, wrong: int, mistake: LikelyMistake | None) -> LikelyMistake | None:
         """Return that what should be taken is there, and another step is taken."""

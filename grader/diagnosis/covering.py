@@ -1,4 +1,5 @@
-"""An axis of a block that does not go over all of its buffer, or whose loop is too short for it.
+"""An axis of a block that does not go over all of its buffer, or over more than there is, or whose
+loop is too short for it.
 
 The statement is right then, and no edit of it helps.
 """
@@ -23,14 +24,14 @@ class ShortAxis(NamedTuple):
 
 
 def short_axis(function: FunctionFacts, blocks: Iterable[Block]) -> ShortAxis | None:
-    """Return the first axis of some blocks that is too short, None without any."""
+    """Return the first axis of some blocks that is too short or too long, None without any."""
     found = (each for block in blocks for each in (*_stored(function, block), *_looped(block)))
     named = (each for each in found if is_name(each.block) and is_name(each.iterator))
     return next(named, None)
 
 
 def _stored(function: FunctionFacts, block: Block) -> Iterator[ShortAxis]:
-    """Yield axes by which a block stores, and which are shorter than the buffer."""
+    """Yield axes by which a block stores, and which are shorter or longer than the buffer."""
     buffers = (*function.parameters, *function.allocations)
     shapes = {each.name: each.tensor.shape or () for each in buffers}
     extents = dict(block.extents)
@@ -41,7 +42,7 @@ def _stored(function: FunctionFacts, block: Block) -> Iterator[ShortAxis]:
             # A loop of that length that no axis has: the axis is bound to another one.
             if wanted in spare:
                 continue
-            if found is not None and isinstance(wanted, int) and found < wanted:
+            if found is not None and isinstance(wanted, int) and found != wanted:
                 yield ShortAxis(block.name, index.name, found, wanted)
 
 

@@ -76,6 +76,8 @@ def _with_base(case: Case, diagnosed: Diagnosed, runners: RunnerPool) -> Case:
     if diagnosis is not None:
         message = join(_BEGINS_WRONG, diagnosis.message)
         diagnosis = msgspec.structs.replace(diagnosis, message=message)
+        # In one place: both say which index leaves its buffer, and this one what would mend it.
+        schedule = Problem(message, diagnosis.advice, code=schedule.code)
     return replace(case, evidence=replace(case.evidence, diagnosis=diagnosis, schedule=schedule))
 
 

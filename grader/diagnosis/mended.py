@@ -364,8 +364,10 @@ def _mended(
     if not (is_computed or is_beyond) and first is not None and _has_equal(first, right):
         return None
     # Where every statement is right, what is not is where its axes go.
-    is_told = may_bind and not is_computed and trial.gives(function, few, wanted.numbers)
-    return first or _binding(function, buffer, has_main=has_main, is_told=is_told)
+    is_told = below is None and not is_computed and trial.gives(function, few, wanted.numbers)
+    found_axis = _binding(function, buffer, has_main=has_main, is_told=is_told)
+    is_seen = may_bind or (found_axis is not None and found_axis.where == "long")
+    return first or (found_axis if is_seen else None)
 
 
 def _has_equal(first: Edit, others: Iterator[Edit]) -> bool:
@@ -505,7 +507,8 @@ def _binding(function: FunctionFacts, buffer: str, *, has_main: bool, is_told: b
     short = short_axis(function, blocks)
     if short is not None:
         extents = str(short.found), str(short.wanted)
-        return Edit(function, "short_axis", short.block, *extents, short.iterator)
+        where = "long" if short.found > short.wanted else ""
+        return Edit(function, "short_axis", short.block, *extents, short.iterator, where=where)
     if not own or not is_name(own[-1].name) or len(blocks) > len(own):
         return None
     if any(each.iterators != _letters(each) for each in own[:-1]):

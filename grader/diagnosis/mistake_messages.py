@@ -36,6 +36,7 @@ DECIDES: Mapping[str, str] = {
     "operand_missing": "operand",
     "operand_twice": "operand",
     "operands_swapped": "of",
+    "padding": "of",
     "overflows": "of",
     "added_to_columns": "of",
     "relu_in_every_round": "of",
@@ -46,6 +47,7 @@ DECIDES: Mapping[str, str] = {
     "pooling_kind": "found",
     "reduction_too_short": "end",
     "scaled": "of",
+    "short_axis": "where",
     "result_transposed": "of",
     "arguments_exchanged": "where",
     "sum_for_mean": "takes",
@@ -72,6 +74,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
         say("rows-and-columns-filters-exchanged"), say("read-filter-at-i-j-where-image")
     ),
     "padding": MistakeMessage(say("padding-should"), say("give-convolution-padding")),
+    "padding:cropped": MistakeMessage(
+        say("padding-and-result-cropped"), say("give-convolution-padding-and-do-not-crop")
+    ),
     "padding_one_side": MistakeMessage(
         say("all-padding-on-one-side"), say("pad-on-every-side-above-below-left")
     ),
@@ -194,6 +199,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     "overflows:exponential": MistakeMessage(
         say("exponentials-large-numbers-overflow-infinity"),
         say("subtract-largest-number-each-row-before-you"),
+    ),
+    "overflows:integer": MistakeMessage(
+        say("numbers-wrap-round-in-type"), say("compute-in-wider-type-cast-operands-first")
     ),
     "overflows:square": MistakeMessage(
         say("squares-large-numbers-overflow-infinity"), say("divide-x-by-m-largest-size-number")
@@ -410,6 +418,9 @@ MISTAKE_MESSAGES: Mapping[str, MistakeMessage] = {
     ),
     "short_axis": MistakeMessage(
         say("axis-of-block-goes-over-too-few"), say("let-axis-and-its-loop-go-over-all")
+    ),
+    "short_axis:long": MistakeMessage(
+        say("axis-of-block-goes-over-too-many"), say("let-axis-and-its-loop-go-over-all")
     ),
     "arguments_exchanged": MistakeMessage(
         say("block-reads-and-for-each-other"), say("exchange-and-there-or-where-function-called")

@@ -166,7 +166,7 @@ def explain(
             if is_equal(value.numbers, known(stored), tolerance):
                 if not stands_the_trial(one, place, found, program, tolerance):
                     break
-                one = _wrapped(one, other, stored, found.value.dtype)
+                one = _wrapped(one, other, stored, found.value.dtype, program)
                 is_unnamed = is_vague(one)
                 is_doubted = not is_borne_out(one, place, found, program, tolerance)
                 if not is_unnamed and not is_doubted:
@@ -180,11 +180,18 @@ def explain(
     return None if second is None else _told(second, value.numbers.size, program, tolerance)
 
 
-def _wrapped(one: Change, other: Doubles, stored: Doubles, dtype: np.dtype[Any]) -> Change:
-    """Return a change that says of a clamp left out that numbers wrap round for that."""
-    if one.kind != "layer_left_out" or np.array_equal(other, stored):
+def _wrapped(
+    one: Change, other: Doubles, stored: Doubles, dtype: np.dtype[Any], program: Program
+) -> Change:
+    """Return a change that says of a clamp left out that numbers wrap round for that, and of a bias
+    left out that those without it do: a product in int8 lacks a wider type, and no bias."""
+    if np.array_equal(other, stored):
         return one
-    return one._replace(facts={**one.facts, "of": "wrapped", "dtype": str(dtype)})
+    facts = {"of": "wrapped", "dtype": str(dtype)}
+    if one.kind in MISSING.values():
+        place = program.takes[one.place][0]
+        return one._replace(kind="overflows", place=place, facts={**facts, "of": "integer"})
+    return one._replace(facts={**one.facts, **facts}) if one.kind == "layer_left_out" else one
 
 
 def _told(one: Change, size: int, program: Program, tolerance: float) -> LikelyMistake:

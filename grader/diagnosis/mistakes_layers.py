@@ -39,6 +39,7 @@ def convolution_mistakes(place: int, layer: Layer) -> Iterator[Change]:
     yield from _kernels(place, layer)
     yield from _steps(place, layer)
     yield from _one_sided(place, layer)
+    yield from _cropped(place, layer)
     yield from _sums(place, layer)
     yield from fixed(place, layer)
 
@@ -95,6 +96,24 @@ def _one_sided(place: int, layer: Layer) -> Iterator[Change]:
             lambda x, w, p=pads: compute(functional.pad(x, p), w, padding=(0, 0)),
             wanted=rows,
         )
+
+
+def _cropped(place: int, layer: Layer) -> Iterator[Change]:
+    """Pad where nothing is to be padded, and keep the first rows and columns, or the last ones."""
+    compute, wanted = layer.operation.compute, layer.operation.options["padding"]
+    rows, columns = layer.value.shape[-2:]
+    first = ..., slice(rows), slice(columns)
+    last = ..., slice(-rows, None), slice(-columns, None)
+    for number in _CONVOLUTION_PADDINGS if wanted == (0, 0) else ():
+        for kept in (first, last):
+            yield change(
+                "padding",
+                place,
+                lambda x, w, n=number, kept=kept: compute(x, w, padding=(n, n))[kept],
+                found=(number, number),
+                wanted=wanted,
+                of="cropped",
+            )
 
 
 def _sums(place: int, layer: Layer) -> Iterator[Change]:

@@ -28,6 +28,7 @@ from grader.diagnosis.own_buffers import (
     with_unwritten_buffer,
 )
 from grader.diagnosis.returned import with_returned_argument
+from grader.diagnosis.statements import shapes_of
 from grader.diagnosis.tracing import (
     Traced,
     arguments_of,
@@ -263,10 +264,10 @@ def _relative_errors(outputs: Outputs) -> npt.NDArray[np.float64]:
     if outputs.actual.shape != outputs.desired.shape:
         return np.full(len(outputs.desired), np.inf)
     flat = (len(outputs.desired), -1)
-    actual, desired = (
-        each.astype(np.float64).reshape(flat) for each in (outputs.actual, outputs.desired)
-    )
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # what was never written may be a signalling NaN
+        actual, desired = (
+            each.astype(np.float64).reshape(flat) for each in (outputs.actual, outputs.desired)
+        )
         errors = np.abs(actual - desired).max(axis=1) / np.abs(desired).max(axis=1)
     return np.where(np.isnan(errors), np.inf, errors)
 
@@ -325,7 +326,7 @@ def _steps(
         Step(
             variable=step.variable,
             callee=step.callee,
-            shape=_declared(diagnosed, binding) if step.value is None else step.value.shape,
+            shape=_declared(diagnosed, step, binding) if step.value is None else step.value.shape,
             status=status,
             layer=NOTHING if place is None else name_layer(layers[place].name),
         )
@@ -333,9 +334,13 @@ def _steps(
     )
 
 
-def _declared(diagnosed: Diagnosed, binding: int | None) -> Shape:
-    """Return the shape that `main` gives the result of a call; empty where it leaves it open."""
-    result = None if binding is None else diagnosed.candidate.facts.calls[binding].result
+def _declared(diagnosed: Diagnosed, step: Observed, binding: int | None) -> Shape:
+    """Return the shape that `main` gives the result of a call, or a function its buffer; empty
+    where it is left open."""
+    facts = diagnosed.candidate.facts
+    if binding is None and step.callee in facts.functions:
+        return shapes_of(facts.functions[step.callee], {}).get(step.variable, ())
+    result = None if binding is None else facts.calls[binding].result
     shape = (None if result is None else result.shape) or ()
     extents = tuple(each for each in shape if isinstance(each, int))
     return extents if len(extents) == len(shape) else ()

@@ -93,7 +93,8 @@ class Edit(NamedTuple):
     """A function with one expression replaced: what it is called, and how both are spelled.
 
     `iterator` is the axis that it is about, where no expression is. `stage`: the larger, the more
-    is changed. `where` is "everywhere" if it is in every statement.
+    is changed. `where` is "everywhere" if it is in every statement, and "long" of an axis that
+    leaves its buffer.
     """
 
     function: FunctionFacts
@@ -240,7 +241,7 @@ def _adds_to(one: Expression, own: Expression) -> bool:
 
 
 def _longer(function: FunctionFacts) -> Iterator[Edit]:
-    """Yield sums over all of an axis, where they end before what they read does."""
+    """Yield sums over all of an axis, where they end before what they read does, or behind it."""
     buffers = (*function.parameters, *function.allocations)
     shapes = {each.name: each.tensor.shape or () for each in buffers}
     for place, block in enumerate(function.blocks):
@@ -260,7 +261,7 @@ def _longer(function: FunctionFacts) -> Iterator[Edit]:
         for (name, _), letter in zip(block.extents, block.iterators, strict=False):
             found = extents[name]
             for wanted in (n for each, n in read if each == name and letter == "R"):
-                if found is not None and found < wanted:
+                if found is not None and found != wanted:
                     whole = tuple(
                         (each, wanted if each == name else n) for each, n in block.extents
                     )
@@ -268,7 +269,8 @@ def _longer(function: FunctionFacts) -> Iterator[Edit]:
                     blocks[place] = replace(block, extents=whole)
                     edited = replace(function, blocks=tuple(blocks))
                     told = str(found), str(wanted)
-                    yield Edit(edited, "short_axis", block.name, *told, name)
+                    where = "long" if found > wanted else ""
+                    yield Edit(edited, "short_axis", block.name, *told, name, where=where)
 
 
 def _everywhere(function: FunctionFacts) -> Iterator[Edit]:
@@ -433,6 +435,9 @@ def _may_be_elsewhere(store: Store, block: Block) -> bool:
 
     Nothing else says of one iterator for each axis that two of them are exchanged.
     """
+    # Nobody means to store at an index with a summand: mostly it leaves the buffer.
+    if not all(each.kind in ("variable", "constant") for each in store.index):
+        return True
     stored = {part.name for each in store.index for part in each.walk()}
     letters = zip((name for name, _ in block.extents), block.iterators, strict=False)
     if any(letter == "S" and name not in stored for name, letter in letters):
@@ -543,7 +548,9 @@ def _moved_by_one(one: Expression) -> Iterator[Expression]:
     for spot in _spots(Spot(one)):
         if spot.one.kind == "constant" and isinstance(spot.one.value, int):
             for value in (spot.one.value + 1, spot.one.value - 1):
-                yield spot.holding(replace(spot.one, value=value))
+                new = replace(spot.one, value=value)
+                if spot.outer is None or not _does_nothing(spot.around(new)):
+                    yield spot.holding(new)
 
 
 def _exchanged(index: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:

@@ -107,12 +107,15 @@ _OF_PYTHON: Mapping[ErrorKind, Text] = {
     "truth_of_expression": say("value-is-not-known-yet-so-python-cannot"),
     "old_name_hint": say("variable-has-its-name-in-name"),
     "ellipsis": REPLACE_STUB,
+    "gave_nothing": say("return-what-is-computed"),
     "not_well_formed": say("tvm-found-fault-in-module-and-does"),
 }
 _OF_NAMES: Mapping[ErrorKind, Text] = {
     "duplicate_symbol": say("two-functions-have-global-symbol"),
     "dotted_name": say("getattr-does-not-follow-dots"),
     "lacks_entry": say("dictionary-has-no-entry-add-one"),
+    "too_many_arguments": say("give-parameter-for-each-argument"),
+    "undefined_variable": say("script-does-not-know-name-there"),
     "init_inside": say("in-block-t-init-stands-inside-loop"),
 }
 """What to do about what the error names."""

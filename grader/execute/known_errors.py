@@ -24,6 +24,8 @@ ErrorKind = Literal[
     "no_attribute",
     "of_none",
     "lacks_entry",
+    "too_many_arguments",
+    "gave_nothing",
     "duplicate_symbol",
     "dotted_name",
     "truth_of_expression",
@@ -51,6 +53,7 @@ ErrorKind = Literal[
     "not_well_formed",
     "ellipsis",
     "init_inside",
+    "undefined_variable",
     # of TVM's constructors: lengths that do not fit
     "lengths",
     "broadcast",
@@ -98,7 +101,8 @@ LOOKED_AT = 2_000
 class KnownError(msgspec.Struct, frozen=True):
     """An error as a value: what it is about, and what is named in it.
 
-    "undefined_name": the name. "no_attribute": a module and what it lacks. "missing_arguments": a
+    "undefined_name" and "undefined_variable": the name. "too_many_arguments": the function.
+    "no_attribute": a module and what it lacks. "missing_arguments": a
     function of TOPI and its arguments as Python lists them. "lacks_entry": what was looked up in a
     dictionary, as PyTorch's text spells it. "dotted_name": the name with its dots.
     "missing_package", "missing_script" and "duplicate_symbol": its name. "lengths": the two
@@ -184,6 +188,13 @@ _FORMS = (
         r"^AttributeError: .{0,100}?module '([\w.]{1,100})' has no attribute '(\w{1,100})'",
     ),
     _form("of_none", r"^AttributeError: 'NoneType' object has no attribute '\w{1,100}'"),
+    _form(
+        "too_many_arguments",
+        r"^TypeError: (?:.{0,200}\bTypeError: )?(\w{1,100})\(\) takes \d{1,3} positional arguments?"
+        r" but \d{1,3} w(?:as|ere) given",
+    ),
+    # `inside/evaluator/entry.py`
+    _form("gave_nothing", r"\bit returned NoneType where an array of shape "),
     _form("duplicate_symbol", r"IRModule contains duplicate global symbol: ([\w.]{1,100}\b)"),
     _form(
         "dotted_name",
@@ -210,6 +221,7 @@ _FORMS = (
     ),
     _form("resized_output", r"Trying to resize storage that is not resizable"),  # torch.f(out=)
     _form("not_well_formed", r"^DiagnosticError: (?:error: )?Program is not well-formed"),
+    _form("undefined_variable", r"^DiagnosticError: (?:error: )?Undefined variable: (\w{1,100})\b"),
     _form("ellipsis", r"^DiagnosticError: .{0,100}unexpected type <class 'ellipsis'>"),
     _form(
         "init_inside",
@@ -339,7 +351,7 @@ def recognise(error: str, message: str) -> KnownError:
 _PLAIN = frozenset(
     {
         *("of_none", "truth_of_expression", "old_name_hint", "not_well_formed", "ellipsis"),
-        "resized_output",
+        *("resized_output", "gave_nothing"),
     }
 )
 """Kinds of which no name and no number is told."""

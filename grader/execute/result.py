@@ -2,7 +2,9 @@
 
 import re
 from collections import defaultdict
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 import msgspec
 from nbformat import NotebookNode
@@ -43,6 +45,17 @@ class LostCell(msgspec.Struct, frozen=True):
         return None if self.line is None else self.line - self.first + 1
 
 
+class Written(NamedTuple):
+    """Cells that define nothing in the notebook's namespace, or not all of it, by their numbers.
+
+    `texts` are those that are no code and quote none, counted among all cells. `ran` are the code
+    cells that ran to their end.
+    """
+
+    texts: Mapping[int, str] = MappingProxyType({})
+    ran: Mapping[int, str] = MappingProxyType({})
+
+
 class Raised(msgspec.Struct, frozen=True):
     """Where the error of a cell was raised in a function of an earlier cell, `within`."""
 
@@ -81,19 +94,26 @@ class Execution(msgspec.Struct, frozen=True):
     firsts: tuple[int, ...] = ()
 
     @property
-    def texts(self) -> dict[int, str]:
-        """The cells that are no code and quote none, by their number among all cells, from 1."""
+    def written(self) -> Written:
+        """What the notebook says that did not fail."""
         cells = enumerate(self.notebook.cells, start=1)
-        return {
+        texts = {
             number: cell.source
             for number, cell in cells
             if cell.cell_type != "code" and "```" not in cell.source
         }
+        lost = {each.cell for each in self.lost}
+        codes = enumerate(self._codes, start=1)
+        return Written(texts, {number: text for number, text in codes if number not in lost})
+
+    @property
+    def _codes(self) -> list[str]:
+        return [each.source for each in self.notebook.cells if is_run(each)]
 
     @property
     def lost(self) -> tuple[LostCell, ...]:
         """The code cells that did not run to their end, or hold a placeholder alone, in order."""
-        texts = [cell.source for cell in self.notebook.cells if is_run(cell)]
+        texts = self._codes
         problems = {problem.cell: problem for problem in self.problems}
         lost: list[LostCell] = []
         ran: dict[int, list[str]] = defaultdict(list)  # behind each of them

@@ -2,9 +2,8 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
@@ -19,7 +18,7 @@ from grader.execute.advice import (
 from grader.execute.consequences import Cause, cause_of, stale_in
 from grader.execute.known_errors import KnownError, recognise
 from grader.execute.misfits import advice_on_refused
-from grader.execute.result import PLACEHOLDER, LostCell
+from grader.execute.result import PLACEHOLDER, LostCell, Written
 from grader.ir.vocabulary import shown
 from grader.language import NOTHING, Text, in_a_row, join, say
 from grader.messages.kernel import CaptureFailure
@@ -155,7 +154,7 @@ def explain_absence(
     preamble: str = "",
     layers: Layers = tuple,
     arguments: tuple[str, ...] = (),
-    texts: Mapping[int, str] = MappingProxyType({}),
+    written: Written = Written(),  # noqa: B008
 ) -> Problem:
     """Say why a part has no candidate: the entry point's last failure, or that there was none.
 
@@ -163,8 +162,8 @@ def explain_absence(
     cell that is `lost` was made by the student, and is not said to be missing.
     `preamble` are the imports of the assignment's own notebook, `layers` returns PyTorch's layers
     for this part, which some causes of an error are tried on. `arguments` are names of parameters
-    that an entry point is given values for. `texts` are cells without code by their numbers: one
-    key in Jupyter makes Markdown of a cell.
+    that an entry point is given values for. `written` are cells that may define it in vain: one
+    key in Jupyter makes Markdown of a cell, and a function has names of its own.
     """
     named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
     tried = named or failures
@@ -190,13 +189,43 @@ def explain_absence(
         return _explain_failure(part.entry_kind, tried[-1], preamble, layers, lost)
     if left is not None:
         return _explain_loss(left, entry, preamble, layers, lost)
-    for number, text in texts.items():
-        if any(match[1] == entry or match[2] == entry for match in _MADE.finditer(text)):
-            told = say("text-cell-defines", number=number, name=entry)
-            return Problem(told, say("make-text-cell-code-cell"), code="absent")
+    in_vain = _defined_in_vain(part, written)
+    if in_vain is not None:
+        return in_vain
     reason, hint = _ABSENT[part.entry_kind]
     told = join(say(hint, entry=entry), _may_be_in(lost, entry))
     return Problem(say(reason, entry=entry), told, code="absent")
+
+
+def _defined_in_vain(part: PartTable, written: Written) -> Problem | None:
+    """Return which cell defines an entry point where nothing sees it, None where none does."""
+    entry, (reason, _) = part.entry[0], _ABSENT[part.entry_kind]
+    for number, text in written.texts.items():
+        if any(entry in (match[1], match[2]) for match in _MADE.finditer(text)):
+            told = say("text-cell-defines", number=number, name=entry)
+            return Problem(told, say("make-text-cell-code-cell"), code="absent")
+    for number, text in written.ran.items():
+        for name, outer in _within_others(text):
+            if any(fnmatchcase(name, pattern) for pattern in part.entry):
+                facts = {"name": shown(name), "outer": shown(outer)}
+                within = say("cell-defines-within", cell=number, **facts)
+                told = join(say(reason, entry=entry), within)
+                return Problem(told, say("define-outside-of", **facts), code="absent")
+    return None
+
+
+def _within_others(text: str) -> Iterator[tuple[str, str]]:
+    """Yield names that lines of a cell bind in a function or class, each with that one's name.
+
+    What `def main():` binds is gone when it returns, and nothing is bound where nobody calls it.
+    """
+    outer = ""
+    for line in itertools.islice(text.splitlines(), _NAMES):
+        match = _MADE.match(line)
+        if line[:1] not in ("", " ", "\t", "#", "@", ")"):
+            outer = match[1] or "" if match else ""
+        elif match and outer:
+            yield match[1] or match[2], outer
 
 
 _MAY_DEFINE = say("if-failed-cell-defines-fix-first")

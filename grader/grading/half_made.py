@@ -22,6 +22,8 @@ from grader.messages.kernel import Capture
 from grader.report import Part
 
 _STEP_LENGTH = 60
+_ALIASES = re.compile(r"^[ \t]*(\w+(?:[ \t]*=[ \t]*\w+)+)(?=[ \t]*(?:=|#|$))", re.MULTILINE)
+"""What stands left of the last sign of an assignment to several names, and all of `one = other`."""
 _LIKE = 0.8
 """How like a primitive a misspelt one is, as difflib counts."""
 _DECOMPOSED = b'"DecomposeReduction"'
@@ -67,7 +69,7 @@ def _goes_on(capture: Capture, cell: LostCell) -> bool:
     lines = cell.source.splitlines()
     if cell.row is None or not 1 <= cell.row <= len(lines):
         return False
-    step = re.compile(rf"(?<![\w.]){re.escape(capture.name)}\.(\w{{1,60}})\(")
+    step = re.compile(rf"(?<![\w.])(?:{_names(capture, cell)})\.(\w{{1,60}})\(")
     raised, *behind = (step.findall(line.partition("#")[0]) for line in lines[cell.row - 1 :])
     if any(PRIMITIVES.intersection(each) for each in (raised, *behind)):
         return True
@@ -77,8 +79,17 @@ def _goes_on(capture: Capture, cell: LostCell) -> bool:
 def _is_of(capture: Capture, cell: LostCell) -> bool:
     if cell.cell == capture.cell:
         return True
-    goes_on = re.search(rf"(?<![\w.]){re.escape(capture.name)}\.", cell.source)
+    goes_on = re.search(rf"(?<![\w.])(?:{_names(capture, cell)})\.", cell.source)
     return cell.cell > capture.cell and goes_on is not None
+
+
+def _names(capture: Capture, cell: LostCell) -> str:
+    """Return the names that a cell has for a schedule: `s = sch = Schedule(mod)` are two."""
+    names = {capture.name}
+    for chain in _ALIASES.findall(cell.source):
+        others = set(re.split(r"[ \t]*=[ \t]*", chain))
+        names |= others if names & others else set()
+    return "|".join(map(re.escape, sorted(names)))
 
 
 def _step(cell: LostCell) -> str:

@@ -116,7 +116,7 @@ def run_parts(
             with stages.measure("parts"):
                 referee = make_referee(prepared, answers.result(), runners, progress)
                 lost = lost_cells(execution, prepared)
-                compared = referee.compare(execution.captures, lost, execution.texts)
+                compared = referee.compare(execution.captures, lost, execution.written)
                 is_timed = has_timing(compared)
                 if is_timed:
                     referee.compile_timed(compared)

@@ -5,12 +5,11 @@ each other; then `time`, with nothing else running, measures the best candidates
 score speed, for which `compile_timed` makes ready; then `judge` judges these by what was measured.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,7 +39,7 @@ from grader.evidence.registry import find_check
 from grader.evidence.replay import NO_SCHEDULE, gather_replay
 from grader.evidence.runners import RunnerPool
 from grader.evidence.subject import Subject
-from grader.execute.result import LostCell
+from grader.execute.result import LostCell, Written
 from grader.grading.absence import explain_absence, explain_stale
 from grader.grading.half_made import find_stop, with_other_stop
 from grader.grading.judge import (
@@ -127,7 +126,7 @@ class Referee:
         self._progress = progress
         self._given = course_assignment.given()
         self._lost: tuple[LostCell, ...] = ()
-        self._texts: Mapping[int, str] = {}
+        self._written = Written()
         self._mends = True
         parts = course_assignment.assignment.part
         self._seeds = dict(zip((part.id for part in parts), seeds.spawn(len(parts)), strict=True))
@@ -136,17 +135,17 @@ class Referee:
         self,
         captures: tuple[Capture | CaptureFailure, ...],
         lost: tuple[LostCell, ...] = (),
-        texts: Mapping[int, str] = MappingProxyType({}),
+        written: Written = Written(),  # noqa: B008
         *,
         mends: bool = True,
     ) -> Compared:
         """Judge all parts on everything but time.
 
         `lost` are the cells in which a part may stand that is not among the captures, as it may in
-        `texts`, cells without code by their numbers. With `mends`
-        kinds of evidence look for what would mend the best candidate.
+        the cells that are `written`. With `mends` kinds of evidence look for what would mend the
+        best candidate.
         """
-        self._lost, self._texts, self._mends = lost, texts, mends
+        self._lost, self._written, self._mends = lost, written, mends
         parts = self._course_assignment.assignment.part
         self._progress.stage(say("comparing-with-pytorch"))
         with ThreadPoolExecutor(max_workers=len(parts)) as executor:
@@ -223,7 +222,7 @@ class Referee:
         layers = partial(self._answers.of(part).layers, [0])
         if not best:
             names = assignment.arguments.names()
-            told = self._lost, assignment.preamble, layers, names, self._texts
+            told = self._lost, assignment.preamble, layers, names, self._written
             absent = explain_absence(part, failures, *told)
             return [Graded(judge_problem(part, nothing_counts(refused, part, absent)))]
         origin = best[0].part.origin

@@ -14,7 +14,7 @@ from grader.ir.expressions import Budget, constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
-from grader.language import join, say
+from grader.language import Text, join, say
 
 POINTS = 2**18
 """Most iterations that an access is looked at in."""
@@ -35,6 +35,13 @@ class _Outside(NamedTuple):
     low: int
     high: int
     most: int
+
+    def told(self) -> dict[str, int | Text]:
+        """Return what is said of it. Of one value nobody says "from 1 to 1"."""
+        low, high = self.low, self.high
+        found = say("index-is", low=low) if low == high else say("index-runs", low=low, high=high)
+        allowed = say("index-must-stay", most=self.most) if self.most else say("index-must-be-0")
+        return {"axis": self.axis, "found": found, "allowed": allowed}
 
 
 def find_out_of_bounds(graph: Graph, functions: dict[str, int]) -> tuple[Finding, ...]:
@@ -108,7 +115,7 @@ def _is_linear(accesses: Accesses, index: int) -> bool:
 
 def _finding(function: str, buffer: str, outside: list[_Outside]) -> Finding:
     """Return what is found: whoever is told of one index alone meets the next one then."""
-    first, *others = (each._asdict() for each in outside)
+    first, *others = (each.told() for each in outside)
     text = say(
         "in-function-index-buffer-runs", function=shown(function), buffer=shown(buffer), **first
     )

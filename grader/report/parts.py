@@ -115,6 +115,7 @@ CheckCode = Literal[
     "changed_inputs",
     "disturbed",
     "other_computation",
+    "other_baseline",
     "time_limit",
     "crashed",
     "not_run",

@@ -704,7 +704,9 @@ class TestSpeed:
         judged = replace(case(facts, timed=other, outputs=found), comparison=comparison)
         outcome = speed(judged, SpeedOptions(weight=weight))
         assert "not_graded" == outcome.verdict
-        return "course's unscheduled function" in outcome.reason.english
+        is_blamed = "course's unscheduled function" in outcome.reason.english
+        assert ("other_baseline" if is_blamed else "other_computation") == outcome.code
+        return is_blamed
 
 
 class TestSpeedOptions:

@@ -503,6 +503,28 @@ class TestBiasByHand:
         assert ("bias_missing", 1) == (alignment.mistake.kind, alignment.wrong)
 
 
+@pytest.mark.parametrize(("given", "wrong"), [("wb", 0), ("w", 1)])
+def test_a_product_that_is_given_its_bias_lacks_it_where_nothing_explains_the_next_step(
+    given: str, wrong: int
+) -> None:
+    """`linear` has no bias, `relu` is wrong: "up to `linear` everything is right" was told."""
+    x, w, b = noise(2, 4), noise(3, 4), noise(3)
+
+    def compute() -> Any:
+        return torch.relu(torch.nn.functional.linear(double(x), double(w), double(b)))
+
+    product = x @ w.T
+    steps = [
+        Observed(
+            "lv0", "linear", product, (), True, arguments=frozenset((n, False) for n in given)
+        ),
+        Observed("lv1", "relu", np.minimum(product, 0) * 3, (0,), arguments=frozenset()),
+    ]
+    alignment = align(steps, record(compute, [x]))
+    assert wrong == alignment.wrong
+    assert (alignment.mistake is not None) == (wrong == 0)
+
+
 def test_an_output_in_another_layout_is_not_said_to_be_another_step() -> None:
     """A pass takes two transposes for none: all numbers of the output are there."""
     x = noise(4, 6, 8)

@@ -562,13 +562,32 @@ def test_of_two_blocks_the_one_is_named_that_leaves_a_buffer(old: str, new: str,
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [("C[vi, vj]", "C[vi + 1, vj]"), ("T.grid(3, 6, 3)", "T.grid(3, 7, 3)")],
+    ("old", "new", "kind", "found", "wanted"),
+    [
+        ("C[vi, vj]", "C[vi + 1, vj]", "wrong_index", "C[vi + 1, vj]", "C[vi, vj]"),
+        ("C[vi, vj]", "C[vi, vj + 3]", "wrong_index", "C[vi, vj + 3]", "C[vi, vj]"),
+        ("T.grid(3, 6, 3)", "T.grid(3, 7, 3)", "short_axis", "7", "6"),
+    ],
 )
-def test_of_a_store_that_leaves_its_buffer_nothing_more_is_told(old: str, new: str) -> None:
-    """Its loops were called wrong, as the statement gives what is wanted."""
+def test_a_store_that_leaves_its_buffer_is_named_with_one_that_does_not(
+    old: str, new: str, kind: str, found: str, wanted: str
+) -> None:
+    """Of what is read beyond its buffer that was said, and of what is stored was not."""
     module = from_source(WINDOW.replace(old, new), extra_vars={"I": I, "T": T})
-    assert told_of(module, (A, B, V), windows, None, is_stopped=True) is None
+    mistake = told_of(module, (A, B, V), windows, None, is_stopped=True)
+    assert mistake is not None
+    assert (kind, found, wanted) == (mistake.kind, *map(mistake.facts.get, ("found", "wanted")))
+
+
+def test_a_sum_that_goes_on_behind_what_it_reads_is_to_end_there() -> None:
+    """`te.reduce_axis((0, rows))` over the columns: the index was said to be wrong."""
+    module = from_source(
+        MATMUL.replace("T.grid(5, 5, 6)", "T.grid(5, 5, 9)"), extra_vars={"I": I, "T": T}
+    )
+    mistake = told_of(module, (A, B, V), pytorch, None, is_stopped=True)
+    assert mistake is not None and "short_axis" == mistake.kind
+    told = [mistake.facts[each] for each in ("iterator", "found", "wanted", "where")]
+    assert ["vk", "9", "6", "long"] == told
 
 
 def test_an_iterator_that_is_always_0_is_no_summand() -> None:

@@ -83,6 +83,15 @@ CASES: list[tuple[str, str, Compute, dict[str, Any]]] = [
         lambda x: convolve(x, KERNEL, padding=1),
         {"found": (1, 1), "wanted": (0, 0)},
     ),
+    *(
+        (
+            "padding",
+            "conv2d",
+            lambda x, kept=kept: convolve(x, KERNEL, padding=1)[..., kept, kept],
+            {"found": (1, 1), "wanted": (0, 0), "of": "cropped"},
+        )
+        for kept in (slice(0, -2), slice(2, None))
+    ),
     (
         "convolution_stride",
         "conv2d",

@@ -137,6 +137,21 @@ class TestWhereToLook:
             assert ("layer_left_out", "clamp") == mistake[:2]
             assert {"of": "wrapped", "dtype": "int8"} == mistake.facts
 
+    def test_a_product_that_wraps_round_does_not_lack_its_bias(self) -> None:
+        """Whoever had forgotten the casts was told to add a bias, which the next step adds."""
+        draw = np.random.default_rng(5)
+        x, w = (draw.integers(-128, 128, shape).astype(np.float64) for shape in ((4, 9), (9, 6)))
+        bias = draw.integers(-20000, 20000, 6).astype(np.float64)
+
+        def compute() -> Any:
+            return torch.matmul(double(x), double(w)) + double(bias)
+
+        value = (x @ w).astype(np.int64).astype(np.int8)
+        mistake = recognise(WrongValue(value, (), value.dtype), record(compute, [x, w, bias]))
+        assert mistake is not None
+        assert ("overflows", "matmul") == mistake[:2]
+        assert {"of": "integer", "dtype": "int8"} == mistake.facts
+
     def test_what_is_off_by_rounding_is_not_called_partly_right(self) -> None:
         """Most of it is right as far as float32 goes, where the numbers are small."""
 

@@ -144,6 +144,18 @@ def stub_of_tir() -> object:
     return stub
 
 
+def used_behind_its_block() -> object:
+    """Return what a dataflow block binds and does not hand out."""
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):  # type: ignore[no-untyped-def, valid-type]
+        with R.dataflow():
+            once = R.add(x, x)
+        return once  # noqa: RET504
+
+    return main
+
+
 def sum_in_the_block() -> object:
     """Write a block with the loop of its sum inside, and T.init() in that, as TVM took in 2022."""
 
@@ -237,6 +249,8 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
         lambda: torch.add(torch.zeros(9), 1, out=torch.from_dlpack(np.zeros(4, np.float32))),
         KnownError("resized_output"),
     ),
+    (lambda: stub_of_tir(1), KnownError("too_many_arguments", ("stub_of_tir",))),  # type: ignore[call-arg]
+    (used_behind_its_block, KnownError("undefined_variable", ("once",))),
     (exchanged_arguments, KnownError("not_well_formed")),
     (lambda: variable(4).name_hint, KnownError("old_name_hint")),
     (lambda: tvm.tirx.Var("i", "int32").name_hint, KnownError("old_name_hint")),
@@ -407,6 +421,11 @@ REAL: list[tuple[Callable[[], object], KnownError]] = [
 """What raises, and what is read of it. A limit of the system is worded by the system here, too."""
 
 WORDED: list[tuple[str, str, ErrorKind]] = [
+    (
+        "TypeError",
+        "it returned NoneType where an array of shape (1, 10) is due",
+        "gave_nothing",
+    ),
     ("KeyboardInterrupt", "", "interrupted"),
     ("RuntimeError", "can't start new thread", "processes"),
     ("InternalError", "std::bad_alloc", "memory"),
@@ -486,10 +505,12 @@ def test_what_python_numpy_and_pytorch_refuse_is_advised_on() -> None:
         "not_well_formed",
         "init_inside",
         "old_name_hint",
+        "too_many_arguments",
+        "undefined_variable",
     )
     known = [each for _, each in REAL if each.kind in kinds]
     assert all(advice_on_python(each) for each in known)
-    assert 16 == len(known)
+    assert 18 == len(known)
 
 
 def test_a_weight_that_fits_transposed_is_to_be_transposed() -> None:
@@ -600,3 +621,13 @@ def test_what_pytorch_has_not_is_no_stub() -> None:
     with pytest.raises(NotImplementedError) as raised:
         torch.softmax(torch.ones(2, 2, dtype=torch.int32), 1)
     assert UNKNOWN == recognise("NotImplementedError", str(raised.value))
+
+
+def test_a_function_that_returns_nothing_is_to_return_its_result() -> None:
+    """Whoever forgot `return` was told to call the function in another cell."""
+    assert "`return`" in advice_on_python(KnownError("gave_nothing")).english
+
+
+def test_an_external_function_of_too_few_parameters_is_advised_on() -> None:
+    told = "env.conv2d raised TypeError: conv() takes 3 positional arguments but 4 were given"
+    assert KnownError("too_many_arguments", ("conv",)) == recognise("TypeError", told)

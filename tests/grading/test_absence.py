@@ -6,7 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import PartTable
-from grader.execute.result import Execution, LostCell
+from grader.execute.result import Execution, LostCell, Written
 from grader.grading.absence import explain_absence, explain_stale
 from grader.language import say
 from grader.messages.kernel import CaptureFailure
@@ -30,9 +30,32 @@ def test_without_an_entry_point_its_name_is_given():
 @pytest.mark.parametrize("text", ["def create():\n    return 1", "create = make()"])
 def test_a_definition_in_a_text_cell_is_told_with_its_number(text):
     """One key in Jupyter makes Markdown of a cell."""
-    problem = explain_absence(part(), (), texts={3: "create a model", 19: text})
+    problem = explain_absence(part(), (), written=Written(texts={3: "create a model", 19: text}))
     assert "Cell 19 of the notebook" in problem.reason.english
     assert "create" in problem.reason.english
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def build():\n    @I.ir_module\n    class create:\n        pass\n    return create",
+        "import tvm\nclass Answer(\n    Base\n):\n    def create(self): ...",
+        "def main():\n    mod = 1\n# test\n    create_model = mod\nmain()",
+    ],
+)
+def test_a_definition_within_a_function_is_told_with_its_cell(text):
+    """A function that nobody calls defines nothing, and what `main` binds ends with it."""
+    problem = explain_absence(part(), (), written=Written(ran={1: "def create_x", 2: text}))
+    assert "Code cell 2 defines `create" in problem.reason.english
+    assert problem.hint.english.startswith("Move its definition out of `")
+
+
+def test_what_stands_behind_a_function_is_not_within_it():
+    text = "def build():\n    return 1\nrun(\n    create=2)\nfor i in x:\n    create = i"
+    assert (
+        "Code cell"
+        not in explain_absence(part(), (), written=Written(ran={1: text})).reason.english
+    )
 
 
 def test_the_last_failure_counts():

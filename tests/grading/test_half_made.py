@@ -74,6 +74,21 @@ class TestWhere:
         assert "NameError: name 'j' is not defined. Not seen" in told.reason.english
         assert "TVM" not in told.reason.english
 
+    @pytest.mark.parametrize("made", ["s = sch = make()", "sch = make()\ns = sch  # shorter"])
+    def test_another_name_of_the_schedule_stops_it_too(self, made: str) -> None:
+        text = f"{made}\ns.split(i, [4, None])\ns.vectorize(nothing)"
+        error = {"error": "NameError", "message": "name 'nothing' is not defined"}
+        stop = find_stop(PART, capture(), [lost(text=text, line=len(text.split("\n")), **error)])
+        assert stop is not None
+        assert "s.vectorize(nothing)" == stop.step
+        later = "t = sch\nt.vectorize(nothing)"
+        assert find_stop(PART, capture(), [lost(4, later, line=2, **error)]) is not None
+
+    def test_a_name_of_something_else_does_not_stop_it(self) -> None:
+        text = "sch = make()\nt = sch.mod\nt.vectorize(nothing)"
+        error = {"error": "NameError", "message": "name 'nothing' is not defined", "line": 3}
+        assert find_stop(PART, capture(), [lost(text=text, **error)]) is None
+
     @pytest.mark.parametrize("step", ['tensorize(k, "sixteen")', 'bind(k, "threadIdx.x")'])
     def test_a_step_that_is_not_replayed_stops_it_too(self, step: str) -> None:
         """Whoever wrote `tensorize` was told to tensorize."""

@@ -32,6 +32,13 @@ class TestCertainly:
         )
         assert expected == finding.message.english
 
+    def test_one_value_is_no_interval(self) -> None:
+        """It was said to run from 1 to 1, and to have to stay between 0 and 0."""
+        A = te.placeholder((1, 6), "float32", "A")  # noqa: N806
+        B = te.compute((6,), lambda i: A[1, i], "B")  # noqa: N806
+        (finding,) = read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).faults
+        assert finding.message.english.endswith("the buffer `A` is 1, but must be 0.")
+
     def test_all_indices_of_an_access_are_told(self) -> None:
         """Whoever was told of the rows alone was told of the columns when those were mended."""
         A = te.placeholder((4, 6, 8), "float32", "A")  # noqa: N806

@@ -214,10 +214,11 @@ def _explain(
         )
 
     for group in wanted - made:
-        return (
-            counted(group),
-            say("print-module-after-pass-which-these-operators"),
-        )
+        larger = next((each for each in made - wanted if Counter(group) < Counter(each)), None)
+        if larger is None:
+            return counted(group), say("print-module-after-pass-which-these-operators")
+        more = (Counter(larger) - Counter(group)).elements()
+        return counted(group), say("leave-out-of-function-that-does-these", more=_spell(more))
     group = next(iter(made - wanted))
     leave = repeated or say("leave-in-main-everything-that-does")
     if wanted[group]:

@@ -160,6 +160,12 @@ class TestFused:
         assert 0.5 == outcome.fraction
         assert "`relax.add` and `relax.nn.relu`" in outcome.reason.english.replace(", ", " and ")
 
+    def test_what_a_function_does_beside_a_group_is_to_be_left_out(self):
+        """All of it is in functions, and "which operators are still in `main`?" was asked."""
+        graphs = {"a": group(MATMUL, ADD, RELU)}
+        outcome = self.judge(graphs, "a", (MATMUL, ADD))
+        assert outcome.hint.english.startswith("Leave `relax.nn.relu` out of the function")
+
     def test_a_group_that_should_not_be_costs_its_share_too(self):
         graphs = {"a": group(MATMUL, ADD), "b": group(RELU)}
         outcome = self.judge(graphs, "ab", (MATMUL, ADD))
