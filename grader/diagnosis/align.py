@@ -523,6 +523,8 @@ class _Search:
         expected = mistake.place if mistake is not None else None
         if expected is None:
             expected = self._expected(wrong, last_right)
+        elif mistake is not None and mistake.wanted == whole_of(expected, self.program):
+            expected = mistake.wanted
         return Alignment(statuses, tuple(self.matched), wrong, last_right, expected, mistake)
 
     def _expected(self, wrong: int, last_right: int | None) -> int | None:

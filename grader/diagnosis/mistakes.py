@@ -93,13 +93,16 @@ class LikelyMistake(NamedTuple):
     """What explains a wrong value: a stable name, and what a sentence about it needs.
 
     `layer` is the name of PyTorch's layer that is concerned, `place` its place among the layers,
-    None where there is no one layer. The page on diagnosis lists the kinds and their facts.
+    None where there is no one layer. `wanted` is the layer that the value would be without it,
+    where that is known: of a function that adds the bias to a wrong product, the one with the bias.
+    The page on diagnosis lists the kinds and their facts.
     """
 
     kind: MistakeKind
     layer: str = ""
     facts: Mapping[str, Any] = {}
     place: int | None = None
+    wanted: int | None = None
 
 
 def recognise(
@@ -154,8 +157,8 @@ def explain(
         for place in range(len(program.layers))
         if place not in done and not program.is_side(place)
     ]
-    nearly: Change | None = None
-    explaining: list[tuple[bool, bool, bool, Change]] = []
+    nearly: tuple[Change, int] | None = None
+    explaining: list[tuple[bool, bool, bool, Change, int]] = []
     for one in chain(_changes(program, open_places), _additions(program, found.right)):
         if program.computed > _WORK:
             break
@@ -170,14 +173,14 @@ def explain(
                 is_unnamed = is_vague(one)
                 is_doubted = not is_borne_out(one, place, found, program, tolerance)
                 if not is_unnamed and not is_doubted:
-                    return _told(one, value.numbers.size, program, tolerance)
+                    return _told(one, place, value.numbers.size, program, tolerance)
                 is_later = place not in one.computes and place > min(one.computes)
-                explaining.append((is_doubted, is_unnamed, is_later, one))
+                explaining.append((is_doubted, is_unnamed, is_later, one, place))
                 break
             if nearly is None and _is_nearly(value.numbers, other, right[place], tolerance):
-                nearly = one
-    second = min(explaining, key=lambda each: each[:3])[3] if explaining else nearly
-    return None if second is None else _told(second, value.numbers.size, program, tolerance)
+                nearly = one, place
+    second = min(explaining, key=lambda each: each[:3])[3:] if explaining else nearly
+    return None if second is None else _told(*second, value.numbers.size, program, tolerance)
 
 
 def _wrapped(
@@ -194,9 +197,9 @@ def _wrapped(
     return one._replace(facts={**one.facts, **facts}) if one.kind == "layer_left_out" else one
 
 
-def _told(one: Change, size: int, program: Program, tolerance: float) -> LikelyMistake:
+def _told(one: Change, wanted: int, size: int, program: Program, tolerance: float) -> LikelyMistake:
     """Return the mistake of a change; of an operand that another one may stand for, less of it."""
-    mistake = _mistake(one, program)
+    mistake = _mistake(one, program)._replace(wanted=wanted)
     operand = mistake.facts.get("operand")
     if one.kind != "operand_missing" or operand not in ("first", "second"):
         return mistake

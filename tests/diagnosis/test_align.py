@@ -350,6 +350,18 @@ class TestUnexplained:
         assert alignment.mistake is not None
         assert "kernel_flipped" == alignment.mistake.kind
 
+    def test_a_step_that_adds_its_bias_too_is_held_against_the_whole_layer(self) -> None:
+        """It was told that it differs from "conv2d without its bias"."""
+        kernel = PARAMETERS["kernel"][:, :, ::-1]
+        whole = ("conv2d", lambda x: network.add_bias(network.convolve(x, kernel)))
+        alignment = align(run([whole, *network.RIGHT[2:]]), LAYERS)
+        assert alignment.mistake is not None
+        assert alignment.expected is not None
+        assert ("kernel_flipped", "conv2d") == (
+            alignment.mistake.kind,
+            LAYERS[alignment.expected].name,
+        )
+
     def test_a_later_call_of_its_operator_is_another_step(self) -> None:
         """Two convolutions of other sizes, of which the second has the shape of PyTorch's first."""
 
