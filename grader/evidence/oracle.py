@@ -17,6 +17,7 @@ from grader.data import DataSet
 from grader.evidence.case import FloatArray, Problem
 from grader.evidence.named_cases import NamedCase
 from grader.evidence.operations import Layer, one_thread
+from grader.evidence.problems import NO_MAIN
 from grader.evidence.recorder import record, replay
 from grader.ir.facts import BufferFacts, ModuleFacts
 from grader.language import NOTHING, Text, foreign, in_a_row, say
@@ -344,12 +345,12 @@ class ModelOracle:
 
     def _batch(self, part: PartTable, facts: ModuleFacts) -> int | Problem:
         """Return the batch that `main` takes, or what is wrong with its signature."""
+        if not facts.has_main:
+            return NO_MAIN
         shape = ", ".join(map(str, self.options.input_shape))
         hint = say(
             "main-must-take", arguments=", ".join([f"float32 (batch, {shape})", *part.parameters])
         )
-        if not facts.has_main:
-            return Problem(say("module-has-no-relax-function-called-main"), hint, code="signature")
         if len(facts.inputs) != 1 + len(part.parameters):
             return Problem(
                 say("main-takes-arguments", count=len(facts.inputs)), hint, code="signature"

@@ -75,6 +75,12 @@ TIME_LIMIT = Problem(
     code="time_limit",
 )
 
+NO_MAIN = Problem(
+    say("module-has-no-relax-function-called-main"),
+    say("write-graph-as-function-main"),
+    code="signature",
+)
+
 _SPECIAL: Mapping[FailureCode, Problem] = {
     "NotDeterministic": Problem(
         say("same-input-gave-two-different-outputs"),

@@ -11,6 +11,7 @@ import msgspec
 
 from grader.assignment import Table
 from grader.evidence.case import Case
+from grader.evidence.problems import NO_MAIN
 from grader.evidence.registry import NoOptions, Outcome, check, failed, partial, passed
 from grader.evidence.subject import takes_as_many
 from grader.ir.facts import Argument, Call, ModuleFacts
@@ -180,9 +181,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
     """
     facts = case.candidate.facts
     if not facts.has_main:
-        return failed(
-            say("module-has-no-relax-function-called-main"), say("write-graph-as-function-main")
-        )
+        return failed(NO_MAIN.reason, NO_MAIN.hint)
     unmet = list(_unmet(facts, options))
     if not unmet:
         return passed(_describe(facts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from grader.checks.kinds.graph import CallOptions, calls
 from grader.checks.kinds.rewriting import (
     FusedOptions,
     OperatorOptions,
@@ -13,6 +14,7 @@ from grader.checks.kinds.rewriting import (
     operators,
     symbolic,
 )
+from grader.evidence.problems import NO_MAIN
 from grader.ir.facts import (
     Argument,
     BufferFacts,
@@ -218,3 +220,6 @@ def test_a_module_without_a_graph_fails_each_of_them():
         symbolic(case(facts), SymbolicOptions(())),
     )
     assert {"failed"} == {each.verdict for each in outcomes}
+    # What cannot be run says the same: otherwise it is listed twice as what is to be mended first.
+    told = {(each.reason, each.hint) for each in (*outcomes, calls(case(facts), CallOptions()))}
+    assert told == {(NO_MAIN.reason, NO_MAIN.hint)}
