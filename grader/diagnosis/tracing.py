@@ -21,7 +21,7 @@ from grader.evidence.candidates import run_task, runner_kind, unreadable
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Arrangement, Given, Oracle
-from grader.evidence.problems import explain_failure, explain_python_failure
+from grader.evidence.problems import explain_failure
 from grader.evidence.runners import RunnerPool
 from grader.ir.facts import ModuleFacts
 from grader.ir.vocabulary import is_data_type, is_name
@@ -31,7 +31,6 @@ from grader.messages.frames import unpack_array as unpack
 from grader.messages.runner import (
     PASS_LIMIT,
     Correction,
-    TaskFailure,
     TracedPass,
     TracedStep,
     TraceModule,
@@ -138,17 +137,11 @@ def trace_passes(
             return [read(_read_pass(each, runnable, calls)) for each in answer.passes]
     except (ProtocolError, FrameError):
         return unreadable()
-    return _explain(answer, candidate)
+    return explain_failure(answer)
 
 
 def _corrections(values: Mapping[int, Values]) -> tuple[Correction, ...]:
     return tuple(Correction(step, pack(each)) for step, each in values.items())
-
-
-def _explain(answer: object, candidate: Candidate) -> Problem:
-    if isinstance(answer, TaskFailure) and candidate.is_python:
-        return explain_python_failure(answer, candidate.capture)
-    return explain_failure(answer)  # type: ignore[arg-type]
 
 
 def _read_pass(
@@ -156,7 +149,7 @@ def _read_pass(
 ) -> Iterator[Traced]:
     """Yield what a runner saw in each call of a pass. Raises FrameError for what cannot be."""
     candidate, facts = runnable.candidate, runnable.candidate.facts
-    failure = None if passed.failure is None else _explain(passed.failure, candidate)
+    failure = None if passed.failure is None else explain_failure(passed.failure)
     bindings = tuple(each.binding for each in passed.steps)
     for call, arrangement in enumerate(calls):
         function = candidate.capture.name if candidate.is_python else arrangement.function

@@ -16,7 +16,7 @@ from grader.assignment import Comparison, Computation, PartTable
 from grader.assignment_files import GivenForms
 from grader.errors import IRError, ProtocolError
 from grader.evidence.case import Candidate, FloatArray, Outputs, Problem, StubOutputs
-from grader.evidence.oracle import Arrangement, Oracle
+from grader.evidence.oracle import Arrangement, Oracle, spell
 from grader.evidence.plug import UNREADABLE, Admission
 from grader.evidence.problems import (
     explain_failure,
@@ -305,7 +305,7 @@ def _gather_group(
     except ProtocolError:
         return unreadable()
     if isinstance(answer, TaskFailure) and candidate.is_python:
-        return explain_python_failure(answer, candidate.capture)
+        return explain_python_failure(answer, candidate.capture, spell(arrangement.arguments))
     if not isinstance(answer, RunResult):
         return _explained(candidate, explain_failure(answer))
     actual = _by_sample(answer.outputs, arrangement)

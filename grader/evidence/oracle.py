@@ -152,12 +152,16 @@ def match_inputs(
 
 
 def wanted(given: tuple[Given, ...]) -> Text:
-    """Return the sentence on what `main` must take: names, dtypes and shapes, in order."""
-    spelled = [
+    """Return the sentence on what `main` must take."""
+    return say("main-must-take", arguments=spell(given))
+
+
+def spell(given: tuple[Given, ...]) -> Text:
+    """Return the names, dtypes and shapes of arguments, in order."""
+    return in_a_row(
         say("name-tensor", name=each.name, tensor=f"{each.array.dtype}{list(each.shape)}")
         for each in given
-    ]
-    return say("main-must-take", arguments=in_a_row(spelled))
+    )
 
 
 def _static(buffer: BufferFacts) -> tuple[int, ...]:

@@ -184,8 +184,12 @@ def _ending(failure: TaskFailure) -> Text:
 # Turning the failure of a student's Python function into a sentence that names it.
 
 
-def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
-    """Return the reason and the next step for a function of NumPy arrays that gave no result."""
+def explain_python_failure(failure: TaskFailure, capture: Capture, arguments: Text) -> Problem:
+    """Return the reason and the next step for a function of NumPy arrays that gave no result.
+
+    `arguments` are those that it was called with, by names, dtypes and shapes.
+    """
+    calls = say("is-called-with", arguments=arguments)
     name = capture.name
     stub = None if failure.raised is None else recognise(failure.error, failure.raised).kind
     if stub == "not_implemented":
@@ -206,13 +210,12 @@ def explain_python_failure(failure: TaskFailure, capture: Capture) -> Problem:
     if not message:
         return Problem(
             say("raised", name=name, error=failure.error),
-            say("call-in-cell-own-on-arrays-required"),
+            calls,
             code="raised",
         )
     return Problem(
         say("name-raised-error-message", name=name, error=failure.error, message=message),
-        advice_on_python(recognise(failure.error, message))
-        or say("call-in-cell-own-on-arrays-required"),
+        advice_on_python(recognise(failure.error, message)) or calls,
         code="raised",
     )
 

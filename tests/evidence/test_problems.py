@@ -17,7 +17,7 @@ from grader.evidence.problems import (
     told_by,
     wrong_samples,
 )
-from grader.language import join
+from grader.language import foreign, join
 from grader.messages.frames import number_type
 from grader.messages.kernel import PYTHON_FUNCTION, Capture
 from grader.messages.runner import EXTERN_DIED, TaskFailure, Violation
@@ -117,21 +117,28 @@ def test_it_is_named(error: str, message: str, told: str) -> None:
     failure = TaskFailure("run", "Raised", text, raised=raised, error=error)
     if error == EXTERN_DIED:
         failure = TaskFailure("run", error, text)
-    problem = explain_python_failure(failure, CAPTURE)
+    problem = explain_python_failure(failure, CAPTURE, foreign("x"))
     assert told in problem.reason.english
     assert PYTHON_FUNCTION not in problem.reason.english + problem.hint.english
 
 
+def test_the_arguments_are_told_in_their_order() -> None:
+    """Whoever took the weights first was told to call it on arrays of the required shapes."""
+    failure = TaskFailure("run", "Raised", "", raised="too many indices", error="IndexError")
+    problem = explain_python_failure(failure, CAPTURE, foreign("x (1, 784), w0 (128, 784)"))
+    assert "called with x (1, 784), w0 (128, 784)" in problem.hint.english
+
+
 def test_what_is_not_its_fault_is_told_as_of_a_module() -> None:
     failure = TaskFailure("run", "TimeLimit", "It ran too long.")
-    assert "time limit" in explain_python_failure(failure, CAPTURE).reason.english
+    assert "time limit" in explain_python_failure(failure, CAPTURE, foreign("x")).reason.english
 
 
 @pytest.mark.parametrize("name", [EXTERN_DIED, "Died", "TimeLimit"])
 def test_an_error_of_its_own_with_a_name_of_ours_is_its_own(name: str) -> None:
     text = f"{PYTHON_FUNCTION} raised {name}: no"
     failure = TaskFailure("run", "Raised", text, raised="no", error=name)
-    problem = explain_python_failure(failure, CAPTURE)
+    problem = explain_python_failure(failure, CAPTURE, foreign("x"))
     assert (f"lnumpy_mlp raised {name}: no", "raised") == (problem.reason.english, problem.code)
 
 
