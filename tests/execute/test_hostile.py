@@ -193,8 +193,7 @@ print('x' * 5_000_000)
         )
 
     def test_one_long_line_is_kept_whole(self, sandbox: Sandbox) -> None:
-        """A busy machine takes over a second for it; looked through for each of its characters, it
-        took minutes."""
+        """A busy machine takes over a second for it."""
         limits = Limits(cell_seconds=30)
         execution = run_cells(sandbox, "print('x' * 4_000_000)", limits=limits)
         assert tuple(note.english for note in execution.notes) == ()
