@@ -172,11 +172,10 @@ def _case_alone(
 
 
 def _unused(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
-    for place, name in enumerate(oracle.argument_names):
-        if not oracle.depends_on(place):
-            told = say("makes-no-difference-what-gives", argument=name, name=trial.name)
-            hint = say("submission-that-ignores-this-function-right-too")
-            yield trial.mistake("argument_unused", told, hint, "warning")
+    for argument in oracle.unused_arguments():
+        told = say("makes-no-difference-what-gives", argument=argument, name=trial.name)
+        hint = say("submission-that-ignores-this-function-right-too")
+        yield trial.mistake("argument_unused", told, hint, "warning")
 
 
 def _alike(one: Any, other: Any) -> bool:

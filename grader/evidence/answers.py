@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -134,7 +134,13 @@ class CaseOracle:
         """Return what messages call the arguments, in their order."""
         return tuple(each.name for each in self._arguments)
 
-    def depends_on(self, place: int) -> bool:
+    def unused_arguments(self) -> Iterator[Text]:
+        """Yield the names of arguments of which other ones would give the same outputs."""
+        for place, name in enumerate(self.argument_names):
+            if not self._depends_on(place):
+                yield name
+
+    def _depends_on(self, place: int) -> bool:
         """Say whether the outputs are other ones when one argument is that of another case."""
         arrays = [for_course(each.array) for each in self._arguments]
         moved = np.roll(arrays[place], 1, axis=0)
