@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import msgspec
 from msgspec import inspect
@@ -130,19 +130,12 @@ _ALIKE = 0.7
 def _unknown(complaint: _Complaint) -> Text:
     (key,) = complaint.words
     table = complaint.expected
-    known = [each.encode_name for each in table.fields] if _is_table(table) else []
+    fields = table.fields if isinstance(table, inspect.StructType) else ()
+    known = [each.encode_name for each in fields]
     meant = get_close_matches(key, known, n=1, cutoff=_ALIKE)
     if meant:
         return say("there-no-key-did-you-mean", key=key, meant=meant[0])
-    return say("there-no-key-known", key=key, known=_listed(known))
-
-
-def _is_table(kind: inspect.Type | None) -> TypeGuard[inspect.StructType]:
-    return isinstance(kind, inspect.StructType)
-
-
-def _listed(words: list[str]) -> Text:
-    return in_a_row(foreign(f"`{each}`") for each in words)
+    return say("there-no-key-known", key=key, known=in_a_row(f"`{each}`" for each in known))
 
 
 def _of_another_type(complaint: _Complaint) -> Text | None:

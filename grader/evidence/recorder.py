@@ -328,8 +328,8 @@ _RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
     "softmax": (_softmax, ("input", "dim")),
     "scaled_dot_product_attention": (_attention, ("query", "key", "value", *_MASKED)),
 }
-"""Rules by the names of functions, with those of parameters in their order. A product or a sum whose
-operands are given by name is left whole."""
+"""Rules by the names of functions, with those of parameters in their order. A product or a sum with
+an operand that is given by name is left whole."""
 
 
 def _again(done: _Call, part: int | None) -> Callable[..., Tensor]:

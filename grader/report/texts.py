@@ -213,14 +213,11 @@ def _formats(sentence: str) -> dict[str, list[str]]:
     for _, name, form, conversion in fields:
         if name is None:
             continue
-        if not name.isidentifier() or conversion not in (None, "r") or not _is_plain(form):
+        is_plain = not form or _FORMAT.fullmatch(form) is not None
+        if not name.isidentifier() or conversion not in (None, "r") or not is_plain:
             _refuse("a sentence has a format that none of ours has")
         found.setdefault(name, []).append(form or "")
     return found
-
-
-def _is_plain(form: str | None) -> bool:
-    return not form or _FORMAT.fullmatch(form) is not None
 
 
 def _refuse(why: str) -> NoReturn:

@@ -419,8 +419,7 @@ def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     full = say("full-points-from", goal=goal)
     reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
-    width = high - low
-    above = high - fraction
+    width, above = high - low, high - fraction
     return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete", above=above)
 
 
