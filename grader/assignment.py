@@ -160,6 +160,10 @@ class PartTable(Titled, frozen=True, kw_only=True):
         """The checks that are made here: others are withheld from this copy of the course."""
         return tuple(table for table in self.check if not table.withheld)
 
+    def asks_for(self, name: str) -> bool:
+        """Say whether something of this name may be the answer."""
+        return any(fnmatchcase(name, pattern) for pattern in self.entry)
+
     def visibility_of(self, table: CheckTable) -> Visibility:
         """Return what students are shown of a check.
 

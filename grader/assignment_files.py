@@ -134,18 +134,14 @@ def find_line(text: str, message: str) -> int | None:
     at = _AT.search(message)
     place = places(at[1] if at else "")
     keys = re.findall(r"`([\w-]+)`", message.split(" - at ")[0])
-    for wanted in (*((*place, key) for key in keys), *_shortened(place)):
+    shortened = (place[:length] for length in range(len(place), 0, -1))
+    for wanted in (*((*place, key) for key in keys), *shortened):
         line = next((each.line for each in entries if each.place == wanted), None)
         if line is not None:
             return line
     words = set(re.findall(r"[\w-]+", message))
     named = (each.line for each in entries if each.place[-1] == "id" and each.value in words)
     return next(named, None)
-
-
-def _shortened(place: Place) -> Iterator[Place]:
-    for length in range(len(place), 0, -1):
-        yield place[:length]
 
 
 def _entries(text: str) -> Iterator[_Entry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -232,7 +231,7 @@ def _entries_in(candidate: CourseAssignment, names: frozenset[str]) -> int:
     Assignments of one course share names: the one that most of whose parts are there is meant.
     """
     return sum(
-        any(fnmatchcase(name, pattern) for name in names for pattern in part.entry)
+        any(map(part.asks_for, names))
         for part in candidate.assignment.part
         if part.entry_kind not in ("schedule", "space")
     )

@@ -88,17 +88,14 @@ def import_file(path: Path, name: str) -> ModuleType:
         )
     module = importlib.util.module_from_spec(spec)
     try:
-        with blaming(path, _on_import(), code="import_failed"):
+        hint = say("grader-imports-with-packages-fix-line", python=sys.executable)
+        with blaming(path, hint, code="import_failed"):
             spec.loader.exec_module(module)
     except MistakeError as error:
         if isinstance(error.__cause__, SyntaxError):
             raise _unparsed(path, error.__cause__) from error.__cause__
         raise
     return module
-
-
-def _on_import() -> Text:
-    return say("grader-imports-with-packages-fix-line", python=sys.executable)
 
 
 def _unparsed(path: Path, error: SyntaxError) -> MistakeError:
@@ -140,23 +137,13 @@ def guarded_oracle(module: ModuleType, path: Path, assignment: Assignment) -> Mo
 
     def missing(name: str) -> Any:
         if name in wanted or name == "expected_workload":
-            raise _missing_function(name, path, wanted.get(name))
+            told = say("oracle-py-has-no-function-called", name=name)
+            hint = say("define-as-def-returns", **_form_of(name, wanted.get(name)))
+            raise fault("function_missing", path, None, told, hint)
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
     guarded.__dict__["__getattr__"] = missing
     return guarded
-
-
-def _missing_function(
-    name: str, path: Path, table: Computation | OracleOptions | None
-) -> MistakeError:
-    return fault(
-        "function_missing",
-        path,
-        None,
-        say("oracle-py-has-no-function-called", name=name),
-        say("define-as-def-returns", **_form_of(name, table)),
-    )
 
 
 def _form_of(name: str, table: Computation | OracleOptions | None) -> dict[str, Text]:

@@ -74,7 +74,7 @@ def mask(source: str) -> str:
     hidden: list[str] = []
     continued = False
     for line in lines:
-        replacement = _indented("", line) if continued else _masked(line)
+        replacement = "" if continued else _masked(line)
         command = continued or (replacement is not None and not _ESCAPED.match(line))
         continued = command and line.rstrip().endswith("\\")
         hidden.append(line if replacement is None else replacement)
@@ -98,10 +98,6 @@ def _masked(line: str) -> str | None:
         return line.replace("\\#", " #", 1)
     command = _COMMAND.match(line) or _HELP.match(line)
     if command:
-        return _indented("pass", line)
+        return line[: len(line) - len(line.lstrip())] + "pass"
     assigned = _ASSIGNED.match(line)
     return assigned.group("head") + "0" if assigned else None
-
-
-def _indented(text: str, line: str) -> str:
-    return line[: len(line) - len(line.lstrip())] + text if text else ""

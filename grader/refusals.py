@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import msgspec
 from msgspec import inspect
@@ -66,8 +66,10 @@ def told(error: Exception, kind: type) -> Text:
     if isinstance(error, UnicodeDecodeError):
         return say("not-utf-8-text")
     message = str(error).strip().rstrip(".")
+    if not isinstance(error, msgspec.DecodeError):
+        return foreign(message)
     if not isinstance(error, msgspec.ValidationError):
-        return _no_toml(message) if isinstance(error, msgspec.DecodeError) else foreign(message)
+        return say("not-valid-toml-quote-strings-write-booleans", message=message)
     found = _AT.fullmatch(message)
     about, path = (found[1], found[2]) if found else (message, "")
     clause = _clause(about, places(path), kind)
@@ -83,10 +85,6 @@ def places(path: str) -> Place:
 
 def _index(number: str) -> int:
     return int(number) if number.isdecimal() else 0  # "...": some value of a dictionary
-
-
-def _no_toml(message: str) -> Text:
-    return say("not-valid-toml-quote-strings-write-booleans", message=message)
 
 
 def _clause(about: str, place: Place, kind: type) -> Text | None:
@@ -132,23 +130,12 @@ _ALIKE = 0.7
 def _unknown(complaint: _Complaint) -> Text:
     (key,) = complaint.words
     table = complaint.expected
-    known = [each.encode_name for each in table.fields] if _is_table(table) else []
+    fields = table.fields if isinstance(table, inspect.StructType) else ()
+    known = [each.encode_name for each in fields]
     meant = get_close_matches(key, known, n=1, cutoff=_ALIKE)
     if meant:
         return say("there-no-key-did-you-mean", key=key, meant=meant[0])
-    return say("there-no-key-known", key=key, known=_listed(known))
-
-
-def _is_table(kind: inspect.Type | None) -> TypeGuard[inspect.StructType]:
-    return isinstance(kind, inspect.StructType)
-
-
-def _listed(words: list[str]) -> Text:
-    return in_a_row(foreign(f"`{each}`") for each in words)
-
-
-def _missing(complaint: _Complaint) -> Text:
-    return say("key-missing", key=complaint.words[0])
+    return say("there-no-key-known", key=key, known=in_a_row(f"`{each}`" for each in known))
 
 
 def _of_another_type(complaint: _Complaint) -> Text | None:
@@ -167,10 +154,6 @@ def _bounded(complaint: _Complaint) -> Text:
     if sign == "<=":
         return say("must-or-less", key=complaint.key, limit=limit)
     return say("must-more-than", key=complaint.key, limit=limit)
-
-
-def _empty(complaint: _Complaint) -> Text:
-    return say("must-not-empty", key=complaint.key)
 
 
 def _of_another_form(complaint: _Complaint) -> Text | None:
@@ -194,10 +177,10 @@ def _of_other_words(complaint: _Complaint) -> Text | None:
 
 _PHRASES: tuple[tuple[str, Callable[[_Complaint], Text | None]], ...] = (
     (r"Object contains unknown field `(.*)`", _unknown),
-    (r"Object missing required field `(.*)`", _missing),
+    (r"Object missing required field `(.*)`", lambda it: say("key-missing", key=it.words[0])),
     (r"Expected `(.*)`, got `(.*)`", _of_another_type),
     (r"Expected `(?:int|float)` (>=|<=|>) (\S+)", _bounded),
-    (r"Expected `(?:str|array)` of length >= 1", _empty),
+    (r"Expected `(?:str|array)` of length >= 1", lambda it: say("must-not-empty", key=it.key)),
     (r"Expected `str` matching regex (.*)", _of_another_form),
     (r"Invalid enum value (.*)", _of_other_words),
 )

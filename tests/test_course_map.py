@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.template import read_master
+from grader.authoring.master import read_master
 from tests.our_course import our_course
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,7 +31,8 @@ def examine(answers: Answers, others: Answers) -> tuple[tuple[ScoreRange, ...], 
         ranges.append(_range(name, desired, options))
         found = list(_findings(desired, other.desired, ~oracle.from_test_set, options))
         if isinstance(oracle, CaseOracle) and not found:
-            found = list(_unused_arguments(oracle))
+            unused = oracle.unused_arguments()
+            found = [say("does-not-affect-output", name=each) for each in unused]
         findings += [say("name-reason", name=name, reason=each) for each in found]
     return tuple(ranges), tuple(findings)
 
@@ -90,12 +91,6 @@ def _weak(drawn: np.ndarray, options: Comparison) -> Iterator[Text]:
     distinct = len(np.unique(drawn.round(12), axis=0)) / len(drawn)
     if distinct < DISTINCT:
         yield say("only-hidden-inputs-have-unique-output", share=distinct)
-
-
-def _unused_arguments(oracle: CaseOracle) -> Iterator[Text]:
-    for place, name in enumerate(oracle.argument_names):
-        if not oracle.depends_on(place):
-            yield say("does-not-affect-output", name=name)
 
 
 def _tolerance(flat: np.ndarray, options: Comparison) -> np.ndarray:

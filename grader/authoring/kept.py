@@ -72,6 +72,7 @@ class KeptResults:
         self._current: dict[str, bytes] = {}
         self._base = self._reference = self._template = ""
         self._timed = False
+        self._parts: list[str] = []
         self._declared: dict[str, str] = {}
         self._counted: dict[str, int] = {}
 
@@ -101,7 +102,7 @@ class KeptResults:
         self._keep(self._reference_key(), found)
 
     def _reference_key(self) -> str:
-        return self._key("reference", self._reference, str(self._timed), *self._all_parts())
+        return self._key("reference", self._reference, str(self._timed), *self._parts)
 
     def template(self) -> tuple[VerifiedScore, ...] | None:
         """Return the scores of the empty template."""
@@ -112,7 +113,7 @@ class KeptResults:
         self._keep(self._template_key(), scores)
 
     def _template_key(self) -> str:
-        return self._key("template", self._template, *self._all_parts())
+        return self._key("template", self._template, *self._parts)
 
     def oracles(self) -> tuple[ScoreRange, ...] | None:
         """Return what was seen of the oracles."""
@@ -162,9 +163,6 @@ class KeptResults:
         except OSError:  # what cannot be kept is found out again
             return
 
-    def _all_parts(self) -> list[str]:
-        return [] if self._path is None else self._parts
-
     def _key(self, *texts: str) -> str:
         return hashlib.sha256(repr((self._base, *texts)).encode()).hexdigest()
 
@@ -211,8 +209,9 @@ def _base(prepared: Preparation, salt: str) -> str:
     own = {*chosen.folder.glob("*"), *((chosen.variant or nothing).glob("*"))}
     files = [each for each in sorted(own) if each.is_file() and each.name not in _OTHERS]
     rules = sorted(_RULES.rglob("*.py"))
-    contents = [(each.name, hashlib.sha256(each.read_bytes()).hexdigest()) for each in files]
-    contents += [(each.name, hashlib.sha256(each.read_bytes()).hexdigest()) for each in rules]
+    contents = [
+        (each.name, hashlib.sha256(each.read_bytes()).hexdigest()) for each in (*files, *rules)
+    ]
     table: dict[str, Any] = msgspec.to_builtins(chosen.assignment)
     limits = {name: value for name, value in table.items() if name not in _TOLD}
     return hashlib.sha256(repr((salt, basis, level, contents, limits)).encode()).hexdigest()

@@ -8,13 +8,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.authoring.master import ENGLISH, LANGUAGES, find_master, master_languages, read_master
+from grader.authoring.master import ENGLISH, find_master, master_languages, read_master
 from grader.authoring.template import template_name, write_files
 from grader.course import CourseAssignment
 from grader.errors import UsageError
 from grader.language import say
-
-__all__ = ["LANGUAGES", "remove_language", "without_language"]
 
 _CELL = re.compile(r"# %%")
 _INLINE = re.compile(r"\s*(?:titles|headings)\s*=\s*\{")

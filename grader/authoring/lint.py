@@ -6,7 +6,6 @@ An error makes a template wrong or impossible; a warning is for a person to judg
 import ast
 import re
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
 
 from grader.authoring.master import (
     ENGLISH,
@@ -132,13 +131,13 @@ def entries_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
     texts = [subject.visible(each) for each in subject.for_students]
     words = {word for text in texts for word in _WORD.findall(text)}
     for part in subject.assignment.part:
-        if not _matches(bound, part.entry):
+        if not any(map(part.asks_for, bound)):
             yield subject.finding(
                 "error",
                 say("part-found-by-name-which-no-cell", part=part.id, name=part.entry[0]),
                 say("define-or-change-entry-in-assignment-toml"),
             )
-        elif not _matches(words, part.entry):
+        elif not any(map(part.asks_for, words)):
             yield subject.finding(
                 "warning",
                 say("students-never-see-name-by-which-part", name=part.entry[0], part=part.id),
@@ -170,10 +169,6 @@ def answers_that_are_missing(subject: LintedMaster) -> Iterator[LintFinding]:
                 say("items-part-not-translated", part=part.id, items=in_a_row(lacking)),
                 say("add-texts-them-in-assignment-toml-until"),
             )
-
-
-def _matches(names: set[str], patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def imports_that_students_lack(subject: LintedMaster) -> Iterator[LintFinding]:

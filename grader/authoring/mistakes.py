@@ -33,7 +33,6 @@ GRAPH_KINDS = frozenset(
 )
 """Kinds of checks that look at a module: a function of NumPy arrays is none."""
 
-_EVIDENCE = ("outputs", "stubs", "timing")
 SCHEDULE_KINDS = frozenset({"schedule_steps", "search_space", "speed", "target"})
 
 
@@ -194,10 +193,8 @@ def _empty_case(chosen: CourseAssignment, part: PartTable, kind: CheckKind) -> C
     """Return a case of a module with nothing in it, which could not be run either."""
     facts = ModuleFacts(False, (), None, (), {}, (), ())
     capture = Capture(part.id, part.entry[0], 1, by_name=True, module=b"")
-    lacking = {name: NOT_RUN if name in kind.needs else None for name in _EVIDENCE}
-    evidence = Evidence(
-        outputs=lacking["outputs"],
-        stubs=lacking["stubs"],
-        timed=lacking["timing"],
+    outputs, stubs, timed = (
+        NOT_RUN if name in kind.needs else None for name in ("outputs", "stubs", "timing")
     )
+    evidence = Evidence(outputs=outputs, stubs=stubs, timed=timed)
     return Case(Candidate(capture, facts), evidence, chosen.assignment.comparison(part))

@@ -20,12 +20,14 @@ would have written them: with solutions, without their marks.
 
 import copy
 import functools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 import nbformat
 import numpy as np
+from msgspec.structs import replace
 from nbformat import NotebookNode
 
 from grader.assignment import Assignment, PartTable, Table
@@ -75,7 +77,7 @@ def make_mutants(
     kind = runner_kind(part)
     externs = capture.externs if kind == "extern" else {}
     run = run_task(case.candidate, arrangement.first(COMPARED_CALLS), externs)
-    task = MutateModule(msgspec.structs.replace(run, target=TARGET), limit)
+    task = MutateModule(replace(run, target=TARGET), limit)
     with open_runners(prepared, "mutants") as runners:
         answer = runners.request(kind, task)
     if not isinstance(answer, MutationResult):
@@ -84,17 +86,13 @@ def make_mutants(
             say("grade-reference-first"),
         )
     made = [
-        Made(part, _changed(capture, each.module), each.mutation, each.difference)
+        Made(part, replace(capture, module=each.module), each.mutation, each.difference)
         for each in answer.mutants
     ]
     missing = [
         Inapplicable(part.id, each.kind, foreign(each.reason)) for each in answer.inapplicable
     ]
     return made, missing
-
-
-def _changed(capture: Capture, module: bytes) -> Capture:
-    return msgspec.structs.replace(capture, module=module)
 
 
 MUTANTS_FILE = "mutants.toml"
@@ -189,10 +187,8 @@ Captures = tuple[Capture | CaptureFailure, ...]
 def judge(prepared: Preparation, part: PartTable, captures: Captures) -> Graded:
     """Judge the best of a part's captures on everything but time."""
     own = tuple(each for each in captures if each.part == part.id)
-    for table, graded in compare_captures(own, prepared, Silent()):
-        if table.id == part.id:
-            return graded[0]
-    raise AssertionError(part.id)
+    compared = compare_captures(own, prepared, Silent())
+    return next(graded[0] for table, graded in compared if table.id == part.id)
 
 
 def up_to(notebook: NotebookNode, original: NotebookNode, cell: int) -> NotebookNode:
@@ -227,23 +223,21 @@ def run_python_mutants(
 
 def same_outputs(one: Graded, other: Graded) -> bool:
     """Say whether two candidates gave the same outputs, bit by bit."""
-    outputs = [each.case.evidence.outputs if each.case else None for each in (one, other)]
-    first, second = outputs
+    first, second = (each.case.evidence.outputs if each.case else None for each in (one, other))
     if not isinstance(first, Outputs) or not isinstance(second, Outputs):
         return False
-    by_group = [
+    own, others = (
         {each.group: each.actual for each in (found, *found.others)} for found in (first, second)
-    ]
-    one_by_group, other_by_group = by_group
-    return one_by_group.keys() == other_by_group.keys() and all(
-        np.array_equal(actual, other_by_group[group]) for group, actual in one_by_group.items()
+    )
+    return own.keys() == others.keys() and all(
+        np.array_equal(actual, others[group]) for group, actual in own.items()
     )
 
 
 def named(made: list[Made]) -> Iterator[tuple[Made, str]]:
     """Give each mutant a name: its kind, and a number where there are several of it."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for each in made:
         kind = each.mutation.kind
-        counts[kind] = counts.get(kind, 0) + 1
+        counts[kind] += 1
         yield each, f"{kind}-{counts[kind]}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from grader.assignment import PartTable
@@ -32,7 +31,7 @@ class PythonMutant(NamedTuple):
 def python_mutants(sources: tuple[str, ...], part: PartTable, limit: int) -> list[PythonMutant]:
     """Return the mutants of a part's function, at most `limit` of each kind; none without one."""
     functions = _definitions(sources)
-    entry = next((name for name in reversed(functions) if _is_entry(name, part)), None)
+    entry = next(filter(part.asks_for, reversed(functions)), None)
     if entry is None:
         return []
     needed = _called(entry, functions)
@@ -64,10 +63,6 @@ def _parse(source: str) -> list[ast.stmt]:
         return ast.parse(source).body
     except SyntaxError:
         return []
-
-
-def _is_entry(name: str, part: PartTable) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in part.entry)
 
 
 def _called(entry: str, functions: dict[str, Definition]) -> dict[str, Definition]:

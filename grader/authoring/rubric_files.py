@@ -102,11 +102,11 @@ def read_rubrics(path: Path, assignment: Assignment) -> tuple[ManualTable, ...]:
     A part in the file takes the place of that with its id, or comes last; no other is removed.
     Raises CourseError or UsageError that names the line.
     """
+    known = {each.id: each for each in assignment.manual}
     if path.suffix.lower() == ".csv":
-        changed = _read_csv(path, {each.id: each for each in assignment.manual})
+        changed = _read_csv(path, known)
     else:
         changed = {each.id: each for each in _read_toml(path).manual}
-    known = {each.id: each for each in assignment.manual}
     return tuple({**known, **changed}.values())
 
 
@@ -227,7 +227,8 @@ def with_rubrics(text: str, tables: str) -> str:
 
 
 def _block(lines: Sequence[str]) -> tuple[int, int]:
-    headers = [(at, found["name"]) for at, found in _headers(lines)]
+    found = ((at, _HEADER.match(line)) for at, line in enumerate(lines))
+    headers = [(at, header["name"]) for at, header in found if header]
     own = [at for at, name in headers if name == "manual"]
     if not own:
         return len(lines), len(lines)
@@ -236,12 +237,6 @@ def _block(lines: Sequence[str]) -> tuple[int, int]:
     while end < len(lines) and _IDLE.fullmatch(lines[end - 1]):
         end -= 1
     return begin, end
-
-
-def _headers(lines: Iterable[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    for at, line in enumerate(lines):
-        if found := _HEADER.match(line):
-            yield at, found
 
 
 def told_parts(parts: Iterable[ManualTable]) -> Iterator[Text]:

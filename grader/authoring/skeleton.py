@@ -11,7 +11,8 @@ from importlib.resources import files
 from os.path import lexists
 from pathlib import Path
 
-from grader.authoring.languages import LANGUAGES, without_language
+from grader.authoring.languages import without_language
+from grader.authoring.master import LANGUAGES
 from grader.authoring.template import build_templates, write_files
 from grader.course import load_course
 from grader.errors import UsageError

@@ -38,18 +38,6 @@ from grader.errors import CourseError
 from grader.files import write_whole, writing
 from grader.language import say
 
-__all__ = [
-    "make_notebook",
-    "make_reference",
-    "make_template",
-    "master_languages",
-    "notebook_bytes",
-    "parse_cell",
-    "paste_solutions",
-    "read_master",
-    "syntax_problem",
-]
-
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
 

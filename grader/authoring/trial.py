@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -29,7 +29,7 @@ from grader.progress import Silent
 
 if TYPE_CHECKING:
     from grader.evidence.answers import Answers, CaseOracle
-    from grader.evidence.oracle import ModelOracle
+    from grader.evidence.oracle import Oracle
 
 CASES = 6
 """Cases that an oracle is tried on: enough to mix them up."""
@@ -81,17 +81,6 @@ def _on_few(chosen: CourseAssignment) -> Any:
     return replace(assignment, computation=computation, oracle=oracle)
 
 
-class _Tried(Protocol):
-    """An oracle that is looked at: both kinds have its right outputs and what PyTorch does."""
-
-    @property
-    def desired(self) -> Any:
-        """The right outputs."""
-
-    def layers(self, rows: Any) -> Any:
-        """What PyTorch does."""
-
-
 class _Trial:
     """One function of an oracle: where it is written, and what messages call it."""
 
@@ -110,7 +99,9 @@ def _in_answers(
     if one.model is not None and other.model is not None:
         trial = _Trial(chosen, "expected", one.module.expected)
         yield from _in_both(trial, one.model, other.model)
-        yield from _mixed(trial, one.model.desired, _model_alone(one, one.model))
+        model = one.model
+        alone = one.module.expected(model.data.parameters, model.inputs[:1].copy())
+        yield from _mixed(trial, model.desired, alone)
     for table in chosen.assignment.computation:
         if table.model:
             continue
@@ -132,7 +123,7 @@ def _in_other_shapes(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
             yield trial.mistake("not_finite", told, hint)
 
 
-def _in_both(trial: _Trial, one: _Tried, other: _Tried) -> Iterator[Mistake]:
+def _in_both(trial: _Trial, one: Oracle, other: Oracle) -> Iterator[Mistake]:
     """Yield what is seen of outputs, and by computing them again."""
     desired = one.desired
     if not np.isfinite(np.asarray(desired, np.float64)).all():
@@ -162,10 +153,6 @@ def _mixed(trial: _Trial, together: Any, alone: Any) -> Iterator[Mistake]:
         yield trial.mistake("cases_mixed", told, hint)
 
 
-def _model_alone(answers: Answers, oracle: ModelOracle) -> Any:
-    return answers.module.expected(oracle.data.parameters, oracle.inputs[:1].copy())
-
-
 def _case_alone(
     chosen: CourseAssignment,
     table: Computation,
@@ -185,11 +172,10 @@ def _case_alone(
 
 
 def _unused(trial: _Trial, oracle: CaseOracle) -> Iterator[Mistake]:
-    for place, name in enumerate(oracle.argument_names):
-        if not oracle.depends_on(place):
-            told = say("makes-no-difference-what-gives", argument=name, name=trial.name)
-            hint = say("submission-that-ignores-this-function-right-too")
-            yield trial.mistake("argument_unused", told, hint, "warning")
+    for argument in oracle.unused_arguments():
+        told = say("makes-no-difference-what-gives", argument=argument, name=trial.name)
+        hint = say("submission-that-ignores-this-function-right-too")
+        yield trial.mistake("argument_unused", told, hint, "warning")
 
 
 def _alike(one: Any, other: Any) -> bool:

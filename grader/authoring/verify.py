@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -241,7 +242,7 @@ class Verifier:
         for declared in self.declared:
             before = self.kept.declared(self._part(declared.part), declared)
             if before is None:
-                jobs[self._declared_job(declared, known)] = ""
+                jobs[partial(self._judge_declared, declared, known)] = ""
             else:
                 results.append(before)
         made = self._made_jobs(known, results, progress)
@@ -308,16 +309,13 @@ class Verifier:
         if part.entry_kind == "python":
             return self._python_jobs(part, best), []
         made, missing = make_mutants(self.prepared, part, best.case, EACH_KIND)
-        return [self._made_job(each, name) for each, name in named(made)], missing
+        return [partial(self._judge_made, each, name) for each, name in named(made)], missing
 
-    def _made_job(self, made: Made, name: str) -> Job:
-        def run() -> Mutant:
-            graded = judge(self.prepared, made.part, (made.capture,))
-            about = made.mutation.about
-            row = Mutant(name, made.part.id, about, False, "broken", mutation=made.mutation)
-            return self._decide(row, made.part, graded, made.difference)
-
-        return run
+    def _judge_made(self, made: Made, name: str) -> Mutant:
+        graded = judge(self.prepared, made.part, (made.capture,))
+        about = made.mutation.about
+        row = Mutant(name, made.part.id, about, False, "broken", mutation=made.mutation)
+        return self._decide(row, made.part, graded, made.difference)
 
     def _python_jobs(self, part: PartTable, best: Graded) -> list[Job]:
         cells = tuple(
@@ -328,38 +326,33 @@ class Verifier:
             return []
         captured = run_python_mutants(self.prepared, self.notebooks.reference, mutants)
         return [
-            self._python_job(part, best, mutant, f"{mutant.mutation.kind}-{number}", captures)
+            partial(
+                self._judge_python, part, best, mutant, f"{mutant.mutation.kind}-{number}", captures
+            )
             for number, (mutant, captures) in enumerate(zip(mutants, captured, strict=True), 1)
         ]
 
-    def _python_job(
+    def _judge_python(
         self, part: PartTable, best: Graded, mutant: PythonMutant, name: str, captures: Captures
-    ) -> Job:
-        def run() -> Mutant | Inapplicable:
-            graded = judge(self.prepared, part, captures)
-            kind, about = mutant.mutation.kind, mutant.mutation.about
-            if same_outputs(graded, best):
-                return Inapplicable(part.id, kind, say("outputs-stay-same", about=about))
-            row = Mutant(name, part.id, about, False, "broken", mutation=mutant.mutation)
-            return self._decide(row, part, graded, None)
+    ) -> Mutant | Inapplicable:
+        graded = judge(self.prepared, part, captures)
+        kind, about = mutant.mutation.kind, mutant.mutation.about
+        if same_outputs(graded, best):
+            return Inapplicable(part.id, kind, say("outputs-stay-same", about=about))
+        row = Mutant(name, part.id, about, False, "broken", mutation=mutant.mutation)
+        return self._decide(row, part, graded, None)
 
-        return run
-
-    def _declared_job(self, declared: DeclaredMutant, known: Known) -> Job:
+    def _judge_declared(self, declared: DeclaredMutant, known: Known) -> Mutant:
         part = self._part(declared.part)
         row = Mutant(declared.id, part.id, declared.about, True, "not_run")
-
-        def run() -> Mutant:
-            if declared.expect in words.timed_checks(part) or not words.is_judged_untimed(part):
-                return row
-            notebook = apply_declared(declared, self.notebooks.reference)
-            if part.id in known.cells:
-                notebook = up_to(notebook, self.notebooks.reference, known.cells[part.id])
-            captures = run_notebook(notebook, self.prepared, Silent()).captures
-            graded = judge(self.prepared, part, captures)
-            return self._decide(row, part, graded, None, declared.expect)
-
-        return run
+        if declared.expect in words.timed_checks(part) or not words.is_judged_untimed(part):
+            return row
+        notebook = apply_declared(declared, self.notebooks.reference)
+        if part.id in known.cells:
+            notebook = up_to(notebook, self.notebooks.reference, known.cells[part.id])
+        captures = run_notebook(notebook, self.prepared, Silent()).captures
+        graded = judge(self.prepared, part, captures)
+        return self._decide(row, part, graded, None, declared.expect)
 
     def _decide(
         self,

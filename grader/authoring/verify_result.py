@@ -17,11 +17,7 @@ from grader.report import CellProblem, Check, CheckCode, Part
 MutantVerdict = Literal["caught", "survived", "broken", "not_run"]
 
 
-class Struct(msgspec.Struct, frozen=True):
-    """Base of the document's tables."""
-
-
-class VerifiedScore(Struct, frozen=True):
+class VerifiedScore(msgspec.Struct, frozen=True):
     """What a part of a notebook got. `lost` says of each check that is not passed why not."""
 
     part: str
@@ -30,7 +26,7 @@ class VerifiedScore(Struct, frozen=True):
     lost: tuple[Text, ...] = ()
 
 
-class Mutant(Struct, frozen=True):
+class Mutant(msgspec.Struct, frozen=True):
     """One mutant of the reference, and what became of it.
 
     It is "caught" when its part lost points, "survived" when not; "broken" when it was not a
@@ -52,7 +48,7 @@ class Mutant(Struct, frozen=True):
     mutation: Mutation | None = None
 
 
-class Inapplicable(Struct, frozen=True):
+class Inapplicable(msgspec.Struct, frozen=True):
     """A kind of mutant that a part does not have, and why."""
 
     part: str
@@ -60,7 +56,7 @@ class Inapplicable(Struct, frozen=True):
     reason: Text
 
 
-class ScoreRange(Struct, frozen=True):
+class ScoreRange(msgspec.Struct, frozen=True):
     """The outputs of one oracle.
 
     `low` and `high` bound all of them, `spread` is the median over the output's items of their
@@ -75,7 +71,7 @@ class ScoreRange(Struct, frozen=True):
     tolerance: float
 
 
-class Verification(Struct, frozen=True):
+class Verification(msgspec.Struct, frozen=True):
     """Everything that was found. `problems` are sentences; without any, the assignment is sound.
 
     `timed` says whether speed was to be measured; what could not be measured is in `unmeasured`,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from grader.assignment import ArgumentTable, Computation, PartTable
+from grader.assignment import ArgumentTable, Computation, PartTable, TensorTable
 from grader.course import CourseAssignment
 from grader.course_code import blaming, demand_shapes, find_maker
 from grader.data import DataSet
@@ -101,10 +101,7 @@ class CaseOracle:
     @cached_property
     def desired(self) -> FloatArray:
         """Return the right outputs, shape (cases, *output shape). Raises CourseError."""
-        with one_thread():
-            result = self._compute(*(for_course(each.array) for each in self._arguments))
-        fields = result if isinstance(result, tuple) else (result,)
-        desired = self._joined([np.asarray(each) for each in fields])
+        desired = self._outputs([for_course(each.array) for each in self._arguments])
         desired.setflags(write=False)
         return desired
 
@@ -137,16 +134,19 @@ class CaseOracle:
         """Return what messages call the arguments, in their order."""
         return tuple(each.name for each in self._arguments)
 
-    def depends_on(self, place: int) -> bool:
+    def unused_arguments(self) -> Iterator[Text]:
+        """Yield the names of arguments of which other ones would give the same outputs."""
+        for place, name in enumerate(self.argument_names):
+            if not self._depends_on(place):
+                yield name
+
+    def _depends_on(self, place: int) -> bool:
         """Say whether the outputs are other ones when one argument is that of another case."""
         arrays = [for_course(each.array) for each in self._arguments]
         moved = np.roll(arrays[place], 1, axis=0)
         # Of a single case there is no other one to take the argument from.
         arrays[place] = moved if len(moved) > 1 else _turned(moved)
-        with one_thread():
-            result = self._compute(*arrays)
-        fields = result if isinstance(result, tuple) else (result,)
-        return not np.array_equal(self._joined([np.asarray(each) for each in fields]), self.desired)
+        return not np.array_equal(self._outputs(arrays), self.desired)
 
     def shapes(self, _part: PartTable) -> tuple[Wanted, ...]:
         """Return the shapes of the arguments of one case, in the order of the function."""
@@ -187,10 +187,12 @@ class CaseOracle:
 
     def _wanted(self) -> Text:
         wanted = (*self.options.arguments, *self.options.outputs)
-        spelled = ", ".join(f"{each.dtype}{each.spelled}" for each in wanted)
-        return say("parameters-must-in-this-order-output-last", parameters=spelled)
+        return say("parameters-must-in-this-order-output-last", parameters=_spelled(wanted))
 
-    def _joined(self, fields: list[npt.NDArray[Any]]) -> FloatArray:
+    def _outputs(self, arrays: Sequence[Values]) -> FloatArray:
+        with one_thread():
+            result = self._compute(*arrays)
+        fields = [np.asarray(each) for each in (result if isinstance(result, tuple) else (result,))]
         cases, tables = self._samples, self.options.outputs
         if [each.shape for each in fields] != [(cases, *each.shape) for each in tables]:
             raise CourseError(
@@ -359,7 +361,7 @@ def model_function(
 
     model = find_model(course_assignment, computation.model)(seed).double().eval()
     path, name = course_assignment.file("models.py"), computation.model
-    hint = say("called-with", arguments=_shapes_of(computation))
+    hint = say("called-with", arguments=_spelled(computation.arguments))
 
     def compute(*arguments: np.ndarray) -> np.ndarray:
         with torch.inference_mode(), blaming(path, hint, code="model"):
@@ -373,8 +375,8 @@ def model_function(
     return compute
 
 
-def _shapes_of(computation: Computation) -> str:
-    return ", ".join(f"{each.dtype}{each.spelled}" for each in computation.arguments)
+def _spelled(tables: Iterable[TensorTable]) -> str:
+    return ", ".join(f"{each.dtype}{each.spelled}" for each in tables)
 
 
 def find_model(course_assignment: CourseAssignment, name: str) -> Callable[[int], Any]:

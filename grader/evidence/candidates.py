@@ -75,14 +75,9 @@ def candidate_limit(part: PartTable) -> int:
 
 
 _NO_PYTHON = say("leave-out-basepymodule-write-functions-under")
+_PLAIN = say("use-tensorir-relax-and-arithmetic-only")
 _WHOLE_PIPELINE = say("annotate-loop-with-stage-and-order")
 _NO_EXTERNS = say("use-module-without-external-functions")
-
-
-_REMEDIES = {
-    "python_module": _NO_PYTHON,
-}
-"""What to do about findings, by their code."""
 
 
 def _remedy(found: Finding, capture: Capture) -> Text:
@@ -91,7 +86,7 @@ def _remedy(found: Finding, capture: Capture) -> Text:
         return _NO_EXTERNS
     if found.code == "attribute" and found.subject in (PIPELINE_STAGES, PIPELINE_ORDER):
         return _WHOLE_PIPELINE
-    return _REMEDIES.get(found.code) or say("use-tensorir-relax-and-arithmetic-only")
+    return _NO_PYTHON if found.code == "python_module" else _PLAIN
 
 
 def inspect(

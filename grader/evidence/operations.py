@@ -65,10 +65,6 @@ class Layer(NamedTuple):
     output: int | None = None
 
 
-def _convolution(x: Tensor, weight: Tensor, **options: Any) -> Tensor:
-    return functional.conv2d(x, weight, None, **options)
-
-
 def _linear(x: Tensor, weight: Tensor) -> Tensor:
     return x @ (weight.mT if weight.ndim > 1 else weight)  # cases may have an axis of their own
 
@@ -76,14 +72,6 @@ def _linear(x: Tensor, weight: Tensor) -> Tensor:
 def _bias(x: Tensor, bias: Tensor, axis: int) -> Tensor:
     """Add a vector along an axis, counted from the last one backwards (-1, -2, ...)."""
     return x + bias.reshape((-1,) + (1,) * (-1 - axis))
-
-
-def _flatten(x: Tensor, start: int, end: int) -> Tensor:
-    return x.flatten(start, end)
-
-
-def _pool(x: Tensor, **options: Any) -> Tensor:
-    return functional.max_pool2d(x, **options)
 
 
 def _other(*values: Tensor, call: Compute) -> Tensor:
@@ -106,14 +94,14 @@ def exponential_sum(x: Tensor, axis: int, is_shifted: bool) -> Tensor:
 
 
 FUNCTIONS: Mapping[str, Compute] = {
-    "convolution": _convolution,
+    "convolution": functional.conv2d,
     "linear": _linear,
     "matmul": torch.matmul,
     "bias": _bias,
     "add": torch.add,
     "relu": torch.relu,
-    "pool": _pool,
-    "flatten": _flatten,
+    "pool": functional.max_pool2d,
+    "flatten": lambda x, start, end: x.flatten(start, end),
     "softmax": lambda x, axis: torch.softmax(x, axis),
     "largest": lambda x, axis: x.amax(axis),
     "shifted": shifted,

@@ -165,8 +165,9 @@ def explain_failure(failure: FromRunner) -> Problem:
     if failure.code in _SPECIAL:
         return _SPECIAL[failure.code]
     if failure.code == EXTERN_DIED:
+        why = failure.why if isinstance(failure, Ended) else foreign(failure.message)
         return Problem(
-            join(say("external-function-ended-process-that-called"), _ending(failure)),
+            join(say("external-function-ended-process-that-called"), why),
             say("function-must-return-may-neither-exit-nor"),
             code="extern_failed",
         )
@@ -174,10 +175,6 @@ def explain_failure(failure: FromRunner) -> Problem:
     cause = advice_on_python(recognise(failure.error_name, failure.message))
     hint = cause or _HINTS.get(failure.stage, NOTHING)
     return Problem(reason, hint, quotes=True, code=_CODES[failure.stage])
-
-
-def _ending(failure: TaskFailure) -> Text:
-    return failure.why if isinstance(failure, Ended) else foreign(failure.message)
 
 
 # --- failures of Python functions -----------------------------------------------------------------

@@ -33,7 +33,7 @@ _NAMES = {
     "relu_": "relu",
 }
 _CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
-_MASKED = ("attn_mask", "dropout_p", "is_causal", "enable_gqa")
+_MASKED = ("attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
 _POOL = ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
 
 
@@ -125,7 +125,8 @@ class _Log:
             given = {
                 id(each): operand for each, operand in zip(call.tensors, operands, strict=True)
             }
-            if _RULES[name](self, call.args, call.kwargs, given):
+            rule, names = _RULES[name]
+            if rule(self, _bound(names, call, given)):
                 self._is_given_by(result)
                 return
         several = isinstance(result, (tuple, list))
@@ -182,45 +183,45 @@ class _Log:
         return None
 
 
-Given = Mapping[int, Operand]
-Rule = Callable[[_Log, tuple[Any, ...], Mapping[str, Any], Given], bool]
+Given = Mapping[str, Any]
+"""What a call is given, by the names of its parameters: operands for tensors."""
+
+Rule = Callable[[_Log, Given], bool]
 """Adds a call's operations to a log; False where it is a call of a kind that is not known."""
 
 
-def _convolution(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-    bound = _bound(_CONVOLUTION, args, kwargs)
-    if isinstance(bound.get("padding"), str):
+def _convolution(log: _Log, given: Given) -> bool:
+    if isinstance(given.get("padding"), str):
         return False
-    x, weight = given[id(bound["input"])], given[id(bound["weight"])]
+    x, weight = given["input"], given["weight"]
     options = {
-        "stride": _pair(bound.get("stride", 1)),
-        "padding": _pair(bound.get("padding", 0)),
-        "dilation": _pair(bound.get("dilation", 1)),
-        "groups": bound.get("groups", 1),
+        "stride": _pair(given.get("stride", 1)),
+        "padding": _pair(given.get("padding", 0)),
+        "dilation": _pair(given.get("dilation", 1)),
+        "groups": given.get("groups", 1),
     }
-    if bound.get("bias") is None:
+    if given.get("bias") is None:
         log.add("conv2d", "convolution", (x, weight), **options)
         return True
     inner = log.add("conv2d without its bias", "convolution", (x, weight), True, **options)
-    log.add("conv2d", "bias", (inner, given[id(bound["bias"])]), axis=-3)
+    log.add("conv2d", "bias", (inner, given["bias"]), axis=-3)
     return True
 
 
-def _linear(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-    bound = _bound(("input", "weight", "bias"), args, kwargs)
-    x, weight = given[id(bound["input"])], given[id(bound["weight"])]
-    if bound.get("bias") is None:
+def _linear(log: _Log, given: Given) -> bool:
+    x, weight = given["input"], given["weight"]
+    if given.get("bias") is None:
         log.add("linear", "linear", (x, weight))
         return True
     inner = log.add("linear without its bias", "linear", (x, weight), True)
-    log.add("linear", "bias", (inner, given[id(bound["bias"])]), axis=-1)
+    log.add("linear", "bias", (inner, given["bias"]), axis=-1)
     return True
 
 
-def _add(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-    if kwargs or len(args) != 2 or not all(id(each) in given for each in args):
+def _add(log: _Log, given: Given) -> bool:
+    if not _are_two(given) or not all(isinstance(each, Operand) for each in given.values()):
         return False
-    left, right = (given[id(each)] for each in args)
+    left, right = given["left"], given["right"]
     # `x @ w + b` by hand is a bias like that of nn.Linear, and is got wrong in the same ways.
     is_vector = right.value.ndim == 1 and not right.is_running
     if is_vector or (
@@ -240,50 +241,51 @@ def _is_row(row: Tensor, value: Tensor) -> bool:
 
 
 def _product(name: str) -> Rule:
-    def rule(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-        if kwargs or len(args) != 2:
+    def rule(log: _Log, given: Given) -> bool:
+        if not _are_two(given):
             return False
-        log.add(name, "matmul", [given[id(each)] for each in args])
+        log.add(name, "matmul", (given["left"], given["right"]))
         return True
 
     return rule
 
 
-def _relu(log: _Log, args: tuple[Any, ...], _kwargs: Mapping[str, Any], given: Given) -> bool:
-    log.add("relu", "relu", [given[id(args[0])]])
+def _are_two(given: Given) -> bool:
+    return given.keys() == {"left", "right"}
+
+
+def _relu(log: _Log, given: Given) -> bool:
+    log.add("relu", "relu", [given["input"]])
     return True
 
 
-def _pool(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-    bound = _bound(_POOL, args, kwargs)
-    if bound.get("ceil_mode") or bound.get("return_indices"):
+def _pool(log: _Log, given: Given) -> bool:
+    if given.get("ceil_mode") or given.get("return_indices"):
         return False
-    size = _pair(bound["kernel_size"])
-    stride = bound.get("stride")
+    size = _pair(given["kernel_size"])
+    stride = given.get("stride")
     log.add(
         "max_pool2d",
         "pool",
-        [given[id(bound["input"])]],
+        [given["input"]],
         kernel_size=size,
         stride=size if stride is None or stride == [] else _pair(stride),
-        padding=_pair(bound.get("padding", 0)),
-        dilation=_pair(bound.get("dilation", 1)),
+        padding=_pair(given.get("padding", 0)),
+        dilation=_pair(given.get("dilation", 1)),
     )
     return True
 
 
-def _flatten(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-    bound = _bound(("input", "start_dim", "end_dim"), args, kwargs)
-    options = {"start": bound.get("start_dim", 0), "end": bound.get("end_dim", -1)}
-    log.add("flatten", "flatten", [given[id(bound["input"])]], **options)
+def _flatten(log: _Log, given: Given) -> bool:
+    options = {"start": given.get("start_dim", 0), "end": given.get("end_dim", -1)}
+    log.add("flatten", "flatten", [given["input"]], **options)
     return True
 
 
-def _softmax(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
-    bound = _bound(("input", "dim"), args, kwargs)
-    if not isinstance(bound.get("dim"), int):
+def _softmax(log: _Log, given: Given) -> bool:
+    if not isinstance(given.get("dim"), int):
         return False
-    _add_softmax(log, given[id(bound["input"])], bound["dim"])
+    _add_softmax(log, given["input"], given["dim"])
     return True
 
 
@@ -299,12 +301,11 @@ def _add_softmax(log: _Log, x: Operand, axis: int) -> Operand:
     return log.add("softmax", "softmax", [x], axis=axis)
 
 
-def _attention(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given) -> bool:
+def _attention(log: _Log, given: Given) -> bool:
     """Divide attention into two products and a softmax; one with a mask is left whole."""
-    bound = _bound(("query", "key", "value"), args[:3], kwargs)
-    if len(args) > 3 or any(bound.get(each) for each in _MASKED) or bound.get("scale"):
+    if any(given.get(each) for each in _MASKED):
         return False
-    query, key, value = (given[id(bound[each])] for each in ("query", "key", "value"))
+    query, key, value = given["query"], given["key"], given["value"]
     turned = log.add("", "other", [key], call=lambda x: x.mT)
     product = log.add("matmul", "matmul", (query, turned))
     width = query.value.shape[-1]
@@ -313,18 +314,22 @@ def _attention(log: _Log, args: tuple[Any, ...], kwargs: Mapping[str, Any], give
     return True
 
 
-_RULES: Mapping[str, Rule] = {
-    "conv2d": _convolution,
-    "linear": _linear,
-    "add": _add,
-    "matmul": _product("matmul"),
-    "bmm": _product("bmm"),
-    "relu": _relu,
-    "max_pool2d": _pool,
-    "flatten": _flatten,
-    "softmax": _softmax,
-    "scaled_dot_product_attention": _attention,
+_TWO = ("left", "right")
+
+_RULES: Mapping[str, tuple[Rule, tuple[str, ...]]] = {
+    "conv2d": (_convolution, _CONVOLUTION),
+    "linear": (_linear, ("input", "weight", "bias")),
+    "add": (_add, _TWO),
+    "matmul": (_product("matmul"), _TWO),
+    "bmm": (_product("bmm"), _TWO),
+    "relu": (_relu, ("input",)),
+    "max_pool2d": (_pool, _POOL),
+    "flatten": (_flatten, ("input", "start_dim", "end_dim")),
+    "softmax": (_softmax, ("input", "dim")),
+    "scaled_dot_product_attention": (_attention, ("query", "key", "value", *_MASKED)),
 }
+"""Rules by the names of functions, with those of parameters in their order. A product or a sum with
+an operand that is given by name is left whole."""
 
 
 def _again(done: _Call, part: int | None) -> Callable[..., Tensor]:
@@ -359,10 +364,11 @@ def _tensors(structure: Any) -> Iterator[Tensor]:
             yield from _tensors(each)
 
 
-def _bound(
-    names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {**dict(zip(names, args, strict=False)), **kwargs}
+def _bound(names: tuple[str, ...], call: _Call, operands: Mapping[int, Operand]) -> Given:
+    """Return what a call is given, with an operand for each tensor; by its place what is beyond."""
+    places = (*names, *map(str, range(len(names), len(call.args))))
+    bound = {**dict(zip(places, call.args, strict=False)), **call.kwargs}
+    return {name: operands.get(id(each), each) for name, each in bound.items()}
 
 
 def _pair(value: Any) -> tuple[int, int]:

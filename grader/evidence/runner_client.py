@@ -169,7 +169,7 @@ class Runner:
             self._refuse_displaced()
             return self._end(Ended(_stage(task), "TimeLimit", "", why=sentence))
         except (ConnectionError, FrameError) as error:
-            if self._is_gone():
+            if self._process.wait(END_SECONDS) is not None:
                 return self._died(task)
             self.close()
             raise ProtocolError(
@@ -274,9 +274,6 @@ class Runner:
 
     def _processes(self) -> list[Process]:
         return [each for each in (self._process, self._evaluator) if each is not None]
-
-    def _is_gone(self) -> bool:
-        return self._process.wait(END_SECONDS) is not None
 
     def _died(self, task: Task) -> TaskFailure:
         status = self._process.wait(END_SECONDS)

@@ -6,8 +6,8 @@ They are read off the resulting function, as those of `steps.py` are: a trace gi
 import math
 from typing import Literal
 
-from grader.evidence.updates import Update, find_updates, shapes_of
-from grader.ir.facts import Block, FunctionFacts, Shape, Store
+from grader.evidence.updates import Update, find_updates, shape_of
+from grader.ir.facts import Block, FunctionFacts
 
 Stage = Literal[
     "rfactor",
@@ -58,7 +58,7 @@ def _work(update: Update) -> float:
 
 def _is_factored(function: FunctionFacts, main: Update, other: Update) -> bool:
     """Say whether the sums of a block are summed up once more, along an axis of their own."""
-    one, rest = _shape(function, main.buffer), _shape(function, other.buffer)
+    one, rest = shape_of(function, main.buffer), shape_of(function, other.buffer)
     is_next = main.buffer in other.store.loads and main.buffer != other.buffer
     return is_next and len(one) == len(rest) + 1
 
@@ -77,7 +77,7 @@ def _is_written_through(function: FunctionFacts, main: Update, block: Block) -> 
 
 
 def _is_cache(function: FunctionFacts, block: Block) -> bool:
-    shapes = {_shape(function, name) for name in (*block.loads, *block.stores)}
+    shapes = {shape_of(function, name) for name in (*block.loads, *block.stores)}
     is_whole = _covers(function, block, set(block.stores))
     return block.is_copy and bool(block.loads) and len(shapes) == 1 and is_whole
 
@@ -88,7 +88,7 @@ def _covers(function: FunctionFacts, block: Block, buffers: set[str]) -> bool:
     A block that copies one item beside the sum, to where nobody looks, is there for show.
     """
     rounds = math.prod(loop.extent for loop in block.loops if loop.extent is not None)
-    shapes = (_shape(function, name) for name in buffers)
+    shapes = (shape_of(function, name) for name in buffers)
     return all(rounds >= math.prod(e for e in shape if isinstance(e, int)) for shape in shapes)
 
 
@@ -133,13 +133,5 @@ def _has_vectorized_epilogue(function: FunctionFacts, main: Update) -> bool:
         if made & set(block.loads) and not made & set(block.stores) and "R" not in block.iterators:
             made |= set(block.stores)
             epilogue += [] if block.is_copy else [block]
-    stores = [store for block in epilogue for store in block.statements]
-    return bool(stores) and all(map(_is_vector_store, stores))
-
-
-def _is_vector_store(store: Store) -> bool:
-    return store.lane_stride == 1
-
-
-def _shape(function: FunctionFacts, name: str) -> Shape:
-    return shapes_of(function).get(name) or ()
+    strides = [store.lane_stride for block in epilogue for store in block.statements]
+    return bool(strides) and all(stride == 1 for stride in strides)

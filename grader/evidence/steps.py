@@ -14,7 +14,7 @@ from grader.evidence.updates import (
     find_inits,
     find_padding,
     find_updates,
-    output_shape,
+    shape_of,
 )
 from grader.ir.facts import Block, FunctionFacts, Loop, LoopKind
 
@@ -172,7 +172,7 @@ def _extents(update: Update) -> list[int | None]:
 
 def _plain(function: FunctionFacts, update: Update, weight: tuple[int, ...]) -> list[int | None]:
     """Return the extents of the plain nest: over the output, and over the weight of a channel."""
-    nest = [*output_shape(function, update), *weight[1:]]
+    nest = [*shape_of(function, update.buffer), *weight[1:]]
     return [None if isinstance(extent, str) else extent for extent in nest if extent != 1]
 
 

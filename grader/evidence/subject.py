@@ -6,7 +6,6 @@ the PrimFunc that computes what the part's computation says, and there need not 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -198,19 +197,12 @@ NO_CONVOLUTION = Problem(
 
 def takes_weight(call: Call, weight: tuple[int, ...]) -> bool:
     """Say whether a call is given a constant of the weight's shape."""
-    return any(_is_constant(argument) and _shape(argument) == weight for argument in call.arguments)
+    return any(_is_weight(argument, weight, exact=True) for argument in call.arguments)
 
 
 def takes_as_many(call: Call, weight: tuple[int, ...]) -> bool:
     """Say whether a call is given a constant of as many numbers as the weight has."""
-    constants = (_shape(argument) for argument in call.arguments if _is_constant(argument))
-    return any(_count(shape) == math.prod(weight) for shape in constants)
-
-
-def _count(shape: tuple[int | str, ...] | None) -> int | None:
-    """Return how many numbers a tensor of the shape has; None where that is not known."""
-    known = [extent for extent in shape or () if isinstance(extent, int)]
-    return math.prod(known) if shape is not None and len(known) == len(shape) else None
+    return any(_is_weight(argument, weight, exact=False) for argument in call.arguments)
 
 
 def find_weight_call(facts: ModuleFacts, weight: tuple[int, ...]) -> Call | None:
@@ -254,7 +246,7 @@ def _likewise(facts: ModuleFacts, weight: tuple[int, ...]) -> list[str]:
         call.callee
         for call in facts.calls
         if call.callee in facts.functions
-        and any(_is_weight(argument, weight, exact=False) for argument in call.arguments)
+        and takes_as_many(call, weight)
         # Constants of as many numbers are no rare thing: one that is only added does less than a
         # convolution.
         and find_updates(facts.functions[call.callee], weight)
@@ -326,15 +318,10 @@ def _used(facts: ModuleFacts) -> set[int]:
 
 def _is_weight(argument: Argument, weight: tuple[int, ...], *, exact: bool) -> bool:
     """Say whether an argument is the weight: of its shape, or else of as many elements."""
-    shape = _shape(argument)
-    if not _is_constant(argument) or shape is None:
-        return False
-    return shape == weight if exact else holds_weight(shape, weight)
+    shape = None if argument.tensor is None else argument.tensor.shape
+    is_alike = shape == weight if exact else holds_weight(shape, weight)
+    return _is_constant(argument) and is_alike
 
 
 def _is_constant(argument: Argument) -> bool:
     return argument.kind == "constant"
-
-
-def _shape(argument: Argument) -> tuple[int | str, ...] | None:
-    return None if argument.tensor is None else argument.tensor.shape

@@ -89,8 +89,9 @@ def find_padding(function: FunctionFacts, weight: tuple[int, ...]) -> tuple[Bloc
 
 def holds_weight(shape: tuple[int | str, ...] | None, weight: tuple[int, ...]) -> bool:
     """Say whether a tensor has as many elements as the weight, in whatever layout."""
-    extents = [extent for extent in shape or () if isinstance(extent, int)]
-    return len(extents) == len(shape or ()) and math.prod(extents) == math.prod(weight)
+    known = [extent for extent in shape or () if isinstance(extent, int)]
+    is_known = shape is not None and len(known) == len(shape)
+    return is_known and math.prod(known) == math.prod(weight)
 
 
 def find_inits(function: FunctionFacts, update: Update) -> tuple[Block, ...]:
@@ -112,9 +113,9 @@ def find_inits(function: FunctionFacts, update: Update) -> tuple[Block, ...]:
     return tuple(found) if left <= 0 else ()
 
 
-def output_shape(function: FunctionFacts, update: Update) -> Shape:
-    """Return the shape of the buffer that an update stores to."""
-    return shapes_of(function).get(update.buffer) or ()
+def shape_of(function: FunctionFacts, buffer: str) -> Shape:
+    """Return the shape of one of a function's buffers, () where it is not known."""
+    return shapes_of(function).get(buffer) or ()
 
 
 def _update(block: Block, weights: set[str]) -> Update | None:

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from grader.assignment import EntryKind, PartTable
 from grader.diagnosis.construction import Layers, usual_cause
@@ -143,6 +143,15 @@ _NOTHING_YET = ("NoneType", "ellipsis")
 _ANY_CELL = 1_000_000
 """Behind all cells: a function may be called when the last one has run."""
 
+
+class _Around(NamedTuple):
+    """What is known beside a part's entry point: as the arguments of `explain_absence`."""
+
+    lost: tuple[LostCell, ...]
+    preamble: str
+    layers: Layers
+
+
 _NAMES = 20_000
 """How many names are looked at; a text that binds more is nobody's solution."""
 
@@ -165,7 +174,8 @@ def explain_absence(
     that an entry point is given values for. `written` are cells that may define it in vain: one
     key in Jupyter makes Markdown of a cell, and a function has names of its own.
     """
-    named = [each for each in failures if any(fnmatchcase(each.name, one) for one in part.entry)]
+    around = _Around(lost, preamble, layers)
+    named = [each for each in failures if part.asks_for(each.name)]
     tried = named or failures
     called = [each for each in tried if each.reason != "other_type"]
     if called:
@@ -176,19 +186,19 @@ def explain_absence(
                 say(_SUPPLIED, names=in_a_row(arguments)),
                 code="needs_arguments",
             )
-        return _explain_failure(part.entry_kind, last, preamble, layers, lost)
+        return _explain_failure(part.entry_kind, last, around)
     # What was written in another cell counts more than that the handout's is left as it was.
     ended = [each for each in lost if each.fate != "unsolved"]
     for cell, name in itertools.islice(_made(ended), _NAMES):
-        if any(fnmatchcase(name, pattern) for pattern in part.entry):
-            return _explain_loss(cell, name, preamble, layers, lost)
+        if part.asks_for(name):
+            return _explain_loss(cell, name, around)
     entry = part.entry[0]
     asked = re.compile(rf"\b{re.escape(entry)}\b")
     left = next((each for each in lost if _is_unsolved(each) and asked.search(each.source)), None)
     if tried and (left is None or tried[-1].message not in _NOTHING_YET):
-        return _explain_failure(part.entry_kind, tried[-1], preamble, layers, lost)
+        return _explain_failure(part.entry_kind, tried[-1], around)
     if left is not None:
-        return _explain_loss(left, entry, preamble, layers, lost)
+        return _explain_loss(left, entry, around)
     in_vain = _defined_in_vain(part, written)
     if in_vain is not None:
         return in_vain
@@ -206,7 +216,7 @@ def _defined_in_vain(part: PartTable, written: Written) -> Problem | None:
             return Problem(told, say("make-text-cell-code-cell"), code="absent")
     for number, text in written.ran.items():
         for name, outer in _within_others(text):
-            if any(fnmatchcase(name, pattern) for pattern in part.entry):
+            if part.asks_for(name):
                 facts = {"name": shown(name), "outer": shown(outer)}
                 within = say("cell-defines-within", cell=number, **facts)
                 told = join(say(reason, entry=entry), within)
@@ -256,7 +266,7 @@ def explain_stale(
     if cause is None:
         return None
     where = say("name-in-code-cell", name=origin.name, cell=origin.cell)
-    hint = _advice(cause.cell, origin.name, preamble, layers)
+    hint = _advice(cause.cell, origin.name, _Around(lost, preamble, layers))
     return Problem(_told_following(where, cause), hint, code="unfinished_cell")
 
 
@@ -267,9 +277,7 @@ def _made(lost: Sequence[LostCell]) -> Iterator[tuple[LostCell, str]]:
                 yield cell, match[1] or match[2]
 
 
-def _explain_loss(
-    cell: LostCell, name: str, preamble: str, layers: Layers, lost: tuple[LostCell, ...]
-) -> Problem:
+def _explain_loss(cell: LostCell, name: str, around: _Around) -> Problem:
     if _is_unsolved(cell):
         return Problem(
             say("not-solved-yet", where=say("name-in-code-cell", name=name, cell=cell.cell)),
@@ -277,14 +285,14 @@ def _explain_loss(
             code="unsolved",
         )
     known = recognise(cell.error, cell.message)
-    cause = cause_of(known, lost, cell.cell)
+    cause = cause_of(known, around.lost, cell.cell)
     if cause is not None:
         where = say("name-in-code-cell", name=name, cell=cell.cell)
         told = _told_following(where, cause)
-        return Problem(told, _advice(cause.cell, name, preamble, layers), code="unfinished_cell")
+        return Problem(told, _advice(cause.cell, name, around), code="unfinished_cell")
     reason, _ = _LOST[cell.fate]
     told = say(reason, name=name, cell=cell.cell, error=_error(cell))
-    return Problem(told, _advice(cell, name, preamble, layers), code="unfinished_cell")
+    return Problem(told, _advice(cell, name, around), code="unfinished_cell")
 
 
 def _is_unsolved(cell: LostCell) -> bool:
@@ -313,27 +321,21 @@ def _error(cell: LostCell) -> str:
     return f"{cell.error}: {cell.message}".strip(": ")
 
 
-def _advice(cell: LostCell, name: str, preamble: str, layers: Layers) -> Text:
+def _advice(cell: LostCell, name: str, around: _Around) -> Text:
     """Return what to do about a cell that did not run to its end, and lacks a name for that."""
     if cell.code in _REFUSED:
         return cell.advice
-    cause = _cause(recognise(cell.error, cell.message), preamble, layers)
+    cause = _cause(recognise(cell.error, cell.message), around)
     return cause or cell.advice or say(_LOST[cell.fate][1], name=name)
 
 
-def _cause(known: KnownError, preamble: str, layers: Layers) -> Text:
+def _cause(known: KnownError, around: _Around) -> Text:
     """Return what mostly lies behind an error and what to do about it, or nothing."""
-    cause = advice_on_import(known, preamble) or usual_cause(known, layers)
+    cause = advice_on_import(known, around.preamble) or usual_cause(known, around.layers)
     return cause or advice_on_step(known) or advice_on_python(known)
 
 
-def _explain_failure(
-    kind: EntryKind,
-    failure: CaptureFailure,
-    preamble: str,
-    layers: Layers,
-    lost: tuple[LostCell, ...],
-) -> Problem:
+def _explain_failure(kind: EntryKind, failure: CaptureFailure, around: _Around) -> Problem:
     where, known = _where(failure), recognise(failure.error_name, failure.message)
     if failure.reason == "unsolved" or (
         failure.reason == "raised" and known.kind == "not_implemented"
@@ -346,26 +348,21 @@ def _explain_failure(
             code="time_limit",
         )
     if failure.reason == "raised":
-        return _explain_raised(kind, failure, known, preamble, layers, lost)
+        return _explain_raised(kind, failure, known, around)
     code: CheckCode = "needs_arguments" if failure.reason == "needs_arguments" else "not_captured"
     reason, hint = _OTHERWISE.get((kind, failure.reason), _FAILURES[failure.reason])
     return Problem(say(reason, where=where, told=failure.message), hint, code=code)
 
 
 def _explain_raised(
-    kind: EntryKind,
-    failure: CaptureFailure,
-    known: KnownError,
-    preamble: str,
-    layers: Layers,
-    lost: tuple[LostCell, ...],
+    kind: EntryKind, failure: CaptureFailure, known: KnownError, around: _Around
 ) -> Problem:
-    where, cause = _where(failure), cause_of(known, lost, _ANY_CELL)
+    where, cause = _where(failure), cause_of(known, around.lost, _ANY_CELL)
     if cause is not None:
-        hint = _advice(cause.cell, failure.name, preamble, layers)
+        hint = _advice(cause.cell, failure.name, around)
         return Problem(_told_following(where, cause), hint, code="unfinished_cell")
     advice = advice_on_loop_variable(failure.loop_variable) or advice_on_refused(failure.refused)
-    advice = advice or _cause(known, preamble, layers)
+    advice = advice or _cause(known, around)
     mend = _TRY.get(kind, say("call-function-in-cell-own-and-fix"))
     return Problem(_raised(failure, where), advice or mend, code="raised")
 

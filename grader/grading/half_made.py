@@ -121,7 +121,8 @@ def with_stop(
     ]
     for name in lacking:
         reason = join(told_stop(stop), found[name].reason)
-        found[name] = _changed(found[name], reason, stop)
+        told = {"reason": reason, "hint": _remedy(stop), "code": "unfinished_cell"}
+        found[name] = replace(found[name], **told)
     for name, table in kinds.items() if lacking else ():
         if "timing" in find_check(table).needs and not table.withheld:
             reason = join(told_stop(stop), say("incomplete-schedule-not-timed"))
@@ -148,19 +149,6 @@ def with_other_stop(graded: Part, stop: Stop | None, tables: Iterable[CheckTable
         for each in graded.checks
     )
     return replace(graded, checks=checks)
-
-
-def _changed(outcome: Outcome, reason: Text, stop: Stop) -> Outcome:
-    return Outcome(
-        outcome.verdict,
-        outcome.fraction,
-        reason,
-        _remedy(stop),
-        outcome.interval,
-        outcome.again,
-        "unfinished_cell",
-        outcome.above,
-    )
 
 
 def told_stop(stop: Stop) -> Text:

@@ -397,8 +397,8 @@ def _is_beside_the_point(assignment: Assignment, part: PartTable, other: Graded)
 
 def _is_asked_elsewhere(assignment: Assignment, part: PartTable, other: Graded) -> bool:
     assert other.capture is not None
-    name, parts = other.capture.name, [each for each in assignment.part if each.id != part.id]
-    return any(fnmatchcase(name, pattern) for each in parts for pattern in each.entry)
+    name = other.capture.name
+    return any(each.asks_for(name) for each in assignment.part if each.id != part.id)
 
 
 def stop_of(assignment: Assignment, part: PartTable, graded: Sequence[Graded]) -> Stop | None:

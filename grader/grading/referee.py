@@ -53,17 +53,10 @@ from grader.grading.judge import (
     select,
     stop_of,
 )
-from grader.grading.needs import (
-    replayed,
-    timing_setup,
-)
+from grader.grading.needs import replayed, timing_setup
 from grader.grading.rescoring import outdoes
 from grader.language import NOTHING, foreign, say
-from grader.measurement.measure import (
-    Machine,
-    Measured,
-    MeasurementSetup,
-)
+from grader.measurement.measure import Machine, Measured, MeasurementSetup
 from grader.measurement.speed import compare_timed, gather_timing, timing_to_come
 from grader.measurement.steps.gather import (
     MeasuredSteps,
@@ -167,11 +160,7 @@ class Referee:
         timed = [(part, graded) for part, graded in compared if _is_timed(part, graded)]
         of_steps = []
         for part, graded in timed:
-            case = next(
-                each
-                for each in _best_of(graded)
-                if not (_is_blocked(part, each.part) or _is_half_made(each))
-            ).case
+            case = next(filter(partial(_may_be_timed, part), _best_of(graded))).case
             assert case is not None
             task = timing_to_come(case.candidate, self._setup(part), case.evidence.replay)
             if task is not None:
@@ -368,7 +357,7 @@ class Referee:
         for each in _best_of(graded):
             assert each.case is not None
             measured = None
-            if not (_is_blocked(part, each.part) or _is_half_made(each)):
+            if _may_be_timed(part, each):
                 generator = np.random.default_rng(self._seeds[part.id])
                 replay = each.case.evidence.replay
                 measured = gather_timing(each.case.candidate, setup, generator, replay)
@@ -443,20 +432,17 @@ def _best_of(graded: list[Graded]) -> list[Graded]:
 
 
 def _is_timed(part: PartTable, graded: list[Graded]) -> bool:
-    if "timing" not in part_needs(part):
-        return False
-    best = _best_of(graded)
-    return any(not (_is_blocked(part, each.part) or _is_half_made(each)) for each in best)
+    may_be_timed = partial(_may_be_timed, part)
+    return "timing" in part_needs(part) and any(map(may_be_timed, _best_of(graded)))
 
 
-def _is_half_made(graded: Graded) -> bool:
-    """Say whether a schedule stops at a step that raised, and lacks what stands behind it."""
-    return any(check.code == "unfinished_cell" for check in graded.part.checks)
-
-
-def _is_blocked(part: PartTable, graded: Part) -> bool:
+def _may_be_timed(part: PartTable, graded: Graded) -> bool:
+    """Say whether no required check fails, and the schedule does not stop at a step that raised."""
     required = {table.id for table in part.check if table.required}
-    return any(check.id in required and check.verdict != "passed" for check in graded.checks)
+    return not any(
+        check.code == "unfinished_cell" or (check.id in required and check.verdict != "passed")
+        for check in graded.part.checks
+    )
 
 
 def _timing_of(graded: Graded, part: PartTable) -> list[Timing]:

@@ -11,6 +11,7 @@ from grader.insights.figures import Ids, Insights, SpeedRow
 from grader.insights.observation import Speed
 from grader.language import ENGLISH, Text
 from grader.report import Frozen
+from grader.report.document import encodable
 from grader.tables import write_table
 
 _HEADER = ("figure", "part", "item", "value", "students", "who")
@@ -31,19 +32,7 @@ def told(insights: Insights, language: str = ENGLISH) -> object:
             return value.in_(language)
         raise NotImplementedError(type(value).__name__)
 
-    plain = msgspec.to_builtins(insights, enc_hook=say_it)
-    return _whole(plain)
-
-
-def _whole(value: object) -> object:
-    """Return it with whole characters: half of a surrogate pair can be in what a student wrote."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_whole(item) for item in value]
-    return value
+    return encodable(msgspec.to_builtins(insights, enc_hook=say_it))
 
 
 def insights_table(insights: Insights, language: str = ENGLISH) -> bytes:

@@ -1,109 +1,52 @@
 """The report of one submission: one JSON document, from which every other output is rendered."""
 
-from grader.report.document import (
-    READABLE,
-    SCHEMA_VERSION,
-    AssignmentId,
-    Cell,
-    CellOutput,
-    CellProblem,
-    Data,
-    Dialect,
-    Duration,
-    Environment,
-    Report,
-    SandboxFacts,
-    Submission,
-    decode_report,
-    encode_report,
-    encode_texts,
-    image_size,
-    ungraded_report,
-    utc_now,
-)
-from grader.report.parts import (
-    Bar,
-    Bars,
-    Block,
-    CellCode,
-    Check,
-    CheckCode,
-    Diagnosis,
-    Frozen,
-    Graph,
-    Grid,
-    Listing,
-    MistakeKind,
-    Node,
-    NodeKind,
-    Origin,
-    Paragraph,
-    Part,
-    Sample,
-    Scripts,
-    Section,
-    SelfTest,
-    ShapeTiming,
-    Step,
-    StepChange,
-    StepLine,
-    StepSpeed,
-    StepSpeeds,
-    StepStatus,
-    Timing,
-    Verdict,
-    Visibility,
-)
-
-__all__ = [
-    "READABLE",
-    "SCHEMA_VERSION",
-    "AssignmentId",
-    "Bar",
-    "Bars",
-    "Block",
-    "Cell",
-    "CellCode",
-    "CellOutput",
-    "CellProblem",
-    "Check",
-    "CheckCode",
-    "Data",
-    "Diagnosis",
-    "Dialect",
-    "Duration",
-    "Environment",
-    "Frozen",
-    "Graph",
-    "Grid",
-    "Listing",
-    "MistakeKind",
-    "Node",
-    "NodeKind",
-    "Origin",
-    "Paragraph",
-    "Part",
-    "Report",
-    "Sample",
-    "SandboxFacts",
-    "Scripts",
-    "Section",
-    "SelfTest",
-    "ShapeTiming",
-    "Step",
-    "StepChange",
-    "StepLine",
-    "StepSpeed",
-    "StepSpeeds",
-    "StepStatus",
-    "Submission",
-    "Timing",
-    "Verdict",
-    "Visibility",
-    "decode_report",
-    "encode_report",
-    "encode_texts",
-    "image_size",
-    "ungraded_report",
-    "utc_now",
-]
+from grader.report.document import READABLE as READABLE
+from grader.report.document import SCHEMA_VERSION as SCHEMA_VERSION
+from grader.report.document import AssignmentId as AssignmentId
+from grader.report.document import Cell as Cell
+from grader.report.document import CellOutput as CellOutput
+from grader.report.document import CellProblem as CellProblem
+from grader.report.document import Data as Data
+from grader.report.document import Dialect as Dialect
+from grader.report.document import Duration as Duration
+from grader.report.document import Environment as Environment
+from grader.report.document import Report as Report
+from grader.report.document import SandboxFacts as SandboxFacts
+from grader.report.document import Submission as Submission
+from grader.report.document import decode_report as decode_report
+from grader.report.document import encode_report as encode_report
+from grader.report.document import encode_texts as encode_texts
+from grader.report.document import image_size as image_size
+from grader.report.document import ungraded_report as ungraded_report
+from grader.report.document import utc_now as utc_now
+from grader.report.parts import Bar as Bar
+from grader.report.parts import Bars as Bars
+from grader.report.parts import Block as Block
+from grader.report.parts import CellCode as CellCode
+from grader.report.parts import Check as Check
+from grader.report.parts import CheckCode as CheckCode
+from grader.report.parts import Diagnosis as Diagnosis
+from grader.report.parts import Frozen as Frozen
+from grader.report.parts import Graph as Graph
+from grader.report.parts import Grid as Grid
+from grader.report.parts import Listing as Listing
+from grader.report.parts import MistakeKind as MistakeKind
+from grader.report.parts import Node as Node
+from grader.report.parts import NodeKind as NodeKind
+from grader.report.parts import Origin as Origin
+from grader.report.parts import Paragraph as Paragraph
+from grader.report.parts import Part as Part
+from grader.report.parts import Sample as Sample
+from grader.report.parts import Scripts as Scripts
+from grader.report.parts import Section as Section
+from grader.report.parts import SelfTest as SelfTest
+from grader.report.parts import ShapeTiming as ShapeTiming
+from grader.report.parts import Step as Step
+from grader.report.parts import StepChange as StepChange
+from grader.report.parts import StepLine as StepLine
+from grader.report.parts import StepSpeed as StepSpeed
+from grader.report.parts import StepSpeeds as StepSpeeds
+from grader.report.parts import StepStatus as StepStatus
+from grader.report.parts import Timing as Timing
+from grader.report.parts import Verdict as Verdict
+from grader.report.parts import Visibility as Visibility

@@ -210,16 +210,17 @@ def encode_texts(value: msgspec.Struct, language: str) -> bytes:
         return msgspec.json.encode(value, enc_hook=hook)
     except UnicodeEncodeError:
         builtin = msgspec.to_builtins(value, enc_hook=hook)
-        return msgspec.json.encode(_encodable(msgspec.to_builtins(builtin)))
+        return msgspec.json.encode(encodable(msgspec.to_builtins(builtin)))
 
 
-def _encodable(value: Any) -> Any:
+def encodable(value: Any) -> Any:
+    """Return it with whole characters: half of a surrogate pair can be in what a student wrote."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {_encodable(key): _encodable(item) for key, item in value.items()}
+        return {encodable(key): encodable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_encodable(item) for item in value]
+        return [encodable(item) for item in value]
     return value
 
 

@@ -143,27 +143,15 @@ class _Reading:
         """Return the text; what it is within repeats it so many `times`."""
         if depth == 0:
             _refuse("a text has too many within each other")
-        kinds = [
-            form.id,
-            form.sentences,
-            form.lines,
-            form.row,
-            form.clauses,
-            form.clause,
-            form.translations,
-        ]
-        if sum(map(bool, kinds)) > 1 or (form.values and form.id is None):
+        several = {kind: getattr(form, name) for kind, name in _KINDS.items()}
+        made = [form.id, form.clause, form.translations, *several.values()]
+        if sum(map(bool, made)) > 1 or (form.values and form.id is None):
             _refuse("a text is made in two ways")
         if form.id is not None and not _is_gone(form.id, form.values):
             return self._sentence(form.id, form.values, depth, times)
-        for several, kind in (
-            (form.sentences, Sentences),
-            (form.lines, Lines),
-            (form.row, Enumeration),
-            (form.clauses, Clauses),
-        ):
-            if several:
-                return kind([self.text(each, depth - 1, times) for each in several])
+        for kind, forms in several.items():
+            if forms:
+                return kind([self.text(each, depth - 1, times) for each in forms])
         if form.clause is not None:
             return Clause(self.text(form.clause, depth - 1, times))
         return self._foreign(form, times)
@@ -225,14 +213,11 @@ def _formats(sentence: str) -> dict[str, list[str]]:
     for _, name, form, conversion in fields:
         if name is None:
             continue
-        if not name.isidentifier() or conversion not in (None, "r") or not _is_plain(form):
+        is_plain = not form or _FORMAT.fullmatch(form) is not None
+        if not name.isidentifier() or conversion not in (None, "r") or not is_plain:
             _refuse("a sentence has a format that none of ours has")
         found.setdefault(name, []).append(form or "")
     return found
-
-
-def _is_plain(form: str | None) -> bool:
-    return not form or _FORMAT.fullmatch(form) is not None
 
 
 def _refuse(why: str) -> NoReturn:

@@ -15,10 +15,9 @@ from tvm import relax, te, topi
 from tvm.script import relax as R  # noqa: N812
 from tvm.script import tirx as T  # noqa: N812
 
-from grader.authoring.master import find_master, has_master, read_master, regions
+from grader.authoring.master import find_master, has_master, master_languages, read_master, regions
 from grader.authoring.template import (
     make_reference,
-    master_languages,
     paste_solutions,
     template_name,
 )

@@ -10,6 +10,7 @@ import ast
 import nbformat
 import pytest
 
+from grader.authoring.master import read_master
 from grader.authoring.template import (
     build_reference,
     build_templates,
@@ -20,7 +21,6 @@ from grader.authoring.template import (
     make_template,
     notebook_bytes,
     paste_solutions,
-    read_master,
     write_files,
 )
 from grader.course import load_course

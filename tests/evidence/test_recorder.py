@@ -156,6 +156,9 @@ def test_functions_that_are_not_known_are_layers_under_their_own_name_and_can_be
         lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
         lambda x: x[:, torch.tensor([3, 1])],
         lambda x: torch.gather(x, 1, torch.tensor([[0, 2], [1, 3]])),
+        lambda x: nn.functional.scaled_dot_product_attention(
+            x, x, x, attn_mask=torch.ones(2, 2, dtype=torch.bool).tril()
+        ),
     ],
 )
 def test_masks_and_indices_keep_their_types(compute: Any) -> None:

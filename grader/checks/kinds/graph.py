@@ -165,6 +165,9 @@ class CallOptions(Table, frozen=True):
         return wanted or Amount()
 
 
+WITHOUT_MAIN = failed(NO_MAIN.reason, NO_MAIN.hint)
+
+
 class _Unmet(NamedTuple):
     """A demand that is not met, why, and what to do."""
 
@@ -181,7 +184,7 @@ def calls(case: Case, options: CallOptions) -> Outcome:
     """
     facts = case.candidate.facts
     if not facts.has_main:
-        return failed(NO_MAIN.reason, NO_MAIN.hint)
+        return WITHOUT_MAIN
     unmet = list(_unmet(facts, options))
     if not unmet:
         return passed(_describe(facts))
@@ -319,13 +322,13 @@ def call_tir_graph(case: Case, options: GraphOptions) -> Outcome:
     of them when operators of Relax are mixed in.
     """
     facts = case.candidate.facts
-    wrong = _foreign_calls(facts)
+    wrong = [call for call in facts.calls if call.kind != "tir"]
     missing = [shape for shape in options.weights if not _is_used(facts, shape)]
     if not any(call.kind == "tir" for call in facts.calls):
         return failed(say("no-call-in-main-call-tir-into"), say("add-each-layer-with-bb-emit-te"))
     if missing:
         return failed(
-            say("no-layer-takes-weight-shape", shape=_spell(missing[0])),
+            say("no-layer-takes-weight-shape", shape=f"({', '.join(map(str, missing[0]))})"),
             say("build-all-layers-model-each-with-own"),
         )
     if wrong:
@@ -347,10 +350,6 @@ def pure_tir(case: Case, _options: NoOptions) -> Outcome:
             say("schedule-module-that-create-model-via-emit"),
         )
     return passed(say("no-external-function-called"))
-
-
-def _foreign_calls(facts: ModuleFacts) -> list[Call]:
-    return [call for call in facts.calls if call.kind != "tir"]
 
 
 def _is_used(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
@@ -382,7 +381,3 @@ def _in_parts(facts: ModuleFacts, weight: tuple[int, ...]) -> bool:
         if sum(known) >= extent:
             return True
     return False
-
-
-def _spell(shape: tuple[int, ...]) -> str:
-    return "(" + ", ".join(str(extent) for extent in shape) + ")"

@@ -84,6 +84,8 @@ def equivalence(case: Case, options: EquivalenceOptions) -> Outcome:
 
 
 _NO_LAYERS = say("no-layer-earns-points-by-itself-steps")
+_UNUSED_LAYERS = say("with-pytorchs-values-in-place-wrong-ones-layers")
+_WRONG_LAYERS = say("with-pytorchs-values-in-place-wrong-ones")
 
 
 def _carried(
@@ -109,21 +111,15 @@ def _told(layers: tuple[JudgedLayer, ...], diagnosis: Diagnosis | None) -> Text:
     wrong = [_name(each) for each in lost]
     if not wrong:
         return say("each-layer-right-by-itself-fault-comes")
-    if all(_is_unused(each.name, layers, diagnosis) for each in lost):
-        return say(
-            "with-pytorchs-values-in-place-wrong-ones-layers",
-            right=len(layers) - len(wrong),
-            count=len(layers),
-            wrong=in_a_row(wrong),
-        )
+    is_unused = all(_is_unused(each.name, layers, diagnosis) for each in lost)
     told = say(
-        "with-pytorchs-values-in-place-wrong-ones",
+        _UNUSED_LAYERS if is_unused else _WRONG_LAYERS,
         right=len(layers) - len(wrong),
         count=len(layers),
         wrong=in_a_row(wrong),
     )
     # Of the layer alone that is told as wrong, nothing more is to be said.
-    if len(lost) == 1 or not _is_apart(diagnosis):
+    if is_unused or len(lost) == 1 or not _is_apart(diagnosis):
         return told
     return join(told, say("layer-of-other-shape-cannot-be-tried"))
 
@@ -425,8 +421,7 @@ def _judge(timed: TimedSchedule, options: SpeedOptions) -> Outcome:
     full = say("full-points-from", goal=goal)
     reason = join(measured, full, *explain_speed(timed.hot_loops, timing))
     verdict: Verdict = "partial" if fraction > 0 else "failed"
-    width = high - low
-    above = high - fraction
+    width, above = high - low, high - fraction
     return Outcome(verdict, fraction, reason, hint, interval=width, code="incomplete", above=above)
 
 

@@ -13,9 +13,8 @@ from typing import Annotated
 import msgspec
 
 from grader.assignment import Table
-from grader.checks.kinds.graph import used_calls
+from grader.checks.kinds.graph import WITHOUT_MAIN, used_calls
 from grader.evidence.case import Case
-from grader.evidence.problems import NO_MAIN
 from grader.evidence.registry import Outcome, check, failed, partial, passed
 from grader.ir.facts import Argument, BufferFacts, Call, ModuleFacts
 from grader.ir.vocabulary import OPERATORS
@@ -60,7 +59,7 @@ def operators(case: Case, options: OperatorOptions) -> Outcome:
     """
     facts = case.candidate.facts
     if not facts.has_main:
-        return failed(NO_MAIN.reason, NO_MAIN.hint)
+        return WITHOUT_MAIN
     others = [each for each in facts.calls if each.kind in ("tir", "extern")]
     if others and not options.lowered:
         return _other(others[0])
@@ -173,7 +172,7 @@ def fused(case: Case, options: FusedOptions) -> Outcome:
     """
     facts = case.candidate.facts
     if not facts.has_main:
-        return failed(NO_MAIN.reason, NO_MAIN.hint)
+        return WITHOUT_MAIN
     calls = [each for each in used_calls(facts) if each.kind == "function"]
     unmarked = _unmarked(facts, calls) if options.primitive else ()
     if unmarked:
@@ -242,7 +241,7 @@ def symbolic(case: Case, options: SymbolicOptions) -> Outcome:
     """`main` accepts tensors of every required size."""
     facts = case.candidate.facts
     if not facts.has_main:
-        return failed(NO_MAIN.reason, NO_MAIN.hint)
+        return WITHOUT_MAIN
     declared = facts.inputs if facts.declared is None else facts.declared
     for argument, axis in options.axes:
         if not _is_symbolic(declared, argument, axis):

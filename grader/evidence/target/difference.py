@@ -181,7 +181,8 @@ def _nest_differences(
     """
     for level in found:
         if len(level.axes) > 1 and all(level.axes != each.axes for each in wanted):
-            reason = say("loop-around-goes-along-several-axes", name=name, axes=_row(level.axes))
+            several = in_a_row(map(str, level.axes))
+            reason = say("loop-around-goes-along-several-axes", name=name, axes=several)
             yield Difference(reason, say("do-not-fuse-these-loops"))
     for axes in dict.fromkeys(level.axes for level in (*wanted, *found)):
         left, right = _extents(wanted, axes), _extents(found, axes)
@@ -223,10 +224,6 @@ def _order_hint(wanted: tuple[Level, ...], found: tuple[Level, ...]) -> Text:
                 wanted=_list(left),
             )
     return say("reorder-loops")
-
-
-def _row(axes: tuple[int, ...]) -> Text:
-    return in_a_row(map(str, axes))
 
 
 def _split_hint(extents: tuple[int | None, ...]) -> Text:

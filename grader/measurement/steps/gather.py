@@ -157,13 +157,8 @@ def gather_steps(asked: StepsTask, setup: MeasurementSetup) -> MeasuredSteps | N
         return None
     if not isinstance(answer, StepTimes):
         return None
-    slices = _unpack(answer, len(task.ends))
-    return None if slices is None else MeasuredSteps(asked, answer, slices)
-
-
-def _unpack(answer: StepTimes, ends: int) -> tuple[TimedSlice, ...] | None:
-    """Return the slices of an answer that has all it should, and nothing else."""
     timed = answer.fates.count("timed")
-    if len(answer.fates) != ends or len(answer.outputs) != 1 + timed:
+    if len(answer.fates) != len(task.ends) or len(answer.outputs) != 1 + timed:
         return None
-    return read_slices(answer.outputs, answer.slices, 1, 2 + timed)
+    slices = read_slices(answer.outputs, answer.slices, 1, 2 + timed)
+    return None if slices is None else MeasuredSteps(asked, answer, slices)

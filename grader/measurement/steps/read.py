@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import mul
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,7 +17,7 @@ from grader.language import NOTHING, Text
 from grader.measurement.speed import is_right
 from grader.measurement.steps.gather import NOT_MEASURED, MeasuredSteps, Prefix
 from grader.report import StepChange, StepLine, StepSpeed, StepSpeeds
-from grader.timing.estimate import CONFIDENCE, Times
+from grader.timing.estimate import CONFIDENCE, Estimate, Times
 from grader.timing.slices import FloatArray
 
 LEAST = 0.005
@@ -54,21 +53,11 @@ def read_steps(
     return _read(measured, are_right, generator)
 
 
-class _Span(NamedTuple):
-    """Logarithms of a factor: its value and its interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def change(self) -> StepChange:
-        """Say what it means: nothing where the interval contains 1."""
-        return "faster" if self.low > 0 else "slower" if self.high < 0 else "equal"
-
-
 class _Chain:
-    """The times of the functions, of which each is compared with the last one that counts."""
+    """The times of the functions, of which each is compared with the last one that counts.
+
+    Factors are logarithms.
+    """
 
     def __init__(self, measured: MeasuredSteps, generator: np.random.Generator) -> None:
         times = Times(measured.slices)
@@ -76,22 +65,22 @@ class _Chain:
         self._error = max(LEAST, abs(float(self._lows[_BASE] - self._lows[_COPY])))
         self._last = _BASE
 
-    def step_to(self, function: int) -> _Span:
+    def step_to(self, function: int) -> Estimate:
         """Return the factor from the function before to this one, which is then the last."""
         before, self._last = self._last, function
         return self._span(before, function)
 
-    def total(self) -> _Span:
+    def total(self) -> Estimate:
         """Return the factor from the first function to the last."""
         return self._span(_BASE, self._last)
 
-    def _span(self, before: int, after: int) -> _Span:
+    def _span(self, before: int, after: int) -> Estimate:
         value = float(self._lows[before] - self._lows[after])
         drawn: FloatArray = self._drawn[:, before] - self._drawn[:, after]
         tail = 50 * (1 - CONFIDENCE)
         low, high = (float(each) for each in np.percentile(drawn, [tail, 100 - tail]))
         # what was never quiet is in no draw: as much as a copy is off
-        return _Span(value, min(low, value) - self._error, max(high, value) + self._error)
+        return Estimate(value, min(low, value) - self._error, max(high, value) + self._error)
 
 
 def _read(
@@ -131,7 +120,7 @@ def _steps(
             yield _untimed(prefix, "wrong")
             continue
         span = chain.step_to(function)
-        yield StepSpeed(merged.kinds, _lines(merged), span.change, *_factors(span))
+        yield StepSpeed(merged.kinds, _lines(merged), _change(span), *_factors(span))
         merged = None
 
 
@@ -157,6 +146,11 @@ def _lines(prefix: Prefix) -> tuple[StepLine, ...]:
     return tuple(StepLine(each.cell, each.line, each.text) for each in prefix.lines)
 
 
-def _factors(span: _Span) -> tuple[float, float, float]:
-    value, low, high = (max(LEAST_FACTOR, round(math.exp(each), 4)) for each in span)
-    return value, low, high
+def _change(span: Estimate) -> StepChange:
+    """Say what a factor means: nothing where the interval contains 1."""
+    return "faster" if span.low > 0 else "slower" if span.high < 0 else "equal"
+
+
+def _factors(span: Estimate) -> tuple[float, float, float]:
+    told = span.map(lambda each: max(LEAST_FACTOR, round(math.exp(each), 4)))
+    return told.value, told.low, told.high

@@ -12,7 +12,7 @@ from tvm import relax, s_tir, tirx
 from grader.evidence.peak.messages import Answer, Holder, Peak, Task
 from grader.inside.common.allocations import constant_size, item_bits
 from grader.inside.common.failure import stage
-from grader.inside.common.modules import load_module
+from grader.inside.common.modules import functions_of, load_module
 
 _LOWERING = (
     s_tir.transform.CanonicalizeLoop,
@@ -46,9 +46,10 @@ def perform(task: Task) -> Answer:
     with stage("build"), tvm.target.Target("llvm"):
         planned = _run(module, _PLANNING)
         lowered = _run(_functions_of(planned), _LOWERING)
-        main = _by_name(planned).get(MAIN)
+        main = functions_of(planned).get(MAIN)
         holders = [
-            Holder(name[:NAME_LIMIT], _peak(each.body)) for name, each in _by_name(lowered).items()
+            Holder(name[:NAME_LIMIT], _peak(each.body))
+            for name, each in sorted(functions_of(lowered).items())
         ]
     is_relax = isinstance(main, relax.Function)
     return Peak(
@@ -58,14 +59,6 @@ def perform(task: Task) -> Answer:
 
 def _run(module: tvm.IRModule, passes: tuple[Any, ...]) -> tvm.IRModule:
     return tvm.ir.transform.Sequential([each() for each in passes])(module)
-
-
-def _by_name(module: tvm.IRModule) -> dict[str, Any]:
-    return {str(name.name_hint): each for name, each in sorted(module.functions.items(), key=_name)}
-
-
-def _name(item: Any) -> str:
-    return str(item[0].name_hint)
 
 
 def _functions_of(module: tvm.IRModule) -> tvm.IRModule:
