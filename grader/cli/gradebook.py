@@ -128,7 +128,7 @@ def import_roster(
     ]
     if changes.returned:
         lines.append(say("returned-sentence", names=some_of(changes.returned, _SHOWN)))
-    if changes.missing and not (changes.unchanged or changes.changed):
+    if changes.missing and len(changes.added) == len(entries):
         lines.append(say("none-of-gradebook-in-roster", file=path.name))
     if changes.missing:
         missing = say("not-in", names=some_of(changes.missing, _SHOWN))

@@ -7,7 +7,9 @@ compute a layer. The wrong step is the first that is neither, among those that d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -223,12 +225,15 @@ class _Search:
     def _given_in_vain(self, wrong: int) -> tuple[int, LikelyMistake | None]:
         """Return the product before an unexplained step that is given its bias and gives none.
 
-        `linear(x, w, b)` without the bias has the product's numbers, and is no right step.
+        `linear(x, w, b)` without the bias has the product's numbers, and is no right step. Where
+        `relu(x, b)` is given the bias as well, that one may add it.
         """
+        given = Counter(chain.from_iterable(each.arguments or () for each in self.steps))
         for step in sorted(self.ancestors[wrong]):
             place = self._next_of_match(step)
-            fixed = [name for name, varies in self.steps[step].arguments or () if not varies]
-            if place is not None and self._is_partial(step) and len(fixed) > 1:
+            own = [each for each in self.steps[step].arguments or () if given[each] == 1]
+            is_given = sum(not varies for _, varies in own) > 1
+            if place is not None and self._is_partial(step) and is_given:
                 layer = self.program.layers[place]
                 if layer.operation.kind == "bias":
                     return step, LikelyMistake("bias_missing", layer.name, {}, place)

@@ -681,11 +681,12 @@ def _grouped(one: Expression) -> list[Expression]:
     if first.kind != "operation" or len(first.arguments) != 2 or first.name not in _SUMS:
         return []
     start, middle = first.arguments
-    return [
-        replace(first, arguments=(start, replace(one, name=name, arguments=(middle, last))))
+    terms = [
+        replace(one, name=name, arguments=(middle, last))
         for name in ("mul", "div")
         if name in _OTHERS.get(one.name, ()) or one.name in _SUMS
     ]
+    return [replace(first, arguments=(start, each)) for each in terms if not _does_nothing(each)]
 
 
 def _starts(_function: FunctionFacts, block: Block, store: Store) -> Iterator[Made]:

@@ -114,7 +114,7 @@ _OF_NAMES: Mapping[ErrorKind, Text] = {
     "duplicate_symbol": say("two-functions-have-global-symbol"),
     "dotted_name": say("getattr-does-not-follow-dots"),
     "lacks_entry": say("dictionary-has-no-entry-add-one"),
-    "too_many_arguments": say("give-parameter-for-each-argument"),
+    "too_many_arguments": say("leave-out-arguments-too-many"),
     "undefined_variable": say("script-does-not-know-name-there"),
     "init_inside": say("in-block-t-init-stands-inside-loop"),
 }

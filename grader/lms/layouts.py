@@ -499,7 +499,9 @@ def _brightspace(place: _Place, _: str | None) -> FolderContents:
 
 _BLACKBOARD_TIME = r"_attempt_(?P<day>[0-9]{4}(?:-[0-9]{2}){2})-(?P<clock>[0-9]{2}(?:-[0-9]{2}){2})"
 _BLACKBOARD_TIMES = re.compile(_BLACKBOARD_TIME)
-_BLACKBOARD = re.compile(rf"(?P<who>.+?){_BLACKBOARD_TIME}(?:_(?P<rest>.+)|\.txt)", re.DOTALL)
+# Behind another system's part of a name, a student has written it: `x_bob_attempt_...` in Moodle.
+_BLACKBOARD_WHO = rf"(?P<who>(?:(?!{_MOODLE_PART}|{_BRIGHTSPACE_TIME}).)+?)"
+_BLACKBOARD = re.compile(rf"{_BLACKBOARD_WHO}{_BLACKBOARD_TIME}(?:_(?P<rest>.+)|\.txt)", re.DOTALL)
 
 
 def _blackboard(place: _Place, assignment: str | None) -> FolderContents:

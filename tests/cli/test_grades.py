@@ -173,6 +173,9 @@ def test_a_roster_in_which_nobody_is_known_is_told(own: Path) -> None:
     assert "None of the gradebook's students is in new.csv." in said(own, *words)
     (own / "new.csv").write_text("id,name\ns1,Ada\nada,Ada\n")
     assert "None of" not in said(own, *words)
+    # one who is known, and has nothing new but a number of Canvas
+    (own / "new.csv").write_text("id,name,email,section,canvas id\nada,Ada Lovelace,a@x.org,A,7\n")
+    assert "None of" not in said(own, *words)
 
 
 def test_an_e_mail_of_several_is_told(own: Path) -> None:

@@ -515,11 +515,14 @@ class TestBiasByHand:
         assert ("bias_missing", 1) == (alignment.mistake.kind, alignment.wrong)
 
 
-@pytest.mark.parametrize(("given", "wrong"), [("wb", 0), ("w", 1)])
+@pytest.mark.parametrize(("given", "after", "wrong"), [("wb", "", 0), ("w", "", 1), ("wb", "b", 1)])
 def test_a_product_that_is_given_its_bias_lacks_it_where_nothing_explains_the_next_step(
-    given: str, wrong: int
+    given: str, after: str, wrong: int
 ) -> None:
-    """`linear` has no bias, `relu` is wrong: "up to `linear` everything is right" was told."""
+    """`linear` forgot its bias, and `relu` takes the minimum: "up to `linear` everything is right".
+
+    A `relu(x, b)` may add the bias itself, and `linear` is then no wrong step.
+    """
     x, w, b = noise(2, 4), noise(3, 4), noise(3)
 
     def compute() -> Any:
@@ -530,7 +533,13 @@ def test_a_product_that_is_given_its_bias_lacks_it_where_nothing_explains_the_ne
         Observed(
             "lv0", "linear", product, (), True, arguments=frozenset((n, False) for n in given)
         ),
-        Observed("lv1", "relu", np.minimum(product, 0) * 3, (0,), arguments=frozenset()),
+        Observed(
+            "lv1",
+            "relu",
+            np.minimum(product, 0) * 3,
+            (0,),
+            arguments=frozenset((n, False) for n in after),
+        ),
     ]
     alignment = align(steps, record(compute, [x]))
     assert wrong == alignment.wrong

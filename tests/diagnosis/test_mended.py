@@ -435,6 +435,13 @@ def test_a_sum_is_not_made_a_product_that_stays_0() -> None:
     assert not any(each.startswith("C[vi, vj] * ") for each in wanted)
 
 
+def test_a_summand_of_one_is_not_made_a_factor() -> None:
+    """Of `A * B + 1` the student was told to compute `A * B * 1.0`."""
+    mistake = told("V[vj]", "V[vj] + T.float32(1)")
+    assert mistake is not None
+    assert "C[vi, vj] + A[vi, vk] * B[vk, vj] * V[vj]" == mistake.facts["wanted"]
+
+
 def test_no_end_of_a_type_is_tried_for_the_0_of_a_relu() -> None:
     """With it the sum of many positive terms is right, and the ReLU after it is left out."""
     module = read_module(save(from_source(BIASED, extra_vars={"I": I, "T": T})))

@@ -631,3 +631,9 @@ def test_a_function_that_returns_nothing_is_to_return_its_result() -> None:
 def test_an_external_function_of_too_few_parameters_is_advised_on() -> None:
     told = "env.conv2d raised TypeError: conv() takes 3 positional arguments but 4 were given"
     assert KnownError("too_many_arguments", ("conv",)) == recognise("TypeError", told)
+
+
+def test_a_function_of_a_library_is_not_to_be_given_a_parameter() -> None:
+    """Of `bb.emit_te(topi.add, x, y, 1)` students were told to give `add` another parameter."""
+    known = recognise("TypeError", "add() takes 2 positional arguments but 3 were given")
+    assert "Leave out the arguments" in advice_on_python(known).english

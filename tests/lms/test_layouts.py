@@ -260,6 +260,22 @@ def test_brightspace_writes_times_in_its_languages(tmp_path: Path, words: str, a
     assert ("Ada", at, ["hw.ipynb"]) == (found.name, found.at, names(found))
 
 
+@pytest.mark.parametrize(
+    ("layout", "before"),
+    [
+        ("moodle", "Eve Gray_12_assignsubmission_file_"),
+        ("brightspace", "12-34 - Eve Gray - Nov 3, 2026 1205 PM - "),
+    ],
+)
+def test_files_called_as_blackboard_calls_them_change_no_layout(
+    tmp_path: Path, layout: str, before: str
+) -> None:
+    """Two that were called `x_bob_attempt_...` were Bob's, at the time that Eve had written."""
+    files = {f"{before}x_bob_attempt_2026-11-03-12-05-0{n}_hw.ipynb": "" for n in range(2)}
+    found = read_layout(make_folder(tmp_path, files))
+    assert (layout, ["Eve Gray"]) == (found.layout, [each.name for each in found.handed_in])
+
+
 def test_blackboard_tells_when(tmp_path: Path) -> None:
     files = {f"HW_1_{user}_attempt_2026-11-03-12-05-0{user}_hw.ipynb": "" for user in (7, 8)}
     found = read_layout(make_folder(tmp_path, files), assignment="HW_1")

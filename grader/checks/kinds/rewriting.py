@@ -214,11 +214,13 @@ def _explain(
         )
 
     for group in wanted - made:
-        larger = next((each for each in made - wanted if Counter(group) < Counter(each)), None)
-        if larger is None:
-            return counted(group), say("print-module-after-pass-which-these-operators")
-        more = (Counter(larger) - Counter(group)).elements()
-        return counted(group), say("leave-out-of-function-that-does-these", more=_spell(more))
+        for larger in made - wanted:
+            # matmul, add, relu and relu are no matmul and add where matmul, add and relu are wanted
+            within = [each for each in wanted if Counter(each) < Counter(larger)]
+            if group in within and group == max(within, key=len):
+                more = _spell((Counter(larger) - Counter(group)).elements())
+                return counted(group), say("leave-out-of-function-that-does-these", more=more)
+        return counted(group), say("print-module-after-pass-which-these-operators")
     group = next(iter(made - wanted))
     leave = repeated or say("leave-in-main-everything-that-does")
     if wanted[group]:

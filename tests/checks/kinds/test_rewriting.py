@@ -168,6 +168,12 @@ class TestFused:
         outcome = self.judge(graphs, "a", (MATMUL, ADD))
         assert outcome.hint.english.startswith("Leave `relax.nn.relu` out of the function")
 
+    def test_what_another_group_does_too_much_is_not_left_out_of_it(self):
+        """Of two layers each had a ReLU too many: one function was to lose both of its own."""
+        graphs = {"a": group(MATMUL, ADD, RELU, RELU), "b": group(MATMUL, ADD, RELU)}
+        outcome = self.judge(graphs, "ab", (MATMUL, ADD, RELU), (MATMUL, ADD))
+        assert "Leave" not in outcome.hint.english
+
     def test_a_group_that_should_not_be_costs_its_share_too(self):
         graphs = {"a": group(MATMUL, ADD), "b": group(RELU)}
         outcome = self.judge(graphs, "ab", (MATMUL, ADD))
