@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,7 +18,12 @@ Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]*\Z")]
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the tables of an assignment file: a misspelt key is an error."""
+    """Base of the tables of an assignment file: a misspelt key is an error.
+
+    `shared` are options of which all checks of a part have one value: evidence is gathered once.
+    """
+
+    shared: ClassVar[tuple[str, ...]] = ()
 
 
 class OracleOptions(Table, frozen=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from grader.assignment import CheckTable, PartTable, Table
+from grader.assignment import CheckTable, PartTable
 from grader.assignment_files import find_line
 from grader.authoring.master import has_master
 from grader.authoring.mutants import MUTANTS_FILE, apply_declared, load_declared
@@ -93,22 +93,18 @@ def _in_checks(chosen: CourseAssignment) -> Iterator[Mistake]:
 def _at_odds(chosen: CourseAssignment, part: PartTable) -> Iterator[Mistake]:
     """Yield options of a kind of evidence in which two checks of a part differ: the first's count.
 
-    They stand beside what is found, in `found.py`: a check's own options are of no such class.
+    Others are each check's own: of two numbers of programs the smaller one may earn half.
     """
-    known: dict[str, tuple[str, object]] = {}
+    known: dict[tuple[type, str], tuple[str, object]] = {}
     for table in part.check:
         try:
             options = find_check(table).parse(table)
         except CourseError:  # it is told already
             continue
-        classes = [
-            each
-            for each in type(options).__mro__
-            if issubclass(each, Table) and each.__module__.endswith(".found")
-        ]
-        for name in classes[-1].__struct_fields__ if classes and not table.withheld else ():
+        owner = next(each for each in type(options).__mro__ if "shared" in vars(each))
+        for name in () if table.withheld else options.shared:
             value = getattr(options, name)
-            check, first = known.setdefault(f"{classes[-1].__module__}.{name}", (table.id, value))
+            check, first = known.setdefault((owner, name), (table.id, value))
             if first != value:
                 told = say(
                     "checks-of-part-differ-in-option",

@@ -213,6 +213,32 @@ def test_a_sound_assignment_has_none(tmp_path: Path, sound: dict[str, bytes]) ->
         assert [] == found_in(tmp_path / f"course{each}")
 
 
+def test_two_checks_may_ask_for_other_numbers_of_what_is_drawn_once(
+    tmp_path: Path, sound: dict[str, bytes]
+) -> None:
+    """It was an error that the first two of 16 programs have points of their own."""
+    speed = """
+[[part.check]]
+id = "speed"
+kind = "speed"
+points = 10
+options = { operations = 256, full_at = 0.8, grid = 0.5, threads = 1 }
+"""
+    spaces = "".join(
+        f"""
+[[part.check]]
+id = "space_{different}"
+kind = "search_space"
+points = 5
+options = {{ different = {different} }}
+"""
+        for different in (2, 6)
+    )
+    change = Change("assignments/layer/assignment.toml", find=speed, replace=spaces)
+    write(tmp_path, sound, Made("", "part", "", "", (change,)))
+    assert [] == [each for each in found_in(tmp_path) if "in check" in each.problem.english]
+
+
 RIGHT_MODELS = """
 from torch import nn
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,8 @@ class KernelOptions(Table, frozen=True):
 
     `calls` of the computation's cases are executed: each takes seconds.
     """
+
+    shared: ClassVar[tuple[str, ...]] = ("device", "calls")
 
     device: DeviceName = "sm_80"
     calls: Annotated[PositiveInt, msgspec.Meta(le=16)] = 2

@@ -1,7 +1,7 @@
 """What is found in a space of schedules, and what is asked of it."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -12,6 +12,8 @@ from grader.evidence.search.messages import TRIAL_LIMIT
 
 class SpaceOptions(Table, frozen=True):
     """`trials` schedules are drawn, and so many `different` programs asked for among them."""
+
+    shared: ClassVar[tuple[str, ...]] = ("trials",)
 
     trials: Annotated[int, msgspec.Meta(ge=1, le=TRIAL_LIMIT)] = 16
     different: Annotated[int, msgspec.Meta(ge=2)] = 4
