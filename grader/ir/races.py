@@ -131,9 +131,9 @@ class _Function:
         records = []
         for access in ordered:
             record = self._record(access, loop, [*outer], points)
-            if record is None:
-                return (stores[0], access) if loop.kind == "parallel" else None
-            if record.mask.any():
+            if record is None and loop.kind == "parallel":
+                return stores[0], access
+            if record is not None and record.mask.any():
                 records.append((access, record))
         return _meet(records) if records else None
 

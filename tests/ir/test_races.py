@@ -200,7 +200,15 @@ def vectors_overlap(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")
         B[T.Ramp(i * 3, 1, 4)] = A[T.Ramp(i * 4, 1, 4)]
 
 
+@T.prim_func(s_tir=True)
+def lanes_beside_an_index_by_contents(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in T.vectorized(8):
+        B[0] = A[i]
+        B[A[i]] = A[i]
+
+
 RACES = [
+    lanes_beside_an_index_by_contents,
     axis_of_a_sum,
     axis_that_is_called_spatial,
     half_of_a_split_sum,
