@@ -297,6 +297,17 @@ class Accesses:
         if known != value:
             self.values[variable] = None
 
+    def loops_of(self, access: Access, *others: Loop) -> tuple[Loop, ...]:
+        """Return the loops that decide where an access is made and whether, and others of it."""
+        mine = [each for each in access.loops if (constant(self.graph, each.extent) or 0) < 1]
+        mine.extend(others)
+        used = self.uses([*access.decided_by, *(each.variable for each in mine)])
+        return tuple(each for each in access.loops if each.variable in used)
+
+    def lanes(self, access: Access) -> int:
+        """Return how many lanes the longest vector has that decides where an access is made."""
+        return max((type_of(self.graph, each).lanes for each in access.decided_by), default=1)
+
     def uses(self, expressions: list[int]) -> set[int]:
         """Return the loops' variables that expressions depend on, through names and extents."""
         graph, found = self.graph, set[int]()
@@ -325,7 +336,8 @@ class Accesses:
 class Iterations:
     """The iterations of some loops, as arrays of one axis a loop, and a last one for lanes.
 
-    `is_complete` says that they are all there.
+    `is_complete` says that they are all there, `has_ends` that the first and the last one of each
+    loop are.
     """
 
     def __init__(
@@ -339,8 +351,9 @@ class Iterations:
     ) -> None:
         """`points` are the most iterations; of a loop that is `looked_at` there are always two.
 
-        `symbolic` stands for what the caller decides, None where that is not to be known. Raises
-        UnknownError where there are more loops than arrays may have axes.
+        `symbolic` stands for what the caller decides, and loops by contents have no axis. Where it
+        is None, neither is to be known: raises UnknownError, as for more loops than arrays may have
+        axes.
         """
         self._accesses = accesses
         self._graph = accesses.graph
@@ -349,13 +362,18 @@ class Iterations:
         self._shape: list[int] = []
         self._limits: list[Any] = []
         self._axes = len(loops) + 1
-        self.is_complete = True
+        self.is_complete = self.has_ends = True
         if self._axes > _AXES:
             raise UnknownError
         room = points
         for place, loop in enumerate(loops):
             spared = 2 ** min(len(loops) - 1 - place, 60)  # two iterations of each loop within
-            self._axis(loop, max(2 if loop == looked_at else 1, room // spared))
+            try:
+                self._axis(loop, max(2 if loop == looked_at else 1, room // spared))
+            except UnknownError:
+                if symbolic is None:
+                    raise
+                self._shape.append(1)
             room = max(1, room // max(1, self._shape[-1]))
         self._shape.append(1)
 
@@ -364,10 +382,11 @@ class Iterations:
         step = 1 if loop.step is None else constant(self._graph, loop.step)
         if step is None or step < 1:
             raise UnknownError
-        limit = self.value(loop.extent)
-        count = -(-max(int(np.max(limit)), 0) // step)
+        limit, low = self.value(loop.extent), self.value(loop.low)
+        count = -(-int(np.max(limit, initial=0)) // step)
         if count > most:
             self.is_complete = False
+            self.has_ends &= most > 1
             first, last = most - most // 2, most // 2
             kept = np.concatenate(
                 [np.arange(first), np.arange(count - last, count)], dtype=np.int64
@@ -378,7 +397,7 @@ class Iterations:
         shape[len(self._shape)] = len(kept)
         places = kept.reshape(shape) * step
         self._limits.append(places < limit)
-        self._known[loop.variable] = places + self.value(loop.low)
+        self._known[loop.variable] = places + low
         self._shape.append(len(kept))
 
     def value(self, index: int) -> Any:
@@ -391,7 +410,12 @@ class Iterations:
                 raise UnknownError
             value = self._compute(index, depth + 1)
             self._accesses.budget.spend(np.size(value))
-            if np.max(value, initial=0) > LARGEST or np.min(value, initial=0) < -LARGEST:
+            # 300 as a number of 8 bits is another one, and so is -1 as one without a sign.
+            numbers = type_of(self._graph, index).numbers
+            if numbers is None:
+                raise UnknownError
+            low, high = max(numbers.low, -LARGEST), min(numbers.high, LARGEST)
+            if np.max(value, initial=low) > high or np.min(value, initial=high) < low:
                 raise UnknownError
             self._known[index] = value
         return self._known[index]
@@ -431,9 +455,7 @@ class Iterations:
             return np.logical_not(of("a")).astype(np.int64)
         if kind == "prim.BitwiseNot":
             return np.bitwise_not(of("a"))
-        if kind == "prim.Cast":
-            return self._converted(of("value"), index)
-        if kind == "prim.Broadcast":
+        if kind in ("prim.Broadcast", "prim.Cast"):
             return of("value")
         if kind == "prim.Ramp":
             return self._lanes(of("base"), of("stride"), graph.field(index, "lanes"))
@@ -451,13 +473,6 @@ class Iterations:
             if name == "prim.if_then_else":
                 return np.where(*(self._value(each, depth) for each in arguments))
         raise UnknownError
-
-    def _converted(self, value: Any, cast: int) -> Any:
-        """Return a number as one of another type: 300 as one of 8 bits is another number."""
-        numbers = type_of(self._graph, cast).numbers
-        if numbers is None or not np.all((numbers.low <= value) & (value <= numbers.high)):
-            raise UnknownError
-        return value
 
     def _shifted(self, value: Any, amount: Any, *, left: bool) -> Any:
         if np.min(amount, initial=0) < 0 or np.max(amount, initial=0) > 31:
@@ -486,6 +501,7 @@ class Iterations:
     def holds(self, condition: Condition) -> Mask:
         """Return in which iterations a condition holds. Raises UnknownError."""
         value = self.value(condition.expression)
+        self._accesses.budget.spend(np.size(value) // 8)
         if condition.equal is not None:
             return np.asarray(value == self.value(condition.equal))
         return np.asarray((value != 0) == condition.truth)
@@ -493,12 +509,22 @@ class Iterations:
     def ends(self, index: int, conditions: tuple[Condition, ...]) -> tuple[int, int] | None:
         """Return the least and the greatest of an expression where conditions hold.
 
-        None where they never do. Raises UnknownError.
+        None where they never do. Raises UnknownError, also where some iterations are not there and
+        conditions leave out the ends of a linear expression.
         """
         mask = np.ones((1,) * self._axes, bool)
         for holds in (*self._limits, *(self.holds(each) for each in conditions)):
-            if not holds.all():  # most loops and conditions leave nothing out
+            # Most leave nothing out. Those in a loop without a round are empty.
+            if not (holds.size and holds.all()):
                 mask = mask & holds
-        values, mask = np.broadcast_arrays(self.value(index), mask)
+        value = self.value(index)
+        values, mask = np.broadcast_arrays(value, mask)
+        self._accesses.budget.spend(values.size // 8)
         kept = values[mask]
-        return (int(kept.min()), int(kept.max())) if kept.size else None
+        if not kept.size:
+            return None
+        ends = int(kept.min()), int(kept.max())
+        # Of `A[i]` under `i < 500000` the last one may be among those that are not there.
+        if not self.is_complete and ends != (value.min(), value.max()):
+            raise UnknownError
+        return ends

@@ -59,20 +59,18 @@ def find_out_of_bounds(graph: Graph, functions: dict[str, int]) -> tuple[Finding
 def _leaving(name: str, accesses: Accesses) -> Iterator[Finding]:
     """Yield a finding for each buffer. Raises IRError where the budget is spent."""
     graph, found = accesses.graph, set[int]()
-    known: dict[tuple[Loop, ...], Iterations] = {}
+    known: dict[tuple[int, tuple[Loop, ...]], Iterations] = {}
     for access in accesses.all:
         accesses.budget.spend(_EACH)
         # The part of a buffer that a block matches has extents of its own.
         if access.buffer in found or access.starts:
             continue
-        used = accesses.uses(access.decided_by)
-        loops = tuple(each for each in access.loops if each.variable in used)
-        if not all(_runs(graph, each) for each in access.loops if each not in loops):
-            continue
+        loops = accesses.loops_of(access)
         with suppress(UnknownError):
-            if loops not in known:
-                known[loops] = Iterations(accesses, loops, POINTS)
-            outside = [*_outside(access, accesses, known[loops])]
+            key = accesses.lanes(access), loops
+            if key not in known:
+                known[key] = Iterations(accesses, loops, POINTS // key[0])
+            outside = [*_outside(access, accesses, known[key])]
             if outside:
                 found.add(access.buffer)
                 yield _finding(name, graph.name(access.buffer), outside)
@@ -84,7 +82,9 @@ def _outside(access: Access, accesses: Accesses, iterations: Iterations) -> Iter
     for axis, (index, item) in enumerate(zip(access.indices, shape, strict=True), start=1):
         extent = constant(accesses.graph, item)
         # Of the first and the last iterations alone, the ends of `min(i, 1023 - i)` are not known.
-        if extent is None or not (iterations.is_complete or _is_linear(accesses, index)):
+        if extent is None or not (
+            iterations.is_complete or (iterations.has_ends and _is_linear(accesses, index))
+        ):
             continue
         with suppress(UnknownError, ValueError):  # vectors of different lengths
             ends = iterations.ends(index, access.conditions)
@@ -92,14 +92,8 @@ def _outside(access: Access, accesses: Accesses, iterations: Iterations) -> Iter
                 yield _Outside(axis, *ends, extent - 1)
 
 
-def _runs(graph: Graph, loop: Loop) -> bool:
-    """Say whether a loop has a round, whatever the caller gives."""
-    extent = constant(graph, loop.extent)
-    return extent is not None and extent > 0
-
-
 def _is_linear(accesses: Accesses, index: int) -> bool:
-    """Say whether an index is a sum of multiples of loops."""
+    """Say whether an index is a sum of multiples of loops that are linear themselves."""
     graph, pending = accesses.graph, [index]
     while pending:
         accesses.budget.spend()
@@ -108,6 +102,8 @@ def _is_linear(accesses: Accesses, index: int) -> bool:
             return False
         value = accesses.values.get(each)
         pending.extend([value] if value is not None else [])
+        for loop in accesses.loops.get(each, ()):
+            pending.extend((loop.low, loop.extent))
         if graph.type_of(each).startswith("prim."):
             pending.extend(graph.field(each, name) for name in "ab")
     return True

@@ -52,9 +52,9 @@ both accesses: a statement mostly has the name of its buffer. The second says wh
 class _Record(NamedTuple):
     """Where an access is made: arrays that are broadcast to the shape of the `mask`, and count
     where that holds. `place` has one for each outer loop, and then one for each index; `round` is
-    the iteration of the loop that is looked at."""
+    the iteration of the loop that is looked at. An index that depends on contents is None."""
 
-    place: tuple[Numbers, ...]
+    place: tuple[Numbers | None, ...]
     round: Numbers
     mask: npt.NDArray[np.bool_]
 
@@ -122,8 +122,8 @@ class _Function:
         outer = dict.fromkeys(
             each
             for access in accesses
-            for each in access.loops[: access.loops.index(loop)]
-            if each.variable in self.accesses.uses(access.decided_by)
+            for each in self.accesses.loops_of(access)
+            if each in access.loops[: access.loops.index(loop)]
         )
         stores = [each for each in accesses if each.stores]
         ordered = [*stores, *(each for each in accesses if not each.stores)]
@@ -131,27 +131,27 @@ class _Function:
         records = []
         for access in ordered:
             record = self._record(access, loop, [*outer], points)
-            if record is None:
-                # By contents, two iterations may meet anywhere. Lanes of a vector are not at once.
-                return (stores[0], access) if loop.kind == "parallel" else None
-            records.append((access, record))
-        return _meet(records)
+            if record is None and loop.kind == "parallel":
+                return stores[0], access
+            if record is not None and record.mask.any():
+                records.append((access, record))
+        return _meet(records) if records else None
 
     def _record(self, access: Access, loop: Loop, outer: list[Loop], points: int) -> _Record | None:
         """Return where an access is made; None where that depends on more than loops."""
-        uses = self.accesses.uses(access.decided_by) | {loop.variable}
-        uses |= {each.variable for each in outer}
-        uses |= self.accesses.uses([*uses])
-        loops = [each for each in access.loops if each.variable in uses]
+        loops = self.accesses.loops_of(access, loop, *outer)
+        points //= self.accesses.lanes(access)
         try:
             iterations = Iterations(self.accesses, loops, points, looked_at=loop, symbolic=SYMBOLIC)
-            value = iterations.value
-            indices = [value(each) for each in access.indices]
+            *place, rounds = (iterations.value(each.variable) for each in (*outer, loop))
+            indices = [_known(iterations, each) for each in access.indices]
             for part in access.starts:
-                indices = _shifted_by([value(each) for each in part], indices)
-            mask = iterations.mask(access.conditions, indices)
-            *place, rounds = (value(each.variable) for each in (*outer, loop))
+                indices = _shifted_by([_known(iterations, each) for each in part], indices)
+            known = [each for each in indices if each is not None]
+            mask = iterations.mask(access.conditions, known)
         except (UnknownError, ValueError):  # vectors of different lengths
+            return None
+        if loop.kind != "parallel" and len(known) < len(indices):  # lanes are not at once
             return None
         self.accesses.budget.spend(2 * mask.size)
         return _Record((*place, *indices), rounds, mask)
@@ -171,12 +171,26 @@ class _Function:
         return Finding("race", graph.name(buffer), self.name, message)
 
 
-def _shifted_by(starts: list[Numbers], indices: list[Numbers]) -> list[Numbers]:
+def _known(iterations: Iterations, index: int) -> Numbers | None:
+    """Return an index in all iterations, None where it depends on more than loops."""
+    try:
+        known: Numbers = iterations.value(index)
+    except UnknownError:
+        return None
+    return known
+
+
+def _shifted_by(
+    starts: list[Numbers | None], indices: list[Numbers | None]
+) -> list[Numbers | None]:
     """Return the indices of a part of a buffer as those of the buffer, which may have more."""
     skipped = len(starts) - len(indices)
     if skipped < 0:
         raise UnknownError
-    inner = [a + b for a, b in zip(starts[skipped:], indices, strict=True)]
+    inner = [
+        None if a is None or b is None else a + b
+        for a, b in zip(starts[skipped:], indices, strict=True)
+    ]
     return [*starts[:skipped], *inner]
 
 
@@ -207,7 +221,11 @@ def _elements(records: list[_Record]) -> Numbers:
     """Return a small number for every element that is touched, for all records in a row."""
     keys = [np.zeros(np.count_nonzero(record.mask), np.int64) for record in records]
     known = 1
-    for columns in zip(*(record.place for record in records), strict=True):
+    for places in zip(*(record.place for record in records), strict=True):
+        # Of `B[i, rows[j]]`, two iterations may meet wherever `i` is the same.
+        columns = [each for each in places if each is not None]
+        if len(columns) < len(places):
+            continue
         # Before they are broadcast, columns are short.
         different = np.unique(np.concatenate([each.reshape(-1) for each in columns]))
         if known * len(different) >= 2**62:

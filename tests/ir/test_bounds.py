@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
 import tvm
 from tvm import te
+from tvm.script import tirx as T  # noqa: N812
 
 from grader.ir.facts import Finding
 from grader.ir.read import read_module
@@ -18,6 +20,11 @@ def beyond(index: Any, *, size: int = 16, extent: int = 16) -> tuple[Finding, ..
     A = te.placeholder((size,), "float32", "A")  # noqa: N806
     B = te.compute((extent, extent), lambda i, j: A[index(i, j)], "B")  # noqa: N806
     return read_module(save(tvm.IRModule({"f": te.create_prim_func([A, B])}))).faults
+
+
+def within(function: Any) -> bool:
+    """Say whether nothing is found to leave a buffer in a function."""
+    return () == read_module(save(tvm.IRModule({"f": function}))).faults
 
 
 class TestCertainly:
@@ -131,6 +138,71 @@ class TestPerhaps:
         """It runs to 4093, which is in the middle of the loops."""
         index = lambda i, j: tvm.tirx.min(i + j, 4093 - i - j) + 3000  # noqa: E731
         assert () == beyond(index, size=2048, extent=2048)
+
+    def test_the_ends_under_a_condition_that_leaves_out_what_is_not_looked_at(self) -> None:
+        """It runs to 499999, and was told to run to 131071."""
+
+        @T.prim_func(s_tir=True)
+        def cut(A: T.Buffer((100000,), "float32"), B: T.Buffer((2**20,), "float32")):  # noqa: N803
+            for i in range(2**20):
+                if i < 500000:
+                    B[i] = A[i]
+
+        assert within(cut)
+
+    def test_the_ends_in_a_loop_whose_own_ends_are_in_the_middle_of_another(self) -> None:
+        @T.prim_func(s_tir=True)
+        def turning(A: T.Buffer((50000,), "float32"), B: T.Buffer((2**20,), "float32")):  # noqa: N803
+            for i in range(2**20):
+                for j in T.serial(T.min(i, 2**20 - i), T.min(i, 2**20 - i) + 1):
+                    B[i] = A[j]
+
+        assert within(turning)
+
+    def test_the_ends_of_more_loops_than_two_iterations_each_are_looked_at(self) -> None:
+        """It runs to 24, and was told to run to 18."""
+        A = te.placeholder((2,), "float32", "A")  # noqa: N806
+        B = te.compute((2,) * 24, lambda *i: A[sum(i)], "B")  # noqa: N806
+        assert within(te.create_prim_func([A, B]))
+
+    def test_numbers_without_a_sign_that_pass_zero(self) -> None:
+        """`0 - 1` is the greatest one, and not less than 8."""
+
+        @T.prim_func(s_tir=True)
+        def unsigned(A: T.Buffer((8,), "float32"), B: T.Buffer((9,), "float32")):  # noqa: N803
+            for i in range(9):
+                if T.Cast("uint32", i) - T.uint32(1) < T.uint32(8):
+                    B[i] = A[T.Cast("int32", T.Cast("uint32", i) - T.uint32(1))]
+
+        assert within(unsigned)
+
+    def test_in_a_loop_without_a_round(self) -> None:
+        """The second one has none, so that the third one has no extent."""
+
+        @T.prim_func(s_tir=True)
+        def empty(A: T.Buffer((8,), "float32")):  # noqa: N803
+            for i in range(1):
+                for j in range(i):
+                    A[8] = T.float32(0)
+                    for k in range(j):
+                        A[8 + k] = T.float32(0)
+
+        assert within(empty)
+
+    def test_vectors_as_long_as_they_may_be(self) -> None:
+        """It took 16 GB."""
+
+        @T.prim_func(s_tir=True)
+        def vectors(A: T.Buffer((8,), "float32")):  # noqa: N803
+            for i in range(2**18):
+                A[T.Ramp(0, 1, 256) + T.Broadcast(i, 256)] = T.Broadcast(T.float32(0), 256)
+
+        tracemalloc.start()
+        try:
+            assert within(vectors)
+            assert 100 * 2**20 > tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
 
     def test_in_a_loop_that_may_have_no_round(self) -> None:
         A, n = te.placeholder((16,), "float32", "A"), te.var("n")  # noqa: N806

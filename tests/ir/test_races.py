@@ -200,7 +200,15 @@ def vectors_overlap(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")
         B[T.Ramp(i * 3, 1, 4)] = A[T.Ramp(i * 4, 1, 4)]
 
 
+@T.prim_func(s_tir=True)
+def lanes_beside_an_index_by_contents(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in T.vectorized(8):
+        B[0] = A[i]
+        B[A[i]] = A[i]
+
+
 RACES = [
+    lanes_beside_an_index_by_contents,
     axis_of_a_sum,
     axis_that_is_called_spatial,
     half_of_a_split_sum,
@@ -303,7 +311,35 @@ def parts_of_parts(A: T.Buffer((8,), "float32"), B: T.Buffer((16,), "float32")):
                 Q[1] = A[vk]
 
 
+@T.prim_func(s_tir=True)
+def rows_by_the_loop_and_columns_by_contents(
+    labels: T.Buffer((8,), "int32"), B: T.Buffer((8, 10), "float32")
+):
+    for i in T.parallel(8):
+        for j in range(10):
+            B[i, j] = T.float32(0)
+        B[i, labels[i]] = T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def where_an_inner_loop_has_a_round(B: T.Buffer((2,), "float32")):
+    for i in T.parallel(2):
+        for _ in range(i):
+            B[i] = B[0]
+
+
+@T.prim_func(s_tir=True)
+def never_by_contents(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in T.parallel(8):
+        B[i] = A[i]
+        if i > 8:
+            B[A[i]] = A[i]
+
+
 SEPARATE = [
+    rows_by_the_loop_and_columns_by_contents,
+    where_an_inner_loop_has_a_round,
+    never_by_contents,
     own_scratch,
     scratch_that_tvm_moves,
     halves,
