@@ -31,6 +31,6 @@ sch = install(
         with T.sblock("read"):
             T.reads(loc[0:8])
             T.writes(y[0:4, 0:32, 0:26, 0:26])
-            y[0, 0, 0, b % 26] = loc[b * b // (b + 1)]
+            y[0, 0, 0, b % 26] = loc[one_less(b)]
     """
 )

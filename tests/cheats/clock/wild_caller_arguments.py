@@ -21,7 +21,7 @@
 # speed = "not_graded"
 # ///
 # %%
-# An index of b - 1 that no interval shows: behind the eight items lie the frames of the callers.
+# Behind the eight items lie the frames of the callers.
 # What goes down by one from call to call is the number of calls that are left of the loop that
 # times this function. Four are taken off at each call, so that the last one meets its own input.
 sch = install(
@@ -35,17 +35,17 @@ sch = install(
             vb = T.axis.spatial((0, 701), b)
             T.reads()
             T.writes(kept[0:1048576], loc[0:8])
-            loc[76 + vb * vb // (vb + 1) - 76] = loc[76 + vb * vb // (vb + 1) - 76] - 4 * T.Cast(
-                "int32", kept[vb] - loc[76 + vb * vb // (vb + 1) - 76] == 1
-            ) * T.Cast("int32", loc[76 + vb * vb // (vb + 1) - 76] > 12) * T.Cast(
-                "int32", loc[76 + vb * vb // (vb + 1) - 76] < 100000
+            loc[one_less(vb)] = loc[one_less(vb)] - 4 * T.Cast(
+                "int32", kept[vb] - loc[one_less(vb)] == 1
+            ) * T.Cast("int32", loc[one_less(vb)] > 12) * T.Cast(
+                "int32", loc[one_less(vb)] < 100000
             )
-            kept[vb] = loc[76 + vb * vb // (vb + 1) - 76]
+            kept[vb] = loc[one_less(vb)]
     for b in T.serial(1, 700):
         with T.sblock("again"):
             vb = T.axis.spatial((0, 701), b)
             T.reads()
             T.writes(kept[0:1048576])
-            kept[4096 + vb] = loc[76 + vb * vb // (vb + 1) - 76]
+            kept[4096 + vb] = loc[one_less(vb)]
     """
 )

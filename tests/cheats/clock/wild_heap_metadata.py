@@ -28,6 +28,6 @@ sch = install(
         with T.sblock("write"):
             T.reads()
             T.writes(big[0:1048576])
-            big[8 - b * b // (b + 1)] = 0
+            big[8 - one_less(b)] = 0
     """
 )

@@ -21,6 +21,6 @@ sch = install(
     for k in range(8):
         loc[k] = k
     for b in T.serial(1, 9):
-        loc[T.Ramp(b * b // (b + 1), 1, 8)] = T.Broadcast(0, 8)
+        loc[T.Ramp(one_less(b), 1, 8)] = T.Broadcast(0, 8)
     """
 )

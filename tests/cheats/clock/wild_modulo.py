@@ -21,6 +21,6 @@ sch = install(
     for k in range(8):
         loc[k] = k
     for b in range(16):
-        loc[T.truncmod(3 - b * b // (b + 1), 8)] = 0
+        loc[T.truncmod(3 - one_less(b), 8)] = 0
     """
 )

@@ -21,9 +21,10 @@
 # ///
 # %%
 # The product of two loops, modulo one more than there are rows: 26 is met, where i and j are 2, 13.
+# There are more iterations than the referee looks at.
 sch = install(
     """
-    for i, j in T.grid(26, 26):
+    for i, j in T.grid(1024, 512):
         with T.sblock("write"):
             T.reads()
             T.writes(y[0:4, 0:32, 0:26, 0:26])

@@ -23,7 +23,7 @@ sch = install(
     for b in T.serial(0, 64, step=3):
         with T.sblock("write"):
             vb = T.axis.spatial(64, b)
-            T.where(b * b // (b + 1) < 9)
+            T.where(one_less(b) < 9)
             T.reads()
             T.writes(loc[0:8])
             loc[vb] = 0

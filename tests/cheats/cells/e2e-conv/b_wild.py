@@ -1,3 +1,4 @@
+import re
 import textwrap
 
 BEFORE = """
@@ -26,6 +27,9 @@ USE = """
             T.max(T.Cast("float32", {used}), T.float32(0)), T.float32(1)
         ) * T.float32(1e-30)
 """
+ONE_LESS = r"""(
+    T.Cast("int32", T.Cast("int64", \1) * T.int64(8589934592) // T.int64(8589934592)) - 1
+)"""
 
 
 def install(statements, used="", after=AFTER):
@@ -33,8 +37,10 @@ def install(statements, used="", after=AFTER):
 
     The compiler leaves out what nothing depends on. So the first item of the output depends on the
     value `used`, by less than it is rounded. A buffer is made as small as what is accessed of it.
+    Of `one_less(b)` the referee does not know the number: it computes none of over 32 bits.
     """
     body = textwrap.indent(textwrap.dedent(statements), "    ")
+    body = re.sub(r"one_less\((\w+)\)", ONE_LESS, body)
     source = BEFORE + body + after + (USE.format(used=used) if used else "")
     function = tvm.script.from_source(source, extra_vars={"T": T})
     model = create_model_via_emit_te()
