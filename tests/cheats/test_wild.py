@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import pytest
@@ -46,8 +45,7 @@ def facts(statements: str) -> FunctionFacts:
     """Return what is read of the function that a cheat installs with some statements."""
     names: dict[str, Any] = {}
     exec(shared_cell("e2e-conv", "b_wild").read_text(), names)
-    body = textwrap.indent(textwrap.dedent(statements), "    ")
-    text = names["BEFORE"] + body + names["AFTER"]
+    text = names["BEFORE"] + names["body_of"](statements) + names["AFTER"]
     function = tvm.script.from_source(text, extra_vars={"T": T})
     module = tvm.IRModule({"f": function.with_attr("global_symbol", "f")})
     return read_module(tvm.ir.save_json(module).encode()).functions["f"]

@@ -32,16 +32,22 @@ ONE_LESS = r"""(
 )"""
 
 
+def body_of(statements):
+    """Return statements as they stand in the function.
+
+    Of `one_less(b)` the referee does not know the number: it computes none of over 32 bits.
+    """
+    body = textwrap.indent(textwrap.dedent(statements), "    ")
+    return re.sub(r"one_less\((\w+)\)", ONE_LESS, body)
+
+
 def install(statements, used="", after=AFTER):
     """Return a schedule of the model whose convolution does something else before.
 
     The compiler leaves out what nothing depends on. So the first item of the output depends on the
     value `used`, by less than it is rounded. A buffer is made as small as what is accessed of it.
-    Of `one_less(b)` the referee does not know the number: it computes none of over 32 bits.
     """
-    body = textwrap.indent(textwrap.dedent(statements), "    ")
-    body = re.sub(r"one_less\((\w+)\)", ONE_LESS, body)
-    source = BEFORE + body + after + (USE.format(used=used) if used else "")
+    source = BEFORE + body_of(statements) + after + (USE.format(used=used) if used else "")
     function = tvm.script.from_source(source, extra_vars={"T": T})
     model = create_model_via_emit_te()
     model.update_func(model.get_global_var("conv2d"), function)
