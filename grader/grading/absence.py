@@ -227,14 +227,15 @@ def _defined_in_vain(part: PartTable, written: Written) -> Problem | None:
 def _within_others(text: str) -> Iterator[tuple[str, str]]:
     """Yield names that lines of a cell bind in a function or class, each with that one's name.
 
-    What `def main():` binds is gone when it returns, and nothing is bound where nobody calls it.
+    What `def main():` binds is gone when it returns, and nothing is bound where nobody calls it. A
+    line `sch=None,` is an argument of a call or a parameter.
     """
     outer = ""
     for line in itertools.islice(text.splitlines(), _NAMES):
         match = _MADE.match(line)
         if line[:1] not in ("", " ", "\t", "#", "@", ")"):
             outer = match[1] or "" if match else ""
-        elif match and outer:
+        elif match and outer and not line.rstrip().endswith(","):
             yield match[1] or match[2], outer
 
 

@@ -50,8 +50,14 @@ def test_a_definition_within_a_function_is_told_with_its_cell(text):
     assert problem.hint.english.startswith("Move its definition out of `")
 
 
-def test_what_stands_behind_a_function_is_not_within_it():
-    text = "def build():\n    return 1\nrun(\n    create=2)\nfor i in x:\n    create = i"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def build():\n    return 1\nrun(\n    create=2)\nfor i in x:\n    create = i",
+        "def build():\n    run(\n        create=None,\n        seed=1,\n    )",
+    ],
+)
+def test_what_stands_behind_a_function_or_in_a_call_is_not_within_it(text):
     assert (
         "Code cell"
         not in explain_absence(part(), (), written=Written(ran={1: text})).reason.english
