@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.assignment import Limits
 from grader.evidence.runner_client import start_runner
+from grader.execute.kernel import KernelOrder
 from grader.execute.notebook import execute_notebook
 from grader.inside.launcher.protocol import Program
 from grader.inside.launcher.usage import descendants
@@ -69,17 +70,8 @@ class Recording:
 def _kernel(sandbox: Recording) -> Iterator[SandboxedProcess]:
     notebook = new_notebook(cells=[new_code_cell(f"import time; time.sleep({_FOREVER})")])
     limits = Limits(cell_seconds=_FOREVER, notebook_seconds=_FOREVER)
-    run = Thread(
-        target=execute_notebook,
-        args=(notebook,),
-        kwargs={
-            "sandbox": sandbox,
-            "entries": (),
-            "files": {},
-            "limits": limits,
-            "progress": Silent(),
-        },
-    )
+    order = KernelOrder(sandbox, (), {}, limits)
+    run = Thread(target=lambda: execute_notebook(notebook, order, Silent()))
     run.start()
     while "kernel" not in sandbox.started and run.is_alive():
         run.join(0.05)
