@@ -32,6 +32,7 @@ from journal import Journal, kept_in
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from grader.errors import IRError
+from grader.evidence.problems import FAULTS
 from grader.ir.read import read_module
 from tests.inside.common.guarded import Held, UncompiledError, hold
 from tests.ir.programs import LONG_TYPES, divisions, programs
@@ -61,7 +62,8 @@ class Figures(msgspec.Struct):
             facts = read_module(tvm.ir.save_json(module).encode()).functions["f"]
         except IRError:
             return
-        if facts.unguarded is not None:
+        # What the referee knows to leave its buffer a guard must see all the same.
+        if facts.unguarded is not None and facts.unguarded.code not in FAULTS:
             return
         self.read += 1
         try:
