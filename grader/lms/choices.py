@@ -49,3 +49,9 @@ Platform = Literal["canvas", "moodle", "lti"]
 """Systems that are asked by an API: others than those two by that of LTI Advantage."""
 
 PLATFORM_NAMES: Mapping[Platform, str] = {"canvas": "Canvas", "moodle": "Moodle", "lti": "LTI"}
+
+ENDINGS: Mapping[Layout, tuple[str, Key]] = {
+    "classroom": ("-", "login"),
+    "blackboard": ("_", "user"),
+}
+"""Layouts whose names end in what a student is known by: what stands before that, and the key."""

@@ -39,7 +39,7 @@ from grader.errors import UsageError
 from grader.language import say
 from grader.lms.archives import SUFFIXES as ARCHIVES
 from grader.lms.archives import LeftOut, is_archive, is_left_behind
-from grader.lms.choices import LAYOUTS, Key, Layout
+from grader.lms.choices import ENDINGS, LAYOUTS, Key, Layout
 from grader.lms.delivery import Delivery, FolderContents, told_when
 from grader.lms.nbgrader import NOTES, choose_assignment, read_note
 from grader.lms.times import read_timestamp, read_words
@@ -514,7 +514,7 @@ def _blackboard(place: _Place, assignment: str | None) -> FolderContents:
     handed_in = tuple(
         Delivery(
             "",
-            _ending_keys(who, assignment, "_", "user"),
+            _ending_keys(who, assignment, "blackboard"),
             tuple(files),
             **told_when(at, read_timestamp),
         )
@@ -538,14 +538,15 @@ def _classroom(place: _Place, assignment: str | None) -> FolderContents:
     return FolderContents(
         "classroom",
         tuple(
-            Delivery("", _ending_keys(each.name, assignment, "-", "login"), _all_files(each))
+            Delivery("", _ending_keys(each.name, assignment, "classroom"), _all_files(each))
             for each in clones
         ),
         tuple(each.name for each in entries if each not in known),
     )
 
 
-def _ending_keys(name: str, assignment: str | None, hyphen: str, key: Key) -> dict[Key, str]:
+def _ending_keys(name: str, assignment: str | None, layout: Layout) -> dict[Key, str]:
+    hyphen, key = ENDINGS[layout]
     prefix = f"{assignment}{hyphen}"
     login = name.removeprefix(prefix) if assignment and name.startswith(prefix) else ""
     return {"folder": name, key: login} if login else {"folder": name}

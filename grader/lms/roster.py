@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from grader.gradebook.entries import RosterEntry, folded
 from grader.gradebook.entries import read_roster as read_entries
-from grader.lms.choices import Key, Layout
+from grader.lms.choices import ENDINGS, Key, Layout
 from grader.lms.delivery import Delivery
 
 _KEYS: Mapping[str, Key] = {
@@ -146,19 +146,13 @@ def _is_another(person: RosterPerson, handed_in: Delivery) -> bool:
     return any(_plain(person.keys.get(k, v)) != _plain(v) for k, v in handed_in.keys.items())
 
 
-_ENDINGS: Mapping[Layout, tuple[str, Key]] = {
-    "classroom": ("-", "login"),
-    "blackboard": ("_", "user"),
-}
-
-
 def with_logins(
     handed_in: Sequence[Delivery], layout: Layout, roster: Roster
 ) -> tuple[Delivery, ...]:
     """Return what was handed in with the logins that the names of some layouts end in."""
-    if layout not in _ENDINGS:
+    if layout not in ENDINGS:
         return tuple(handed_in)
-    hyphen, key = _ENDINGS[layout]
+    hyphen, key = ENDINGS[layout]
     names = [each.keys.get("folder", "") for each in handed_in]
     prefix = clone_prefix(names, roster.known_by(key), hyphen)
     return tuple(
