@@ -17,10 +17,11 @@ from grader.diagnosis.layers import TOLERANCE, is_equal, is_rearranged, known, n
 from grader.diagnosis.matching import Observed
 from grader.errors import ProtocolError
 from grader.evidence.answers import CaseOracle
-from grader.evidence.candidates import run_task, runner_kind, unreadable
+from grader.evidence.candidates import run_task, runner_kind
 from grader.evidence.case import Candidate, Problem
 from grader.evidence.operations import Layer
 from grader.evidence.oracle import Arrangement, Given, Oracle
+from grader.evidence.plug import UNREADABLE
 from grader.evidence.problems import explain_failure
 from grader.evidence.runners import RunnerPool
 from grader.ir.facts import ModuleFacts
@@ -133,10 +134,10 @@ def trace_passes(
         answer = runners.request(kind, task, seconds)
         if isinstance(answer, TraceResult):
             if len(answer.passes) != len(passes):
-                return unreadable()
+                return UNREADABLE
             return [read(_read_pass(each, runnable, calls)) for each in answer.passes]
     except (ProtocolError, FrameError):
-        return unreadable()
+        return UNREADABLE
     return explain_failure(answer)
 
 

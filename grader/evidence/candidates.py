@@ -224,11 +224,6 @@ STUB_CALLS = 2
 """Calls that a module without its externs is run on, twice each, and as many other ones."""
 
 
-def unreadable() -> Problem:
-    """Return the problem of a runner whose answer breaks the protocol."""
-    return UNREADABLE
-
-
 UNTIMED = Problem(
     say("answer-process-that-timed-schedule-cannot-read"),
     say("schedule-may-compute-but-must-not-touch"),
@@ -298,7 +293,7 @@ def _gather_group(
     try:
         answer = runners.request(kind, run_task(candidate, arrangement, externs=externs))
     except ProtocolError:
-        return unreadable()
+        return UNREADABLE
     if isinstance(answer, TaskFailure) and candidate.is_python:
         return explain_python_failure(answer, candidate.capture, spell(arrangement.arguments))
     if not isinstance(answer, RunResult):
@@ -354,7 +349,7 @@ def gather_stubs(
             return explain_failure(answer)
         return StubOutputs(*np.split(cast(FloatArray, unpack_array(answer.outputs)), 3))
     except (ProtocolError, FrameError, ValueError):
-        return unreadable()
+        return UNREADABLE
 
 
 def run_task(
@@ -387,7 +382,7 @@ def _by_sample(outputs: Array, arrangement: Arrangement) -> FloatArray | Problem
     try:
         values = unpack_array(outputs)
     except FrameError:
-        return unreadable()
+        return UNREADABLE
     if arrangement.is_batched:
         calls, batch, *sample = values.shape
         values = values.reshape(calls * batch, *sample)  # -1 is ambiguous for an empty sample
