@@ -9,14 +9,16 @@ loops are looked at.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from grader.errors import IRError
 from grader.ir.expressions import Budget, constant, type_of
+from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 
 NESTING_LIMIT = 64
@@ -331,6 +333,24 @@ class Accesses:
             seen.update(new)
             pending.extend(new)
         return found
+
+
+def find_in_each(
+    graph: Graph,
+    functions: dict[str, int],
+    work: int,
+    find: Callable[[str, Accesses], Iterable[Finding]],
+) -> tuple[Finding, ...]:
+    """Return what is found in the accesses of each function, by its name.
+
+    The budget of `work` is one for all: what comes when it is spent is not looked at.
+    """
+    budget = Budget(work)
+    found: list[Finding] = []
+    with suppress(IRError):
+        for name, function in functions.items():
+            found.extend(find(name, Accesses(graph, function, budget)))
+    return tuple(found)
 
 
 class Iterations:

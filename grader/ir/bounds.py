@@ -8,9 +8,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from grader.errors import IRError
-from grader.ir.accesses import Access, Accesses, Iterations, Loop, UnknownError
-from grader.ir.expressions import Budget, constant
+from grader.ir.accesses import (
+    Access,
+    Accesses,
+    Iterations,
+    Loop,
+    UnknownError,
+    find_in_each,
+)
+from grader.ir.expressions import constant
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
@@ -46,14 +52,7 @@ class _Outside(NamedTuple):
 
 def find_out_of_bounds(graph: Graph, functions: dict[str, int]) -> tuple[Finding, ...]:
     """Return a finding for each buffer that is certainly left, function by function."""
-    budget = Budget(WORK)
-    findings: list[Finding] = []
-    for name, function in functions.items():
-        try:
-            findings.extend(_leaving(name, Accesses(graph, function, budget)))
-        except IRError:  # noqa: PERF203 - the budget is one for all
-            break
-    return tuple(findings)
+    return find_in_each(graph, functions, WORK, _leaving)
 
 
 def _leaving(name: str, accesses: Accesses) -> Iterator[Finding]:

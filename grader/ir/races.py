@@ -16,9 +16,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grader.errors import IRError
-from grader.ir.accesses import KINDS, Access, Accesses, Iterations, Loop, Numbers, UnknownError
-from grader.ir.expressions import Budget
+from grader.ir.accesses import (
+    KINDS,
+    Access,
+    Accesses,
+    Iterations,
+    Loop,
+    Numbers,
+    UnknownError,
+    find_in_each,
+)
 from grader.ir.facts import Finding
 from grader.ir.graph import Graph
 from grader.ir.vocabulary import shown
@@ -65,18 +72,10 @@ class _Record(NamedTuple):
 
 def find_races(graph: Graph, functions: dict[str, int]) -> tuple[Finding, ...]:
     """Return a finding for the first race of each function."""
-    budget = Budget(WORK)
-    found: list[Finding] = []
     loops = (node for node, kind in enumerate(graph.types) if kind == "tirx.For")
     if not any(graph.field(node, "kind") in KINDS for node in loops):
         return ()
-    for name, function in functions.items():
-        try:
-            accesses = Accesses(graph, function, budget)
-            found.extend(islice(_Function(name, accesses).races(), 1))
-        except IRError:  # noqa: PERF203 - the budget is one for all
-            break
-    return tuple(found)
+    return find_in_each(graph, functions, WORK, lambda *one: islice(_Function(*one).races(), 1))
 
 
 class _Function:
