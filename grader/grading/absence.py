@@ -145,7 +145,7 @@ _ANY_CELL = 1_000_000
 
 
 class _Around(NamedTuple):
-    """What is known beside a part's entry point: as the arguments of `explain_absence`."""
+    """Some arguments of `explain_absence`, which says what they are."""
 
     lost: tuple[LostCell, ...]
     preamble: str

@@ -172,7 +172,7 @@ _CONTENTS: dict[str, dict[str, Any]] = {
     "kaggle_secrets": {"UserSecretsClient": UserSecretsClient},
     **dict.fromkeys(_BARS, _IN_BARS),
 }
-"""What is in modules, by their names."""
+"""The members of each module that stands in for another, by that module's name."""
 
 
 def _is_known(name: str) -> bool:

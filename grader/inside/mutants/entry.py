@@ -188,7 +188,7 @@ _IN_FUNCTIONS: Mapping[MutationKind, Any] = {
     "off_by_one": tensorir.off_by_one,
     "narrow": tensorir.narrow,
 }
-"""What is changed in TIR functions: of biases and kernels only where `main` has none."""
+"""Changes of TIR functions. Biases and kernels are changed there only where `main` has none."""
 
 
 def _other_functions(subject: _Subject, kind: MutationKind) -> Iterator[_Site]:
